@@ -21,19 +21,10 @@ pub enum CodegenError {
     Invalid(InvalidModel),
     /// The model has more than generated code can number.
     #[error("expected at most {MOST} {what}, found {found}; learn from fewer")]
-    TooMany {
-        /// `features` or `categories`.
-        what: &'static str,
-        found: usize,
-    },
+    TooMany { what: &'static str, found: usize },
     /// A file or folder cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
-    Io {
-        /// `read`, `write`, …
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     /// A template is malformed.
     #[error("template: {0}")]
     Template(String),

@@ -24,25 +24,14 @@ pub enum TrainError {
     Derived { optimization: String, source: Box<DerivedError> },
     /// A field of the optimization is wrong, or does not fit the log.
     #[error("optimization {optimization:?}: {what}: {reason}")]
-    Expression {
-        optimization: String,
-        /// `precondition`, `row_filter` or `training`.
-        what: &'static str,
-        reason: String,
-    },
+    Expression { optimization: String, what: &'static str, reason: String },
     /// The optimization uses a feature that neither the log nor the optimization has.
     #[error(
         "optimization {optimization:?}: {what}: unknown feature {feature:?}; the features are {}{}",
         listed(known),
         did_you_mean(feature, known)
     )]
-    UnknownFeature {
-        optimization: String,
-        /// For example `derived feature "m*k"`.
-        what: String,
-        feature: String,
-        known: Vec<String>,
-    },
+    UnknownFeature { optimization: String, what: String, feature: String, known: Vec<String> },
     /// The optimization's file and the log have different names.
     #[error("{}: the file describes {found:?}, but the log is of {log:?}", path.display())]
     OtherOptimization { path: PathBuf, log: String, found: String },
@@ -79,12 +68,7 @@ pub enum TrainError {
     Model(#[from] ModelError),
     /// Another file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        /// For example `read the weights`.
-        action: &'static str,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, action: &'static str, source: std::io::Error },
 }
 
 #[cfg(feature = "cli")]

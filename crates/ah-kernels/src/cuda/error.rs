@@ -32,12 +32,7 @@ pub enum CudaError {
     BlasLt { doing: &'static str, status: cudarc::cublaslt::sys::cublasStatus_t },
     /// A kernel does not compile.
     #[error("{file} does not compile for {architecture}:\n{log}")]
-    Compile {
-        file: &'static str,
-        /// For example `sm_90a`.
-        architecture: String,
-        log: String,
-    },
+    Compile { file: &'static str, architecture: String, log: String },
     /// A file has no kernel of this name.
     #[error("{file} has no kernel {kernel:?}; declare it as `extern \"C\" __global__ void {kernel}(…)`")]
     NoKernel { file: &'static str, kernel: String },

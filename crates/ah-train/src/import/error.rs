@@ -93,12 +93,7 @@ pub enum ImportError {
     Unreadable { path: PathBuf, expected: String, found: String, hint: &'static str },
     /// The file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        /// `read`, `write`, …
-        action: &'static str,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, action: &'static str, source: std::io::Error },
     /// There is nothing to import.
     #[error("{what}; {hint}")]
     TooLittle { what: String, hint: &'static str },

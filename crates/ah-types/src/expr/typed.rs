@@ -167,20 +167,9 @@ impl Arithmetic {
             Self::Div => a / b,
             Self::Rem => math::modulo(a, b).unwrap_or(f64::NAN),
             // A comparison with NaN is false: a NaN in `a` stays, a NaN in `b` needs its own test.
-            Self::Min => {
-                if b < a || b.is_nan() {
-                    b
-                } else {
-                    a
-                }
-            }
-            Self::Max => {
-                if b > a || b.is_nan() {
-                    b
-                } else {
-                    a
-                }
-            }
+            Self::Min if b < a || b.is_nan() => b,
+            Self::Max if b > a || b.is_nan() => b,
+            Self::Min | Self::Max => a,
         }
     }
 }
@@ -263,14 +252,12 @@ impl NumberExpr {
             }
             Self::Binary(_, a, b) => {
                 f(Part::Other);
-                a.for_each_part(f);
-                b.for_each_part(f);
+                [a, b].into_iter().for_each(|operand| operand.for_each_part(f));
             }
             Self::If(c, a, b) => {
                 f(Part::Other);
                 c.for_each_part(f);
-                a.for_each_part(f);
-                b.for_each_part(f);
+                [a, b].into_iter().for_each(|operand| operand.for_each_part(f));
             }
         }
     }
@@ -284,21 +271,15 @@ impl BoolExpr {
             Self::Literal(_) => {}
             Self::Not(a) => a.for_each_part(f),
             Self::And(a, b) | Self::Or(a, b) => {
-                a.for_each_part(f);
-                b.for_each_part(f);
+                [a, b].into_iter().for_each(|operand| operand.for_each_part(f))
             }
-            Self::Compare(_, a, b) => {
-                a.for_each_part(f);
-                b.for_each_part(f);
-            }
+            Self::Compare(_, a, b) => [a, b].into_iter().for_each(|operand| operand.for_each_part(f)),
             Self::Match { left, right, .. } => {
-                left.for_each_part(f);
-                right.for_each_part(f);
+                [left, right].into_iter().for_each(|operand| operand.for_each_part(f));
             }
             Self::If(c, a, b) => {
                 c.for_each_part(f);
-                a.for_each_part(f);
-                b.for_each_part(f);
+                [a, b].into_iter().for_each(|operand| operand.for_each_part(f));
             }
         }
     }
@@ -322,8 +303,7 @@ impl CategoryExpr {
             Self::If(c, a, b) => {
                 f(Part::Other);
                 c.for_each_part(f);
-                a.for_each_part(f);
-                b.for_each_part(f);
+                [a, b].into_iter().for_each(|operand| operand.for_each_part(f));
             }
         }
     }

@@ -32,12 +32,7 @@ impl std::fmt::Display for LogPlace {
 pub enum LogError {
     /// The file cannot be opened, read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        /// `read`, `write`, `lock`, …
-        action: &'static str,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, action: &'static str, source: std::io::Error },
     /// The log is malformed.
     #[error("{place}: expected {expected}, found {found}; {hint}")]
     Malformed { place: LogPlace, expected: String, found: String, hint: String },

@@ -9,12 +9,7 @@ use std::path::PathBuf;
 pub enum ModelError {
     /// The file cannot be read or written.
     #[error("{}: cannot {action} the model: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        /// `read` or `write`.
-        action: &'static str,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, action: &'static str, source: std::io::Error },
     /// The file is not a valid model.
     #[error("{}: not a valid model: {source}", path.display())]
     Invalid { path: PathBuf, source: InvalidModel },

@@ -53,12 +53,7 @@ pub enum Ineligibility {
     Capability { needed: &'static str, found: (u32, u32) },
     /// A block would need more shared memory than there is.
     #[error("needs {needed} bytes of shared memory a block, the device has {available}")]
-    SharedMemory {
-        /// Bytes needed.
-        needed: u64,
-        /// Bytes that a block may have.
-        available: u32,
-    },
+    SharedMemory { needed: u64, available: u32 },
     /// A size or stride is not a multiple of the kernel's vectors.
     #[error("{what} must be a multiple of {of}, found {found}")]
     Multiple { what: &'static str, of: u64, found: u64 },

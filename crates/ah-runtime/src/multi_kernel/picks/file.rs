@@ -102,12 +102,7 @@ struct GuardFile {
 pub enum PicksError {
     /// The file cannot be read or written.
     #[error("{}: cannot {action} the picks: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        /// `read` or `write`.
-        action: &'static str,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, action: &'static str, source: std::io::Error },
     /// The content is malformed, or not of this program.
     #[error("{}: not the picks of this program: {reason}", path.display())]
     Invalid { path: PathBuf, reason: String },

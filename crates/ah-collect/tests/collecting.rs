@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::process::Stdio;
 
 use ah_types::log;
-use common::{Folder, collector_at_work, error, fake, inputs, succeed};
+use common::{Folder, collector_at_work, error, fake, inputs, refused, succeed};
 
 #[test]
 fn every_kind_of_outcome_is_kept() {
@@ -160,11 +160,10 @@ fn a_second_collector_of_the_same_inputs_says_so_and_stops() {
     for shard in ["1/1", "2/3"] {
         let folder = Folder::new();
         let mut first = collector_at_work(&folder, &["--num-samples", "30", "--shard", shard], "2000", 5);
-        let (code, message) = error(fake(&folder).args(["--num-samples", "30", "--shard", shard]));
-        assert_eq!(code, 4);
-        assert!(
-            message.contains("another collector measures part") && message.contains("--shard"),
-            "{message}"
+        refused(
+            fake(&folder).args(["--num-samples", "30", "--shard", shard]),
+            4,
+            &["another collector measures part", "--shard"],
         );
         let (code, _) = error(fake(&folder).args(["--num-samples", "30", "--shard", "1/1"]));
         assert_eq!(code, 4, "the whole is measured beside none of its parts");
@@ -181,9 +180,11 @@ fn a_log_of_another_run_is_refused_with_both_values() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "3", "--seed", "1"]));
     let before = folder.read("train.txt");
-    let (code, message) = error(fake(&folder).args(["--num-samples", "5", "--seed", "2"]));
-    assert_eq!(code, 3);
-    assert!(message.contains("autoheuristic_rs.seed (log: 1, other: 2)"), "{message}");
+    refused(
+        fake(&folder).args(["--num-samples", "5", "--seed", "2"]),
+        3,
+        &["autoheuristic_rs.seed (log: 1, other: 2)"],
+    );
     assert_eq!(folder.read("train.txt"), before);
 }
 

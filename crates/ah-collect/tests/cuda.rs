@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ah_cli::exit;
-use ah_types::log::{self, Log};
-use common::{Folder, error, gpu, inputs, skipped, succeed};
+use ah_types::log;
+use common::{Folder, error, feedback, gpu, inputs, skipped, succeed};
 
 fn cuda(folder: &Folder, name: &str) -> assert_cmd::Command {
     let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
@@ -36,13 +36,6 @@ fn wait_for_lines(folder: &Folder, count: usize) {
         assert!(begin.elapsed() < Duration::from_secs(120), "nothing is measured");
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-/// Returns the feedback of a choice on the input of this size.
-fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
-    let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
-    let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;
-    log.samples.iter().filter(of_choice).map(|s| s.feedback).collect()
 }
 
 #[test]

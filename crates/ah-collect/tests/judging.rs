@@ -4,20 +4,11 @@ mod common;
 
 use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, Test, Tree};
 use assert_cmd::Command;
-use common::{Folder, error, fake, succeed};
+use common::{Folder, fake, refused, stdout, succeed};
 
 fn leaf(choices: &[u32]) -> Node {
-    let ranked = |choice: &u32| RankedChoice {
-        choice: ChoiceId(*choice),
-        score: 0.0,
-        probability: 1.0,
-        measured: 1,
-        usual: true,
-        slowdown: 1.0,
-        worst: 1.0,
-        worst_over_fallback: 1.0,
-        allowed: true,
-    };
+    let unmeasured = |choice: &u32| RankedChoice::unmeasured(ChoiceId(*choice), 0.0);
+    let ranked = |c: &u32| RankedChoice { measured: 1, usual: true, allowed: true, ..unmeasured(c) };
     Node::Leaf(Leaf { samples: 1, ranking: choices.iter().map(ranked).collect(), ..Leaf::default() })
 }
 
@@ -43,12 +34,6 @@ fn model() -> Model {
     }
 }
 
-fn stdout(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn a_heuristic_is_compared_with_winner_and_fallback() {
     let folder = Folder::new();
@@ -68,9 +53,11 @@ fn a_heuristic_is_compared_with_what_a_library_would_have_done() {
     let judge = ["--use-heuristic", "model.json", "--inputs", "inputs.csv", "--baseline"];
     let table = stdout(fake(&folder).args(judge).arg("steady,small_is_fast"));
     insta::assert_snapshot!(table);
-    let (code, message) = error(fake(&folder).args(judge).arg("steady,stedy"));
-    assert_eq!(code, 2, "{message}");
-    assert!(message.contains("the baseline \"stedy\" is none of the choices here"), "{message}");
+    refused(
+        fake(&folder).args(judge).arg("steady,stedy"),
+        2,
+        &["the baseline \"stedy\" is none of the choices here"],
+    );
 }
 
 #[test]
@@ -116,9 +103,7 @@ fn a_log_is_described() {
     assert!(repeated.contains("3 inputs in both; median relative deviation 0.00 %"), "{repeated}");
 
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    let (code, message) = error(command.arg("--describe").arg(folder.path("missing.txt")));
-    assert_eq!(code, 4);
-    assert!(message.contains("missing.txt"), "{message}");
+    refused(command.arg("--describe").arg(folder.path("missing.txt")), 4, &["missing.txt"]);
 }
 
 /// Returns the JSON on standard output, with each figure that a clock shows as `0`.

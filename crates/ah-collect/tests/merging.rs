@@ -3,7 +3,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::{Folder, collector_at_work, error, fake, inputs, succeed};
+use common::{Folder, collector_at_work, error, fake, inputs, refused, stdout, succeed};
 
 /// Measures the first draws on every machine, then this machine's shard of all draws.
 fn collect(folder: &Folder, log: &str, shard: &str) {
@@ -17,12 +17,6 @@ fn merge(folder: &Folder) -> Command {
     command
 }
 
-fn report(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn shards_and_a_shared_sample_are_the_log_of_one_machine() {
     let (whole, parts) = (Folder::new(), Folder::new());
@@ -30,7 +24,7 @@ fn shards_and_a_shared_sample_are_the_log_of_one_machine() {
     for (log, shard) in [("a.txt", "1/3"), ("b.txt", "2/3"), ("c.txt", "3/3")] {
         collect(&parts, log, shard);
     }
-    let report = report(merge(&parts).args(["a.txt", "b.txt", "c.txt", "-o", "train.txt"]));
+    let report = stdout(merge(&parts).args(["a.txt", "b.txt", "c.txt", "-o", "train.txt"]));
     assert!(report.contains("2 other machines agree within 2.0 %"), "{report}");
     let (mut one, mut merged) = (inputs(&whole), inputs(&parts));
     one.sort();
@@ -59,13 +53,13 @@ fn a_machine_that_disagrees_is_refused_with_what_to_do() {
     };
     let text: Vec<String> = folder.read("b.txt").lines().map(slower).collect();
     std::fs::write(folder.path("b.txt"), text.join("\n") + "\n").unwrap();
-    let (code, message) =
-        error(merge(&folder).args(["a.txt", "b.txt", "-o", "all.txt", "--tolerance", "0.05"]));
-    assert_eq!(code, 3, "{message}");
-    assert!(message.contains("b.txt is 10.0 % slower on kernels"), "{message}");
-    assert!(message.contains("--disagreement scale or keep"), "{message}");
+    refused(
+        merge(&folder).args(["a.txt", "b.txt", "-o", "all.txt", "--tolerance", "0.05"]),
+        3,
+        &["b.txt is 10.0 % slower on kernels", "--disagreement scale or keep"],
+    );
     assert!(!folder.path("all.txt").exists());
-    let kept = report(merge(&folder).args(["a.txt", "b.txt", "-o", "all.txt", "--disagreement", "keep"]));
+    let kept = stdout(merge(&folder).args(["a.txt", "b.txt", "-o", "all.txt", "--disagreement", "keep"]));
     assert!(kept.contains("their times were kept as they are"), "{kept}");
 }
 
@@ -81,7 +75,7 @@ fn a_log_that_a_collector_still_writes_is_refused() {
         assert_eq!(code, 4);
         assert!(message.contains("a collector still measures into this log"), "{message}");
         // Killed, it leaves whole lines and no lock.
-        report(merge(&folder).args(["train.txt", "-o", "all.txt"]));
+        stdout(merge(&folder).args(["train.txt", "-o", "all.txt"]));
     }
 }
 
@@ -94,12 +88,8 @@ fn wrong_flags_are_named() {
         &["a.txt", "-o", "all.txt", "--tolerance", "2"],
         &["a.txt", "-o", "all.txt", "--disagreement", "ignore"],
     ] {
-        let (code, message) = error(merge(&folder).args(args));
-        assert_eq!(code, 2, "{args:?}: {message}");
+        refused(merge(&folder).args(args), 2, &[]);
     }
-    let (code, _) = error(fake(&folder).args(["--draws", "3", "--inputs", "x.csv"]));
-    assert_eq!(code, 2);
-    let (code, message) = error(merge(&folder).args(["missing.txt", "-o", "all.txt"]));
-    assert_eq!(code, 4);
-    assert!(message.contains("missing.txt"), "{message}");
+    refused(fake(&folder).args(["--draws", "3", "--inputs", "x.csv"]), 2, &[]);
+    refused(merge(&folder).args(["missing.txt", "-o", "all.txt"]), 4, &["missing.txt"]);
 }

@@ -6,15 +6,8 @@ mod common;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use ah_types::log::{self, Log};
-use common::{Folder, error, fake, skipped, succeed};
-
-/// Returns the feedback of a choice on the input of this size.
-fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
-    let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
-    let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;
-    log.samples.iter().filter(of_choice).map(|s| s.feedback).collect()
-}
+use ah_types::log;
+use common::{Folder, fake, feedback, refused, skipped, succeed};
 
 #[test]
 fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
@@ -126,8 +119,6 @@ fn a_device_that_cannot_be_opened_is_named() {
     let folder = Folder::new();
     let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
     command.args(["--name", "mm", "--backend", "cpu", "--isolate", "--device", "7", "-o"]).arg(folder.log());
-    let (code, message) = error(&mut command);
-    assert_eq!(code, 5);
-    assert!(message.contains("--device 7"), "{message}");
+    refused(&mut command, 5, &["--device 7"]);
     assert!(!folder.log().exists());
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use ah_types::log::{Log, Sample};
 use assert_cmd::Command;
 
 /// A folder of one test.
@@ -55,6 +56,29 @@ pub fn error(command: &mut Command) -> (i32, String) {
     assert_eq!(lines.len(), 1, "one sentence: {stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
     (output.status.code().unwrap(), lines[0].to_owned())
+}
+
+/// Runs it, expects an [`error`] with this exit code and all these parts.
+pub fn refused(command: &mut Command, code: i32, parts: &[&str]) {
+    let (found, message) = error(command);
+    assert_eq!(found, code, "{command:?}: {message}");
+    for part in parts {
+        assert!(message.contains(part), "{command:?}: {part:?} is not in {message}");
+    }
+}
+
+/// Runs it, expects success, and returns its results.
+pub fn stdout(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the feedback of a choice on the input of this size.
+pub fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
+    let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
+    let of_choice = |s: &&Sample| s.input as usize == input && log.choice_name(s.choice) == choice;
+    log.samples.iter().filter(of_choice).map(|s| s.feedback).collect()
 }
 
 /// Reports a part of a test that this machine cannot run. The test harness hides the output of a passing test,

@@ -56,7 +56,7 @@ fn outputs_that_are_something_else() {
 }
 
 #[test]
-fn a_log_of_a_head_alone_is_gone_on_with() {
+fn a_log_that_has_only_a_head_is_continued() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "1"]));
     let text = folder.read("train.txt");

@@ -72,7 +72,7 @@ fn shards_share_one_sequence() {
 }
 
 #[test]
-fn killed_and_run_again_it_goes_on_in_the_same_sequence() {
+fn a_killed_run_continues_the_same_sequence() {
     let (whole, cut) = (Folder::new(), Folder::new());
     succeed(fake(&whole).args(["--num-samples", "40"]));
 
@@ -156,7 +156,7 @@ fn two_processes_on_one_file_never_interleave_lines() {
 }
 
 #[test]
-fn a_second_collector_of_the_same_inputs_says_so_and_stops() {
+fn a_second_collector_of_the_same_inputs_is_refused() {
     for shard in ["1/1", "2/3"] {
         let folder = Folder::new();
         let mut first = collector_at_work(&folder, &["--num-samples", "30", "--shard", shard], "2000", 5);

@@ -89,7 +89,7 @@ fn a_kernels_fault_costs_its_choice_on_its_input_and_nothing_else() {
 }
 
 #[test]
-fn an_interrupted_run_ends_after_the_input_in_hand_and_goes_on_later() {
+fn an_interrupted_run_finishes_its_input_and_continues_later() {
     if !gpu("an interruption") {
         return;
     }
@@ -169,7 +169,7 @@ fn bad_input_is_named() {
 }
 
 #[test]
-fn without_a_gpu_one_sentence_says_what_is_missing() {
+fn without_a_gpu_one_sentence_names_what_is_missing() {
     if ah_kernels::cuda::count().is_ok_and(|n| n > 0) {
         skipped("this machine has a GPU, so nothing is missing");
         return;

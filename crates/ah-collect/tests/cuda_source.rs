@@ -126,7 +126,7 @@ fn a_mistake_is_named_with_its_line() {
 }
 
 #[test]
-fn other_backends_and_machines_without_a_gpu_are_told() {
+fn other_backends_and_machines_without_a_gpu_get_a_message() {
     let folder = Folder::new();
     let (code, message) = error(collect(&folder, &example()).args(["--backend", "cpu"]));
     assert_eq!(code, i32::from(exit::USAGE));

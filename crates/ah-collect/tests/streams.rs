@@ -46,7 +46,7 @@ fn a_full_standard_error_costs_messages_and_nothing_else() {
 }
 
 #[test]
-fn a_limit_of_threads_is_told_in_a_sentence() {
+fn a_limit_of_threads_gives_one_sentence() {
     // No system has the address space for such a stack, so that every start of a thread fails.
     let no_threads = |command: &mut Command| {
         let output = command.env("RUST_MIN_STACK", (1_u64 << 50).to_string()).output().unwrap();

@@ -230,13 +230,11 @@ impl Contest<'_> {
 
 /// Returns the number of samples in a row that the budget holds, at least one.
 fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
-    // Clamped first.
     (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32
 }
 
 /// Returns the number of runs that fill a sample.
 fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
-    // Clamped first.
     (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32
 }
 

@@ -227,7 +227,7 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
 }
 
 #[test]
-fn setting_up_says_what_does_not_fit() {
+fn setting_up_names_what_does_not_fit() {
     let fails = |builder: Builder, expected: &str| {
         let error = builder.build().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

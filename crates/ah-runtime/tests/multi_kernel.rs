@@ -296,7 +296,7 @@ fn threads_that_miss_together_measure_once() {
 }
 
 #[test]
-fn setting_up_says_what_does_not_fit() {
+fn setting_up_names_what_does_not_fit() {
     let fails = |builder: Builder<Kernel>, expected: &str| {
         let error = builder.build().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

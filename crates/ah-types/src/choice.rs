@@ -23,7 +23,7 @@ pub enum Outcome {
         /// One feedback (milliseconds, above 0) for each sample, in the order in which they were taken.
         feedback: Vec<f64>,
     },
-    /// Not offered here (an instruction set is missing, say). The log has no row for it.
+    /// Not offered here, for example because an instruction set is missing. The log has no row for it.
     Skipped {
         /// The reason.
         reason: String,

@@ -40,7 +40,7 @@ fn a_name_that_two_columns_would_have_is_refused() {
 }
 
 #[test]
-fn a_log_that_nobody_could_read_is_not_begun() {
+fn a_log_that_nobody_could_read_is_not_started() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
     let schema = Schema::new([Feature::numerical("choice")]).unwrap();
@@ -51,7 +51,7 @@ fn a_log_that_nobody_could_read_is_not_begun() {
 }
 
 #[test]
-fn the_reason_is_said_and_little_of_the_line() {
+fn errors_give_the_reason_and_little_of_the_line() {
     let missing = head(r#""m""#, "", "").replace("\"name\"", "\"nam\"");
     assert!(error(&missing).contains("(missing field `name`)"), "{}", error(&missing));
     let mistyped = head("7", "", "");

@@ -152,7 +152,7 @@ fn what_is_appended_reads_back() {
 }
 
 #[test]
-fn a_torn_line_is_cut_and_said() {
+fn a_torn_line_is_cut_and_returned() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
     let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
@@ -195,7 +195,7 @@ fn appending_needs_agreeing_metadata() {
 }
 
 #[test]
-fn a_torn_head_is_begun_again() {
+fn a_torn_head_is_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
     LogWriter::open(&path, &metadata(1), &schema()).unwrap();
@@ -209,7 +209,7 @@ fn a_torn_head_is_begun_again() {
 }
 
 #[test]
-fn what_is_no_such_log_stays_as_it_is() {
+fn files_that_are_no_such_log_stay_unchanged() {
     let json = serde_json::to_string(&metadata(1)).unwrap();
     let cases: [(&str, Vec<u8>); 7] = [
         ("text", b"Dear diary,\ntoday".to_vec()),

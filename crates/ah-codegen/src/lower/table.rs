@@ -53,7 +53,7 @@ pub struct OutsideLeaf {
     pub outside: usize,
 }
 
-/// Returns the number that stands for a reason for declining; 0 decides.
+/// Returns the number of a reason for declining; 0 is a leaf that decides.
 fn reason_code(reason: Option<Reason>) -> u64 {
     match reason {
         None => 0,

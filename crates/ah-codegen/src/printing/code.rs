@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_stand_where_they_change_the_meaning() {
+    fn brackets_are_only_where_they_change_the_meaning() {
         let [a, b, c] = ["a", "b", "c"].map(Code::atom);
         let sum = Code::binary(Binds::Sum, a.clone(), "-", b.clone());
         let left = Code::binary(Binds::Sum, sum.clone(), "-", c.clone());

@@ -1,8 +1,8 @@
 //! Prints typed expressions: one walk for all languages, and for each language a [`Dialect`].
 //!
-//! Undefined is NaN in numbers. In truth values and categories each language has its own way: Rust leaves
-//! the function through `?`, C has -1, Python has `None`. An operation that a language's own operators would
-//! not carry out in the model's way is a call of a helper, which the templates define.
+//! An undefined number is NaN. For undefined truth values and categories each language has its own way: Rust leaves
+//! the function through `?`, C has -1, Python has `None`. Where a language's own operator differs from the model's
+//! operation, the code calls a helper that the templates define.
 
 use std::collections::BTreeSet;
 

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_say_what_they_can() {
+    fn identifiers_keep_what_they_can() {
         let snake = |name| Namer::new(Case::Snake, "type row").give(name, "feature");
         assert_eq!(snake("mat1_stride_0"), "mat1_stride_0");
         assert_eq!(snake("k/(m*n)"), "k_over_m_times_n");

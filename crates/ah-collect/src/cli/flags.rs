@@ -10,8 +10,8 @@ use clap::{Args as _, FromArgMatches as _};
 use crate::plan::Shard;
 use crate::worker::Limits;
 
-/// With --adaptive, a choice stops early when it is this many times as slow as the best: further samples would say
-/// how slow it is, not that it wins.
+/// With --adaptive, a choice stops early when it is this many times as slow as the best: further samples show
+/// how slow it is, but it does not win.
 const ADAPTIVE_EARLY_STOP: f64 = 1.2;
 
 /// With --adaptive, the most samples of a choice, or one for each row if that is more: where six samples do not

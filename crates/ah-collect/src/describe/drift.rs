@@ -14,10 +14,10 @@ use super::podium::{Medians, medians};
 const PARTS: usize = 10;
 /// The most inputs to compare: each looks at all others. More are thinned evenly.
 const MOST: usize = 2000;
-/// Fewer inputs in each part say nothing.
+/// The least number of inputs in a part; below it no drift is computed.
 const FEWEST: usize = 5;
 
-/// A part of the run beside the others.
+/// A tenth of a run, compared with the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PartOfRun {
     /// How much longer choices took than on similar inputs elsewhere in the run: median log ratio.

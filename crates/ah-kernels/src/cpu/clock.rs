@@ -28,7 +28,7 @@ pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -
 }
 
 /// Starts rayon's pool and pins each of its threads to one core, so that no kernel starts on a core whose caches
-/// another one filled. A pool that the program has already stays as it is.
+/// another one filled. If the program already has a pool, it stays unchanged.
 ///
 /// # Errors
 /// The system starts no more threads. Without a pool, the first kernel on all threads would panic.

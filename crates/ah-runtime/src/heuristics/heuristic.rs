@@ -50,8 +50,8 @@ pub trait Heuristic: Send + Sync {
     /// Why the heuristic declines.
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure>;
 
-    /// Returns the position of the choice to take where the program does not say what it offers: training
-    /// measured it on nearly every input of the leaf.
+    /// Returns the position of the choice for a program that does not list its choices: one that training
+    /// measured on nearly every input of the leaf.
     ///
     /// # Errors
     /// Why the heuristic declines.

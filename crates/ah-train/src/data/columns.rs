@@ -24,7 +24,7 @@ pub struct Columns {
 pub struct Column {
     /// The feature's slot.
     pub slot: usize,
-    /// The category that code 1 stands for; `None` for a numerical feature.
+    /// The category of code 1; `None` for a numerical feature.
     category: Option<String>,
     /// By row.
     codes: Vec<u16>,
@@ -42,7 +42,7 @@ pub struct RankedFeatures {
 
 impl RankedFeatures {
     /// Ranks the values of `inputs`, with at most `max_bins` codes a column: a column of more values
-    /// becomes quantiles. No other input has a say in bins, thresholds and categories.
+    /// becomes quantiles. No other input affects bins, thresholds and categories.
     ///
     /// # Panics
     /// When `max_bins` is below 2 or above 65,536.
@@ -195,7 +195,7 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
     Column { slot, category: None, codes, bounds }
 }
 
-/// The split rule does not tell -0 from 0.
+/// Returns a number in the order of the split rule, where -0 equals 0; NaN comes last.
 fn value(x: f64) -> f64 {
     if x.is_nan() { f64::INFINITY } else { x + 0.0 }
 }

@@ -19,7 +19,7 @@ impl FeatureValues {
     }
 
     /// Returns the values of crossovers, one for each pair of inputs: the first one's logged features, with the
-    /// second one's where `is_second` says so of the pair's position and the slot.
+    /// second one's where `is_second` is true for the pair's position and the slot.
     pub fn crossed(
         &self,
         features: &Features,

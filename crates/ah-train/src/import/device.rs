@@ -1,4 +1,4 @@
-//! The device in the log's metadata: a table does not say where it was measured.
+//! The device in the log's metadata: a table does not name the machine that it was measured on.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -32,7 +32,7 @@ pub struct ImportReport {
     pub warnings: Vec<String>,
 }
 
-/// Inputs beyond this many are not told apart: a million take about 20 MB.
+/// The most inputs that are counted: a million take about 20 MB.
 pub(super) const MOST_INPUTS: usize = 1_000_000;
 
 impl fmt::Display for ImportReport {

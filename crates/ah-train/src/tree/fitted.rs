@@ -26,7 +26,7 @@ pub struct FittedTree {
     pub outside: Option<OutsideScores>,
     /// The prices of choices; empty until [`FittedTrees::assess`].
     pub prices: Prices,
-    /// For a student: what its teacher says.
+    /// For a student: the costs by its teacher.
     pub lesson: Option<Lesson>,
 }
 
@@ -48,8 +48,8 @@ impl FittedTree {
         self.tree.members(rows, if self.lesson.is_some() { STUDENT_EVIDENCE } else { 1 })
     }
 
-    /// Returns the tree with only the splits where `keep` is true. It has neither prices nor scores outside, nor what
-    /// a teacher says.
+    /// Returns the tree with only the splits where `keep` is true. It has no prices, no scores outside and no
+    /// lesson.
     pub fn part(&self, keep: impl Fn(u32) -> bool) -> Self {
         let (tree, old_ids) = self.tree.part(|id, _| keep(id));
         Self::new(tree, self.scores.of_nodes(&old_ids))

@@ -66,7 +66,7 @@ impl GrownTree {
     }
 
     /// Returns the inputs that reach each node, in the order of the rows. A node that fewer than `least` reach has those
-    /// of the nearest node above that so many reach.
+    /// of the nearest node above with at least `least`.
     pub fn members(&self, rows: &Rows<'_>, least: usize) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.nodes.len()];
         let mut inherited = vec![false; self.nodes.len()];

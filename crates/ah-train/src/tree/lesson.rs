@@ -1,9 +1,9 @@
-//! What a teacher says about the crossovers in a student's leaves.
+//! A teacher's costs of the crossovers in a student's leaves.
 
 use super::scores::Scores;
 use crate::data::Targets;
 
-/// What a teacher says about the crossovers in a student's leaves.
+/// A teacher's costs of the crossovers in a student's leaves.
 #[derive(Clone, Debug)]
 pub struct Lesson {
     /// The costs that the teacher predicts, by row.

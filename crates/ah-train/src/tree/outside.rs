@@ -1,6 +1,6 @@
 //! Rankings for inputs that are outside of what training saw in their leaf.
 //!
-//! There a pick must convince the nodes above the leaf too: its score is the worse of two, the leaf's and one
+//! There the nodes above the leaf must support a pick too: its score is the worse of two, the leaf's and one
 //! shrunk harder towards the parents. Over 8 to 60 held-out fifths, preset look-ahead at depth 8, always deciding,
 //! this changes the loss by (in units of 1e-4, with the standard error):
 //!

@@ -13,7 +13,7 @@
 //!
 //! Tried instead: a doubt in proportion to the spread within leaves (mm HF +22 ± 10), and to take back splits that
 //! leave a side without measurements (mm HF with a promise −19 ± 9; but fewer choices are then measured on nearly
-//! every input of a leaf, and a program that does not say what it offers loses 73 ± 18 more).
+//! every input of a leaf, and a program that does not list its choices loses 73 ± 18 more).
 
 use ah_types::{ChoiceId, UNMEASURED};
 

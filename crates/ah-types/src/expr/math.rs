@@ -29,7 +29,6 @@ pub fn ctz(x: f64) -> Option<f64> {
     // The value is mantissa * 2^(exponent - 1075); a subnormal value is never whole.
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let zeros = i64::from(mantissa.trailing_zeros()) + exponent - 1075;
-    // At most 64.
     (zeros >= 0).then(|| zeros.min(64) as f64)
 }
 
@@ -64,7 +63,6 @@ pub fn log2(x: f64) -> Option<f64> {
     // Scales subnormal numbers up first.
     let (x, scale) = if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, -54.0) } else { (x, 0.0) };
     let bits = x.to_bits();
-    // Below 2^11.
     let exponent = (bits >> 52) as f64 - 1023.0 + scale;
     let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
     let (m, e) =

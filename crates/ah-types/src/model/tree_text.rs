@@ -62,7 +62,7 @@ fn leaf_text(leaf: &Leaf, others: &[(ChoiceId, f64)]) -> String {
         let allowed = if as_inside { String::new() } else { format!(",{}", place.allowed) };
         format!("[{},{}{allowed}]", place.choice.0, number(place.score))
     };
-    // Categories often come last. Without any number, nulls tell that the ranges are known.
+    // Categories often come last, so trailing nulls are left out. If all are null they stay: the ranges are known.
     let numbers = leaf.ranges.iter().rposition(Option::is_some).map_or(leaf.ranges.len(), |last| last + 1);
     let _ = write!(line, ",\"ranges\":[{}]", joined(&leaf.ranges[..numbers], range));
     if !leaf.outside.is_empty() {

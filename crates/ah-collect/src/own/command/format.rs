@@ -29,7 +29,7 @@ pub(super) struct CommandsTable {
     cleanup: Option<CommandText>,
     /// The timed commands by the names of their choices; both may hold `{parameters}`.
     choices: BTreeMap<String, CommandText>,
-    /// The values of each parameter. A choice that uses parameters stands for all their combinations.
+    /// The values of each parameter. A choice that uses parameters becomes one choice for each of their combinations.
     #[serde(default)]
     parameters: BTreeMap<String, Vec<ScalarText>>,
     /// How the features are drawn. Without it, `--inputs` gives them.

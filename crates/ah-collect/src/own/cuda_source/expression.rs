@@ -51,7 +51,6 @@ impl NumberExpression {
     /// Returns the whole number in this row.
     pub(super) fn whole(&self, row: &[Value], least: u32, most: u64) -> Result<u64, String> {
         let number = self.number(row)?;
-        // Checked.
         if number.fract() == 0.0 && number >= f64::from(least) && number <= most as f64 {
             Ok(number as u64)
         } else {

@@ -1,4 +1,4 @@
-//! Copies of operands: row-major, aligned, with zeros behind.
+//! Copies of operands: row-major, aligned, padded with zeros.
 
 use super::error::KernelError;
 use super::matrix::MatRef;

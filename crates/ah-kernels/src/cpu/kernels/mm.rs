@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_run_says_why() {
+    fn each_refusal_gives_its_reason() {
         let mut data = [GUARD; 4];
         for choice in MatMul::choices() {
             let Err(reason) = choice.available() else {

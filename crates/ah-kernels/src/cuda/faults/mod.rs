@@ -126,7 +126,6 @@ impl BenchmarkRunner for FaultsRunner {
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
-        // Checked above.
         let size = context.number("size").unwrap_or(1.0).min(TOO_MANY as f64) as usize;
         self.gpu.enter()?;
         let [x, y] = self.gpu.operands([size * 4, size * 4])?;

@@ -91,25 +91,18 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
             ("precondition" | "expression", Json::String(s)) => {
                 expression(&expr::parse(s).unwrap(), to).to_string().into()
             }
-            ("eligible", Json::Object(map)) => {
-                let of = |x: &Json, to: &mut dyn FnMut(&str) -> String| walk("precondition", x, to);
-                let map: Vec<_> = map.iter().map(|(k, x)| (to(k), of(x, to))).collect();
-                map.into_iter().collect()
+            ("eligible" | "categories", Json::Object(map)) => {
+                let key = if key == "eligible" { "precondition" } else { key };
+                map.iter().map(|(k, x)| (to(k), walk(key, x, to))).collect()
             }
             ("outside", Json::Array(places)) => {
                 let mut places = places.clone();
                 places.iter_mut().for_each(|place| place[0] = text(&place[0], to));
                 places.into()
             }
-            ("categories", Json::Object(map)) => {
-                let of = |x: &Json, to: &mut dyn FnMut(&str) -> String| walk("categories", x, to);
-                let map: Vec<_> = map.iter().map(|(k, x)| (to(k), of(x, to))).collect();
-                map.into_iter().collect()
-            }
-            ("trees" | "nodes" | "ranking", Json::Array(all)) => {
+            ("trees" | "nodes" | "ranking" | "features" | "derived", Json::Array(all)) => {
                 all.iter().map(|x| walk("", x, to)).collect()
             }
-            ("features" | "derived", Json::Array(all)) => all.iter().map(|x| walk("", x, to)).collect(),
             ("categories" | "choices", Json::Array(all)) => {
                 let mut names: Vec<Json> = all.iter().map(|x| text(x, to)).collect();
                 names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));

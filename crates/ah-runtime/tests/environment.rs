@@ -1,11 +1,12 @@
 //! The environment sets folders and limits, and events reach the `log` crate.
 
+#[path = "common/logger.rs"]
+mod logger;
 #[path = "common/virtual_kernels.rs"]
 mod virtual_kernels;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use ah_runtime::ah_types::{Device, Outcome};
@@ -199,40 +200,22 @@ fn the_longest_unused_picks_are_evicted_first() {
     }
 }
 
-/// Keeps the lines that this process logs.
-struct Logger;
-static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-impl log::Log for Logger {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        LOGGED.lock().unwrap().push(format!("{}: {}", record.level(), record.args()));
-    }
-
-    fn flush(&self) {}
-}
-
 #[test]
 fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
-    log::set_logger(&Logger).unwrap();
-    log::set_max_level(log::LevelFilter::Info);
+    logger::start();
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("recording.json");
     std::fs::write(&recording, "{").unwrap();
     let named = |name: &str| {
         let decision = AutoHeuristic::builder(name).numerical("m").environment(Environment::default());
-        let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", 1, orig as Kernel);
-        builder.kernel("pad", 1, pad).timer(virtual_time).no_cache()
+        two_at(decision).no_cache()
     };
     let multi = named("told").build().unwrap();
     for m in [100.0, 1000.0] {
         multi.run(&[m.into()], |kernel| kernel(m)).unwrap();
     }
     named("untrusted").lookup(&recording).build().unwrap();
-    let logged = LOGGED.lock().unwrap();
+    let logged = logger::LINES.lock().unwrap();
     for expected in [
         "INFO: told: measured [m=100] because nothing is remembered yet: orig wins with 0.3203 ms",
         "INFO: told: m is dynamic from now on: it was 100 and is 1000",

@@ -14,7 +14,7 @@ use virtual_kernels::*;
 
 #[test]
 fn the_first_call_measures_and_later_ones_remember() {
-    let multi = two(Environment::default()).no_cache().build().unwrap();
+    let multi = plain().build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
     assert_eq!(last_miss(&multi), "nothing is remembered yet");
     for _ in 0..3 {
@@ -26,7 +26,7 @@ fn the_first_call_measures_and_later_ones_remember() {
 
 #[test]
 fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
-    let multi = two(Environment::default()).no_cache().build().unwrap();
+    let multi = plain().build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
     // A second value in the bucket of the first is not measured.
     assert_eq!(remembered(&multi, 64.0, 127.0, "f32"), "orig");
@@ -51,10 +51,9 @@ fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
 
 #[test]
 fn dimensions_can_be_exact_finer_or_by_divisibility() {
-    let multi = two(Environment::default())
+    let multi = plain()
         .dimension("m", Dimension::exact())
         .dimension("k", Dimension::dynamic().halvings(1).divisible_by(16))
-        .no_cache()
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 160.0, "f32"), "orig");
@@ -67,11 +66,10 @@ fn dimensions_can_be_exact_finer_or_by_divisibility() {
 
 #[test]
 fn a_kernel_that_does_not_support_the_input_never_runs() {
-    let multi = two(Environment::default())
+    let multi = plain()
         .kernel("stream", 1, stream)
         .eligible("stream", |v| v[0].number() == Some(64.0))
         .dimension("m", Dimension::dynamic())
-        .no_cache()
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
@@ -106,7 +104,7 @@ fn an_input_that_no_measured_kernel_supports_is_measured_again() {
 
 #[test]
 fn a_kernel_that_fails_never_wins() {
-    let multi = two(Environment::default()).kernel("broken", 1, broken).no_cache().build().unwrap();
+    let multi = plain().kernel("broken", 1, broken).build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
     assert!(
         multi
@@ -125,7 +123,7 @@ fn a_kernel_that_fails_never_wins() {
 
 #[test]
 fn undefined_features_run_the_fallback() {
-    let multi = two(Environment::default()).no_cache().build().unwrap();
+    let multi = plain().build().unwrap();
     for values in [&values(f64::NAN, 1.0, "f32")[..], &[1.into()], &[1.into(), 2.into(), 3.into()]] {
         RAN.take();
         multi.run(values, |kernel| kernel(1.0)).unwrap();
@@ -136,12 +134,7 @@ fn undefined_features_run_the_fallback() {
 
 #[test]
 fn beyond_the_limit_nothing_is_measured() {
-    let multi = two(Environment::default())
-        .max_picks(3)
-        .dimension("k", Dimension::exact())
-        .no_cache()
-        .build()
-        .unwrap();
+    let multi = plain().max_picks(3).dimension("k", Dimension::exact()).build().unwrap();
     for k in [1000.0, 2000.0, 3000.0] {
         assert_eq!(measured(&multi, 64.0, k, "f32"), "pad");
     }
@@ -176,15 +169,7 @@ fn a_sure_heuristic_decides_and_measuring_is_for_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let log_path = folder.path().join("log.txt");
     let decision = || decision().heuristic(LoadedModel::from(common::pad_mm("Test", None))).log(&log_path);
-    let build = || {
-        MultiKernel::<Kernel>::builder(decision())
-            .kernel("orig", 1, orig as Kernel)
-            .kernel("pad", 1, pad)
-            .timer(virtual_time)
-            .no_cache()
-            .append_to_log(true)
-    };
-    let multi = build().build().unwrap();
+    let multi = two_at(decision()).no_cache().append_to_log(true).build().unwrap();
     // The model chooses pad from k = 101 on, although orig is faster on the virtual clock.
     assert_eq!(remembered(&multi, 64.0, 101.0, "float32"), "pad");
     assert_eq!(remembered(&multi, 64.0, 100.0, "float32"), "orig");
@@ -222,8 +207,7 @@ fn the_metrics_table_has_a_line_for_each_pick() {
 #[test]
 fn watching_finds_a_pick_that_became_slow() {
     let watch = Watch { one_in: 1, limit: 1.5, samples: 3 };
-    let multi =
-        two(Environment::default()).kernel("stream", 1, stream).watch(watch).no_cache().build().unwrap();
+    let multi = plain().kernel("stream", 1, stream).watch(watch).build().unwrap();
     STREAM_SLOWDOWN.set(1.0);
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
     for _ in 0..10 {
@@ -301,24 +285,18 @@ fn setting_up_names_what_does_not_fit() {
         let error = builder.build().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    let two = || two(Environment::default()).no_cache();
-    fails(two().eligible("nope", |_| true), "no kernel \"nope\"; expected one of orig, pad");
-    fails(two().eligible("orig", |_| true), "choose a fallback that supports every input");
-    fails(two().dimension("dtype", Dimension::exact()), "\"dtype\" is not a numerical feature");
-    fails(two().kernel("pad", 2, pad), "distinct names");
+    fails(plain().eligible("nope", |_| true), "no kernel \"nope\"; expected one of orig, pad");
+    fails(plain().eligible("orig", |_| true), "choose a fallback that supports every input");
+    fails(plain().dimension("dtype", Dimension::exact()), "\"dtype\" is not a numerical feature");
+    fails(plain().kernel("pad", 2, pad), "distinct names");
     fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
 }
 
 #[test]
 fn a_broken_promise_is_reported() {
     let watch = Watch { one_in: 1, samples: 3, ..Watch::default() };
-    let build = || {
-        MultiKernel::<Kernel>::builder(decision().heuristic(LoadedModel::from(common::pad_mm("Test", None))))
-            .kernel("orig", 1, orig as Kernel)
-            .kernel("pad", 1, pad)
-            .timer(virtual_time)
-            .no_cache()
-    };
+    let heuristic = || LoadedModel::from(common::pad_mm("Test", None));
+    let build = || two_at(decision().heuristic(heuristic())).no_cache();
     let multi = build().watch(watch).promise(0.01, 1.05).build().unwrap();
     // The model chooses pad from k = 101 on; it is slower than orig up to k = 192. A watched call times both three times.
     assert_eq!(call(&multi, 64.0, 1000.0, "float32").len(), 1 + 2 * 3);

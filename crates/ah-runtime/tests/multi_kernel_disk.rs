@@ -26,11 +26,7 @@ fn picks_outlive_the_program_until_kernels_versions_or_device_change() {
     if let ah_types::Device::Cpu(cpu) = &mut device {
         cpu.model.push_str(" II");
     }
-    let elsewhere =
-        MultiKernel::<Kernel>::builder(decision().environment(cached_in(folder.path())).device(device))
-            .kernel("orig", 1, orig as Kernel)
-            .kernel("pad", 1, pad)
-            .timer(virtual_time);
+    let elsewhere = two_at(decision().environment(cached_in(folder.path())).device(device));
     assert_eq!(measured(&elsewhere.build().unwrap(), 64.0, 1000.0, "f32"), "pad");
     // The first program's picks are still there.
     assert_eq!(remembered(&build(), 64.0, 1000.0, "f32"), "pad");
@@ -142,7 +138,7 @@ fn the_cache_stays_below_its_limit() {
 fn a_recording_is_looked_up_without_measuring() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("pad_mm.json");
-    let first = two(Environment::default()).no_cache().record(&recording).build().unwrap();
+    let first = plain().record(&recording).build().unwrap();
     assert_eq!(measured(&first, 64.0, 1000.0, "f32"), "pad");
     assert_eq!(measured(&first, 64.0, 100.0, "f32"), "orig");
 

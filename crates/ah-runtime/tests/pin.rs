@@ -1,27 +1,11 @@
 //! A program that pins a heuristic's version decides with that version or not at all.
 
 mod common;
-
-use std::sync::Mutex;
+#[path = "common/logger.rs"]
+mod logger;
 
 use ah_runtime::{AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, register};
 use common::pad_mm;
-
-static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-struct Logger;
-
-impl log::Log for Logger {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        LINES.lock().unwrap().push(format!("{}: {}", record.level(), record.args()));
-    }
-
-    fn flush(&self) {}
-}
 
 /// A model whose hash depends on the seed. Each test has an optimization of its own, because registered
 /// heuristics serve all tests of this process.
@@ -78,11 +62,10 @@ fn only_the_pinned_version_decides() {
 
 #[test]
 fn the_version_that_decides_is_reported_at_the_start_and_at_each_change() {
-    log::set_logger(&Logger).unwrap();
-    log::set_max_level(log::LevelFilter::Info);
+    logger::start();
     let (first, second) = (model("reported", 1), model("reported", 2));
     let (one, two) = (first.version().unwrap().to_owned(), second.version().unwrap().to_owned());
-    let lines = |part: &str| LINES.lock().unwrap().iter().filter(|line| line.contains(part)).count();
+    let lines = |part: &str| logger::LINES.lock().unwrap().iter().filter(|line| line.contains(part)).count();
     register(first);
     let free = builder("reported", "").build().unwrap();
     let pinned = builder("reported", "").pin(&one).build().unwrap();

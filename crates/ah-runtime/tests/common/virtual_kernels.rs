@@ -62,11 +62,19 @@ pub fn decision() -> ah_runtime::Builder {
         .environment(Environment::default())
 }
 
+/// Returns `orig` and `pad` with this decision point.
+pub fn two_at(decision: ah_runtime::Builder) -> Builder<Kernel> {
+    let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", 1, orig as Kernel);
+    builder.kernel("pad", 1, pad).timer(virtual_time)
+}
+
 pub fn two(environment: Environment) -> Builder<Kernel> {
-    MultiKernel::<Kernel>::builder(decision().environment(environment))
-        .kernel("orig", 1, orig as Kernel)
-        .kernel("pad", 1, pad)
-        .timer(virtual_time)
+    two_at(decision().environment(environment))
+}
+
+/// Returns `orig` and `pad` without an environment and without files.
+pub fn plain() -> Builder<Kernel> {
+    two(Environment::default()).no_cache()
 }
 
 pub fn environment(variables: &[(&str, &Path)]) -> Environment {

@@ -32,13 +32,16 @@ impl Files {
     fn params(&self) -> Params {
         Params::new(vec![self.folder.path().join("a.txt")], "T")
     }
+
+    fn learn(&self, change: impl FnOnce(&mut Params)) -> TrainedModel {
+        let mut params = self.params();
+        change(&mut params);
+        train(&params.check().unwrap()).unwrap()
+    }
 }
 
 fn learn(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
-    let files = Files::new(text);
-    let mut params = files.params();
-    change(&mut params);
-    train(&params.check().unwrap()).unwrap()
+    Files::new(text).learn(change)
 }
 
 /// Returns a log where `pad` takes more than 1.05 × `orig` on a `share` of the inputs, at random.
@@ -60,10 +63,8 @@ fn risky(inputs: usize, share: f64) -> String {
 fn promise_declines_where_the_risk_is_too_high() {
     let safe = learn(&risky(1500, 0.001), |_| {});
     let promise = safe.model.promise.as_ref().expect("a promise is possible");
-    assert!(
-        (promise.target - 0.01).abs() < 1e-12 && promise.mode == CalibrationMode::CrossFitted,
-        "{promise:?}"
-    );
+    assert!((promise.target - 0.01).abs() < 1e-12, "{promise:?}");
+    assert_eq!(promise.mode, CalibrationMode::CrossFitted);
     assert!(safe.held_out.comparison.model.coverage > 0.9, "{:?}", safe.held_out.comparison.model);
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
@@ -94,8 +95,7 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
     // `pad` takes twice as long as `orig` on some inputs: more than 1.05, less than 3 times as long.
     let files = Files::new(&risky(1500, 0.08));
     for max_risk in [None, Some(0.01)] {
-        let params = Params { max_risk, max_slowdown: 3.0, ..files.params() };
-        let trained = train(&params.check().unwrap()).unwrap();
+        let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, 3.0));
         assert_eq!(trained.model.promise.is_some(), max_risk.is_some());
         let table = report::table::trained(&trained);
         assert!(table.contains("| > 200 % slower "), "{table}");
@@ -119,7 +119,7 @@ fn best_single_is_the_strongest_baseline() {
         }
     }
     let files = Files::new(&text);
-    let trained = train(&files.params().check().unwrap()).unwrap();
+    let trained = files.learn(|_| {});
     let single = &trained.held_out.comparison.best_single;
     assert_eq!(single.choice, "pad", "{single:?}");
     let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
@@ -263,9 +263,7 @@ fn regression_learns_scores() {
 fn further_logs_are_learned_from_and_never_held_out() {
     let files = Files::new(&log(60));
     let more = files.add("b.txt", &log(120));
-    let mut params = files.params();
-    params.also_train = vec![FurtherLog { path: more, weight: 3.0 }];
-    let trained = train(&params.check().unwrap()).unwrap();
+    let trained = files.learn(|params| params.also_train = vec![FurtherLog { path: more, weight: 3.0 }]);
     let held_out = &trained.held_out;
     assert_eq!(held_out.train_inputs + held_out.comparison.model.inputs, 120);
     // A fifth of the first log's inputs, not of all.
@@ -293,10 +291,10 @@ fn the_graph_escapes_names() {
 fn policy_as_toml() {
     let files = Files::new(&log(120));
     let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\nunsafe_leaf = 1.1\ntest_share = 0.3\nmin_samples = 2\n";
-    let mut params = files.params();
-    params.policy = Some(files.add("p.toml", policy));
-    params.max_risk = None;
-    let trained = train(&params.check().unwrap()).unwrap();
+    let trained = files.learn(|params| {
+        params.policy = Some(files.add("p.toml", policy));
+        params.max_risk = None;
+    });
     assert_eq!(trained.held_out.depth, 1);
     let inputs = trained.held_out.train_inputs + trained.held_out.comparison.model.inputs;
     assert!(inputs < 120 && trained.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
@@ -349,11 +347,10 @@ fn policy_as_code() {
 #[test]
 fn shipped_policies_of_pytorch_are_sound() {
     for name in ["mixed_mm", "mm", "pad_mm"] {
-        let files = Files::new(&log(120));
-        let mut params = files.params();
-        params.policy = Some(format!("pytorch_{name}").into());
-        params.max_risk = None;
-        let trained = train(&params.check().unwrap()).unwrap();
+        let trained = learn(&log(120), |params| {
+            params.policy = Some(format!("pytorch_{name}").into());
+            params.max_risk = None;
+        });
         assert!(trained.configurations[0].name().starts_with("linfa"), "{name}");
         assert!(trained.held_out.depth <= 7);
     }

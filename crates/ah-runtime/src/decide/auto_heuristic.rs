@@ -19,13 +19,6 @@ use crate::sync::{ArcSwap, Snapshot};
 /// The choices worth autotuning; see [`AutoHeuristic::top_k`].
 pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
 
-pub(super) type PreconditionFn = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
-
-pub(super) enum DomainCheck {
-    Expression(BoolExpr),
-    Function(PreconditionFn),
-}
-
 /// A decision point: named choices, a fallback, the features of a context, and the heuristics found for it.
 /// Make it once and ask it from any thread.
 ///
@@ -35,7 +28,7 @@ pub struct AutoHeuristic {
     pub(super) choices: Vec<String>,
     pub(super) fallback: usize,
     pub(super) features: Features,
-    pub(super) precondition: Option<DomainCheck>,
+    pub(super) precondition: Option<BoolExpr>,
     pub(super) always_included: Vec<usize>,
     /// Folders whose models come first.
     pub(super) model_folders: Vec<PathBuf>,
@@ -292,11 +285,8 @@ impl AutoHeuristic {
     }
 
     fn precondition_holds(&self, values: &[Scalar<'_>]) -> bool {
-        match &self.precondition {
-            None => true,
-            Some(DomainCheck::Function(holds)) => holds(values),
-            Some(DomainCheck::Expression(typed)) => typed.eval(&self.features.row(values)) == Some(true),
-        }
+        let holds = |typed: &BoolExpr| typed.eval(&self.features.row(values)) == Some(true);
+        self.precondition.as_ref().is_none_or(holds)
     }
 
     fn bindings(&self) -> Snapshot<Bindings> {

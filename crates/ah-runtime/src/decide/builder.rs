@@ -9,7 +9,7 @@ use ah_types::{
     OptimizationError, Schema, TimingPolicy,
 };
 
-use super::auto_heuristic::{AutoHeuristic, DomainCheck, PreconditionFn};
+use super::auto_heuristic::AutoHeuristic;
 use super::binding::Bindings;
 use super::pin::Pins;
 use super::recorder::Recorder;
@@ -40,7 +40,7 @@ pub struct Builder {
     fallback: Option<String>,
     features: Vec<Feature>,
     derived: Vec<DerivedFeature>,
-    precondition: Option<PreconditionSource>,
+    precondition: Option<String>,
     always_included: Vec<String>,
     heuristics: Vec<Arc<dyn Heuristic>>,
     models: Vec<PathBuf>,
@@ -50,11 +50,6 @@ pub struct Builder {
     role: Role,
     log: Option<PathBuf>,
     timing: TimingPolicy,
-}
-
-enum PreconditionSource {
-    Expression(String),
-    Function(PreconditionFn),
 }
 
 /// A decision point cannot be set up.
@@ -151,16 +146,7 @@ impl Builder {
     /// Sets a truth value over the features, derived ones included. If it does not hold, the answer is the
     /// fallback.
     pub fn precondition(mut self, expression: &str) -> Self {
-        self.precondition = Some(PreconditionSource::Expression(expression.to_owned()));
-        self
-    }
-
-    /// Sets the precondition as a function of the values by slot.
-    pub fn precondition_fn(
-        mut self,
-        holds: impl Fn(&[ah_types::Scalar<'_>]) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.precondition = Some(PreconditionSource::Function(Box::new(holds)));
+        self.precondition = Some(expression.to_owned());
         self
     }
 
@@ -252,11 +238,7 @@ impl Builder {
         let features = Features::new(Schema::new(self.features)?, &self.derived)?;
         let precondition = match self.precondition {
             None => None,
-            Some(PreconditionSource::Function(holds)) => Some(DomainCheck::Function(holds)),
-            Some(PreconditionSource::Expression(text)) => {
-                let parsed = expr::parse(&text)?;
-                Some(DomainCheck::Expression(parsed.resolve_bool(features.all())?))
-            }
+            Some(text) => Some(expr::parse(&text)?.resolve_bool(features.all())?),
         };
         let mut heuristics = self.heuristics;
         for path in &self.models {

@@ -11,7 +11,7 @@ use common::{HEAD, Run, log};
 fn sound_log_learns() {
     let run = Run::new();
     run.write("train.txt", log(60));
-    let (stdout, stderr) = run.learns(&["train.txt"]);
+    let (stdout, _) = run.learns(&["train.txt"]);
     assert!(stdout.starts_with("T: ") && stdout.lines().all(|line| line.len() <= 80), "{stdout}");
     let model = ah_types::Model::read(&run.path("model.json")).unwrap();
     assert_eq!(model.heuristic, "T");
@@ -175,7 +175,7 @@ fn full_disk_and_unwritable_output() {
 fn learns_and_generates_in_one_command() {
     let run = Run::new();
     run.write("train.txt", log(60));
-    let (_, stderr) = run.succeeds(&["train.txt", "--heuristic-name", "SimpleHeuristic"]);
+    run.succeeds(&["train.txt", "--heuristic-name", "SimpleHeuristic"]);
     let source = std::fs::read_to_string(run.path("generated/simple_heuristic/src/lib.rs")).unwrap();
     assert!(source.contains("no_std"), "{source}");
     // A folder that cannot be written is an error; the model is written all the same.
@@ -263,7 +263,7 @@ fn decisions_are_the_log_s_own_text() {
         log(40).replace("m,k,n,mat1_dtype,choice", "n,k,m,mat1_dtype,choice").replace("\n512,", "\n512.0,");
     run.write("a.txt", &text);
     run.learns(&["a.txt"]);
-    let (_, stderr) = run.succeeds(&["evaluate", "model.json", "a.txt", "--decisions", "d.tsv"]);
+    run.succeeds(&["evaluate", "model.json", "a.txt", "--decisions", "d.tsv"]);
     let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
     for line in decisions.lines() {
         let (features, choices) = line.split_once('\t').unwrap();

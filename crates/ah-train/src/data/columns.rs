@@ -103,6 +103,7 @@ impl Columns {
         codes
     }
 
+    /// Returns all columns.
     pub fn all(&self) -> &[Column] {
         &self.columns
     }

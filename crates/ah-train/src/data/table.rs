@@ -192,6 +192,7 @@ impl Table {
         self.cell(input, choice).filter(|c| c.time.is_finite())
     }
 
+    /// Returns the id of the choice of this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
         Some(ChoiceId(index(position)))

@@ -9,6 +9,7 @@ use crate::data::{Columns, Rows};
 /// A binary tree in one `Vec`: the root comes first, children come behind their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrownTree {
+    /// The nodes.
     pub nodes: Vec<GrownNode>,
 }
 

@@ -271,7 +271,7 @@ impl BoolExpr {
             Self::Literal(_) => {}
             Self::Not(a) => a.for_each_part(f),
             Self::And(a, b) | Self::Or(a, b) => {
-                [a, b].into_iter().for_each(|operand| operand.for_each_part(f))
+                [a, b].into_iter().for_each(|operand| operand.for_each_part(f));
             }
             Self::Compare(_, a, b) => [a, b].into_iter().for_each(|operand| operand.for_each_part(f)),
             Self::Match { left, right, .. } => {

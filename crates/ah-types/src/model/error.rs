@@ -28,6 +28,7 @@ pub struct InvalidModel {
 
 /// A place in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The text shows the fields.
 pub enum ModelPlace {
     /// The model as a whole, outside its trees.
     Model,

@@ -22,6 +22,7 @@ impl Half {
 pub struct Limits {
     /// Compute capability.
     pub capability: (u32, u32),
+    /// Multiprocessors.
     pub multiprocessors: u32,
     /// Bytes of shared memory that a block may opt into.
     pub shared_memory: u32,

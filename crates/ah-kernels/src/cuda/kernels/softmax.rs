@@ -6,7 +6,9 @@ use Form::{Looped, Registers, Shared};
 /// The softmax of each row of a float32 matrix with contiguous rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SoftmaxProblem {
+    /// Rows.
     pub rows: u64,
+    /// Columns.
     pub columns: u64,
     /// Elements between two rows of the input.
     pub input_stride: u64,

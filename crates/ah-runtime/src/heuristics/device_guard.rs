@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn without_a_device_a_heuristic_holds_everywhere() {
-        let here = ah_measure::this_cpu();
+        let here = &ah_measure::this_cpu();
         let guard = |capability, shared_memory| DeviceGuard::Capability { capability, shared_memory };
         assert!(guard((0, 0), None).admits(here).is_ok());
         assert!(guard((9, 0), None).admits(here).is_err());

@@ -10,7 +10,7 @@
 use ah_train::parts::{
     COST_ONE, Configuration, Heuristic, Preset, RankingPolicy, Recipe, Soft, Task, calibrate, split,
 };
-use ah_train::{Params, PromiseMode, SplitBy};
+use ah_train::{MaxRisk, Params, PromiseMode, SplitBy};
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -83,7 +83,7 @@ fn main() {
     let ranking = RankingPolicy::default();
     for log in args.iter().filter(|a| !a.contains('=')) {
         let params = Params {
-            max_risk: Some(target),
+            max_risk: MaxRisk::Share(target),
             max_slowdown: LIMIT,
             promise: mode,
             ..Params::new(vec![log.into()], "T")

@@ -50,7 +50,7 @@ pub use ah_types::{Criterion, LearnerKind};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
-pub use params::{FurtherLog, Params, PromiseMode, SplitBy, ValidParams};
+pub use params::{FurtherLog, MaxRisk, Params, PromiseMode, SplitBy, ValidParams};
 pub use policy::{CellFilter, Policy};
 pub use train::{TrainedModel, train, train_with};
 

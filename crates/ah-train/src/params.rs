@@ -105,8 +105,9 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().trees, value_name = "N"))]
     pub trees: usize,
     /// The share of inputs that may be slower than the fallback by more than --max-slowdown, with
-    /// 95 % confidence; `none` always decides.
-    #[cfg_attr(feature = "cli", arg(long, default_value = "0.01", value_name = "P|none", value_parser = max_risk))]
+    /// 95 % confidence; `none` always decides [default: 0.01, or what the inputs can show: 0.02 or 0.05].
+    #[serde(serialize_with = "risk")]
+    #[cfg_attr(feature = "cli", arg(long, default_value = "usual", hide_default_value = true, value_name = "P|none", value_parser = max_risk))]
     pub max_risk: MaxRisk,
     /// An input counts as slower when it takes more than X times as long as with the fallback.
     #[cfg_attr(
@@ -150,8 +151,28 @@ const CRITERIA: [(&str, Criterion); 2] = [("gini", Criterion::Gini), ("entropy",
 const OUTSIDE: [(&str, OutsidePolicy); 3] =
     [("decline", OutsidePolicy::Decline), ("safe", OutsidePolicy::Safe), ("decide", OutsidePolicy::Decide)];
 
-/// A share above 0 and below 1; `None`: the heuristic always decides.
-pub type MaxRisk = Option<f64>;
+/// The share of inputs for which a promise may be broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MaxRisk {
+    /// 1 %, or with few inputs the [usual share](PromiseMode::usual_share) of the promise's mode.
+    #[default]
+    Usual,
+    /// This share, above 0 and below 1.
+    Share(f64),
+    /// Always decides and promises nothing.
+    None,
+}
+
+impl MaxRisk {
+    /// Returns the share, if a promise is asked for.
+    pub fn share(self) -> Option<f64> {
+        match self {
+            Self::Usual => Some(0.01),
+            Self::Share(share) => Some(share),
+            Self::None => None,
+        }
+    }
+}
 
 /// A log to learn from that is never held out.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,7 +234,7 @@ impl Default for Params {
             ranking: None,
             max_choices: None,
             trees: 1,
-            max_risk: Some(0.01),
+            max_risk: MaxRisk::Usual,
             max_slowdown: 1.05,
             promise: PromiseMode::Auto,
             outside: None,
@@ -231,7 +252,18 @@ pub struct ValidParams(Params);
 impl ValidParams {
     /// Returns the same parameters, for a heuristic that always decides.
     pub fn always_deciding(&self) -> Self {
-        Self(Params { max_risk: None, ..self.0.clone() })
+        Self(Params { max_risk: MaxRisk::None, ..self.0.clone() })
+    }
+
+    /// Returns the same parameters with the share that `inputs` calibration inputs can show, unless one was asked for.
+    pub fn with_share_for(&self, inputs: usize) -> Self {
+        match self.max_risk {
+            MaxRisk::Usual => {
+                let max_risk = MaxRisk::Share(self.promise.usual_share(inputs));
+                Self(Params { max_risk, ..self.0.clone() })
+            }
+            MaxRisk::Share(_) | MaxRisk::None => self.clone(),
+        }
     }
 }
 
@@ -259,7 +291,9 @@ impl Params {
         self.check_names()?;
         self.check_numbers()?;
         // A program that measures several choices itself needs no promise.
-        self.max_risk = self.max_risk.filter(|_| self.ranking.is_none());
+        if self.ranking.is_some() {
+            self.max_risk = MaxRisk::None;
+        }
         Ok(ValidParams(self))
     }
 
@@ -302,7 +336,7 @@ impl Params {
         if self.trees > 1 && matches!(self.learner, Some(LearnerKind::Linfa | LearnerKind::Regression)) {
             return wrong("--trees", "the learner soft or auto: only its trees vote", "another learner");
         }
-        if let Some(risk) = self.max_risk.filter(|r| !(*r > 0.0 && *r < 1.0)) {
+        if let Some(risk) = self.max_risk.share().filter(|r| !(*r > 0.0 && *r < 1.0)) {
             return wrong("--max-risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
         }
         if !(self.max_slowdown >= 1.0 && self.max_slowdown.is_finite()) {
@@ -356,10 +390,19 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share such as 0.1% or 0.001".to_owned())
 }
 
+// serde gives a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn risk<S: Serializer>(risk: &MaxRisk, serializer: S) -> Result<S::Ok, S::Error> {
+    risk.share().serialize(serializer)
+}
+
 #[cfg(feature = "cli")]
-fn max_risk(text: &str) -> Result<Option<f64>, String> {
-    if text == "none" {
-        return Ok(None);
+fn max_risk(text: &str) -> Result<MaxRisk, String> {
+    match text {
+        "usual" => Ok(MaxRisk::Usual),
+        "none" => Ok(MaxRisk::None),
+        _ => {
+            text.parse().map(MaxRisk::Share).map_err(|_| "expected a share such as 0.01, or none".to_owned())
+        }
     }
-    text.parse().map(Some).map_err(|_| "expected a share such as 0.01, or none".to_owned())
 }

@@ -6,13 +6,13 @@
 
 use std::time::{Duration, Instant};
 
-use ah_types::{Leaf, Model, Tree};
+use ah_types::{Leaf, Model, Promise, Tree};
 
 use crate::data::Task;
 use crate::error::TrainError;
 use crate::judge::{Evaluation, Study, TestReport};
 use crate::model;
-use crate::params::{Params, ValidParams};
+use crate::params::{MaxRisk, Params, ValidParams};
 use crate::policy::Policy;
 use crate::promise::{Recipe, size};
 use crate::record;
@@ -67,6 +67,9 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let policy = policy.unwrap_or(&declared);
     let parts = task.hold_out(params.test_split, policy, params.seed)?;
     let training = &parts.training;
+    let may_be_held_out = |input: &&u32| !task.table.inputs[**input as usize].further;
+    let asked = params.max_risk;
+    let params = &params.with_share_for(training.iter().filter(may_be_held_out).count());
 
     // Search: derived features, the choices to keep, then the learner's parameters.
     let read = Instant::now();
@@ -104,12 +107,18 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let cost = size.map_or(searched.best.cost, |size| size.cost);
     model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
     let mut warnings = task.warnings.clone();
+    if let Some(promise) = model.promise.as_ref().filter(|promise| promise.target > 0.01)
+        && asked == MaxRisk::Usual
+    {
+        warnings.push(looser_promise(params, promise, &task.usable, training));
+    }
     if !task.has_fallback() {
         warnings.push(no_fallback(&task, &model));
     }
-    if let (Some(target), None) = (params.max_risk, &model.promise) {
+    if let (Some(target), None) = (params.max_risk.share(), &model.promise) {
         let may_be_held_out = |input: &&u32| !task.table.inputs[**input as usize].further;
-        warnings.push(no_promise(params, target, task.usable.iter().filter(may_be_held_out).count()));
+        let count = task.usable.iter().filter(may_be_held_out).count();
+        warnings.push(no_promise(params, asked, target, count));
     }
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&model)) {
         warnings.push(format!(
@@ -163,8 +172,22 @@ fn always_falls_back(model: &Model) -> bool {
     model.trees.iter().flat_map(Tree::leaves).all(|(_, leaf)| takes_it(leaf))
 }
 
-fn no_promise(params: &Params, target: f64, inputs: usize) -> String {
-    let needed = params.promise.min_inputs(target);
+fn looser_promise(params: &Params, promise: &Promise, usable: &[u32], training: &[u32]) -> String {
+    // The heuristic that is judged learns from the training part alone, and promises the same.
+    let needed = (params.promise.usual_inputs()[0] * usable.len()).div_ceil(training.len());
+    format!(
+        "the promise is {} %, because {} inputs are too few for 1 %, which needs about {needed}. --max-risk 0.01 asks for \
+         it all the same, but then the heuristic declines often",
+        promise.target * 100.0,
+        usable.len()
+    )
+}
+
+fn no_promise(params: &Params, asked: MaxRisk, target: f64, inputs: usize) -> String {
+    let needed = match asked {
+        MaxRisk::Usual => params.promise.usual_inputs()[1],
+        _ => params.promise.min_inputs(target),
+    };
     format!(
         "no promise possible: at least {needed} inputs are needed, found {inputs}. The heuristic takes only choices that save much for their estimated risk"
     )

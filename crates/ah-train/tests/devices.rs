@@ -5,7 +5,7 @@ mod common;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use ah_train::{Params, SplitBy, TrainedModel, evaluate, train};
+use ah_train::{MaxRisk, Params, SplitBy, TrainedModel, evaluate, train};
 use common::Run;
 
 /// Returns a log of a GPU. Large tiles pay from four tiles a multiprocessor on, so the crossover moves with the device.
@@ -31,7 +31,7 @@ n,choice,feedback
 
 fn learn(run: &Run, logs: &[&str], change: impl FnOnce(&mut Params)) -> TrainedModel {
     let logs: Vec<PathBuf> = logs.iter().map(|log| run.path(log)).collect();
-    let mut params = Params { max_risk: None, ..Params::new(logs, "T") };
+    let mut params = Params { max_risk: MaxRisk::None, ..Params::new(logs, "T") };
     change(&mut params);
     train(&params.check().unwrap()).unwrap()
 }

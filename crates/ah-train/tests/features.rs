@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use ah_train::parts::Task;
 use ah_train::{
-    FurtherLog, LearnerKind, Params, Policy, PromiseMode, SplitBy, TrainedModel, evaluate, report, train,
-    train_with,
+    FurtherLog, LearnerKind, MaxRisk, Params, Policy, PromiseMode, SplitBy, TrainedModel, evaluate, report,
+    train, train_with,
 };
 use ah_types::{CalibrationMode, Context, DerivedFeature, Leaf, Node};
 use common::{HEAD, log};
@@ -75,7 +75,7 @@ fn promise_declines_where_the_risk_is_too_high() {
     let text = notes(&unsafe_);
     assert!(text.contains("declining forgoes") && text.contains("raise --max-risk"), "{text}");
     assert_eq!(notes(&safe), "");
-    let always = learn(&risky(1500, 0.08), |params| params.max_risk = None);
+    let always = learn(&risky(1500, 0.08), |params| params.max_risk = MaxRisk::None);
     assert!(always.model.promise.is_none());
     assert_eq!(always.held_out.comparison.model, always.held_out.always);
 }
@@ -94,9 +94,9 @@ fn every_mode_of_the_promise_calibrates() {
 fn the_limit_that_judges_is_the_limit_that_is_printed() {
     // `pad` takes twice as long as `orig` on some inputs: more than 1.05, less than 3 times as long.
     let files = Files::new(&risky(1500, 0.08));
-    for max_risk in [None, Some(0.01)] {
+    for max_risk in [MaxRisk::None, MaxRisk::Share(0.01)] {
         let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, 3.0));
-        assert_eq!(trained.model.promise.is_some(), max_risk.is_some());
+        assert_eq!(trained.model.promise.is_some(), max_risk.share().is_some());
         let table = report::table::trained(&trained);
         assert!(table.contains("| > 200 % slower "), "{table}");
         let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
@@ -140,7 +140,7 @@ fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
         let _ = writeln!(text, "512,{},512,{dtype},pad,2", 513 + 6 * i);
     }
     let files = Files::new(&text);
-    let params = |seed| Params { seed, max_risk: None, ..files.params() }.check().unwrap();
+    let params = |seed| Params { seed, max_risk: MaxRisk::None, ..files.params() }.check().unwrap();
     let task = Task::read(&params(0), None).unwrap();
     let rare =
         task.usable.iter().copied().find(|&i| task.table.inputs[i as usize].text.contains(",c")).unwrap();
@@ -166,16 +166,29 @@ fn too_few_inputs_for_a_promise_give_a_warning() {
     assert!(trained.model.promise.is_none());
     let warnings = trained.warnings.join("\n");
     assert!(
-        warnings.contains("no promise possible: at least 390 inputs are needed, found 100"),
+        warnings.contains("no promise possible: at least 148 inputs are needed, found 100"),
         "{warnings}"
     );
+}
+
+#[test]
+fn the_number_of_inputs_decides_the_usual_promise() {
+    for (inputs, share) in [(2000, 0.01), (600, 0.02), (240, 0.05)] {
+        let trained = learn(&risky(inputs, 0.0), |_| {});
+        assert_eq!(trained.model.promise.map(|promise| promise.target), Some(share), "{inputs} inputs");
+        let is_told =
+            trained.warnings.iter().any(|warning| warning.contains("too few for 1 %, which needs about 9"));
+        assert_eq!(is_told, share > 0.01, "{:?}", trained.warnings);
+        let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = MaxRisk::Share(0.3));
+        assert_eq!(asked.model.promise.map(|promise| promise.target), Some(0.3));
+    }
 }
 
 #[test]
 fn several_trees_vote_by_their_summed_scores() {
     let trained = learn(&log(120), |params| {
         params.trees = 3;
-        params.max_risk = None;
+        params.max_risk = MaxRisk::None;
     });
     let model = &trained.model;
     assert_eq!(model.trees.len(), 3);
@@ -293,7 +306,7 @@ fn policy_as_toml() {
     let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\nunsafe_leaf = 1.1\ntest_share = 0.3\nmin_samples = 2\n";
     let trained = files.learn(|params| {
         params.policy = Some(files.add("p.toml", policy));
-        params.max_risk = None;
+        params.max_risk = MaxRisk::None;
     });
     assert_eq!(trained.held_out.depth, 1);
     let inputs = trained.held_out.train_inputs + trained.held_out.comparison.model.inputs;
@@ -349,7 +362,7 @@ fn shipped_policies_of_pytorch_are_sound() {
     for name in ["mixed_mm", "mm", "pad_mm"] {
         let trained = learn(&log(120), |params| {
             params.policy = Some(format!("pytorch_{name}").into());
-            params.max_risk = None;
+            params.max_risk = MaxRisk::None;
         });
         assert!(trained.configurations[0].name().starts_with("linfa"), "{name}");
         assert!(trained.held_out.depth <= 7);

@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::{Params, train};
+use ah_train::{MaxRisk, Params, train};
 use ah_types::{Model, Node, Value};
 
 /// Times in milliseconds: insertion wins on short and on nearly sorted input, where it was measured.
@@ -44,7 +44,7 @@ fn learn(change: impl FnOnce(&mut Params)) -> Model {
     std::fs::write(&toml, format!("name = \"sort\"\nfallback = [\"std\"]\n{}", features.concat())).unwrap();
     let mut params = Params::new(vec![log], "Sort");
     params.optimization = Some(toml);
-    params.max_risk = None;
+    params.max_risk = MaxRisk::None;
     change(&mut params);
     let trained = train(&params.check().unwrap()).unwrap();
     let judged = &trained.held_out.comparison.model;

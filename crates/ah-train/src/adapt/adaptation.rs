@@ -18,7 +18,7 @@ use crate::data::{Task, domain};
 use crate::error::TrainError;
 use crate::judge::evaluation::max_slowdown;
 use crate::judge::study::{Difference, advice};
-use crate::params::{Params, ValidParams};
+use crate::params::{MaxRisk, Params, ValidParams};
 use crate::promise::recipe::promise;
 
 /// An adapted model, and how it came about.
@@ -94,7 +94,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let targets = &target::targets(params.max_risk, wanted, task.usable.len());
     // A student of so few inputs takes a hundred times as long to learn, and there are 21 fits.
     let learner = task.undeclared.then_some(LearnerKind::Soft);
-    let learning = Params { max_risk: targets[0].or(wanted), learner, ..reading }.check()?;
+    let max_risk = targets[0].or(wanted).map_or(MaxRisk::None, MaxRisk::Share);
+    let learning = Params { max_risk, learner, ..reading }.check()?;
 
     // The old scores on the new inputs.
     let mut rows = task.usable.clone();
@@ -236,7 +237,7 @@ fn record(model: &mut Model, old: &Model, task: &Task, params: &ValidParams, ada
     model.provenance.logs = old.provenance.logs.iter().cloned().chain(new).collect();
     model.provenance.seed = params.seed;
     model.provenance.parameters = object(json!({
-        "asked": { "max_risk": params.max_risk, "max_slowdown": params.max_slowdown },
+        "asked": { "max_risk": params.max_risk.share(), "max_slowdown": params.max_slowdown },
         "adapted_by": adaptation.method,
         "strength": adaptation.strength,
         "new_logs": task.sources.len(),

@@ -146,7 +146,7 @@ impl<'a> Trial<'a> {
         let with_target = |&target: &Option<f64>| {
             let tested = target.map(|target| (MODE.test(target).0, level));
             let calibrated = tested.and_then(|test| calibrate::walk_at(&violations, self.rows.len(), test));
-            let threshold = match (&calibrated, self.params.max_risk) {
+            let threshold = match (&calibrated, self.params.max_risk.share()) {
                 (_, None) => f64::INFINITY,
                 (Some(calibrated), _) => calibrated.threshold,
                 // As a training without a promise: a choice that saves as much as the limit lets it lose may be too

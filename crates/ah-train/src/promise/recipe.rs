@@ -4,7 +4,7 @@ use ah_types::{ChoiceId, OutsidePolicy, Promise, Tree};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::calibrate::{self, CONFIDENCE, CalibratedThreshold};
+use super::calibrate::{self, CONFIDENCE, CalibratedThreshold, HOLD_OUT_SHARE};
 use crate::data::split::{self, Partition};
 use crate::data::{RankedFeatures, Rows, Targets, Task};
 use crate::error::TrainError;
@@ -24,8 +24,6 @@ const STUDENT_FOLDS: usize = 5;
 /// Inputs that are enough to calibrate a student; further folds learn nothing. With 10,000 inputs 0.80 % of them may be
 /// too slow for a promise of 1 %, with 25,000 0.87 %.
 const ENOUGH_INPUTS: usize = 10_000;
-/// The share of the inputs that hold-out calibration keeps out of the fit.
-const HOLD_OUT_SHARE: f64 = 0.3;
 
 /// What to learn, and how.
 #[derive(Clone, Copy)]
@@ -66,7 +64,7 @@ impl Recipe<'_> {
     /// # Errors
     /// Those of the learners.
     pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
-        match self.params.max_risk {
+        match self.params.max_risk.share() {
             None => self.learn_without_promise(inputs),
             Some(target) => self.learn_with_promise(inputs, target),
         }

@@ -77,7 +77,7 @@ pub fn search(
     let width = columns.all().len();
     let grid = grid::Grid::new(kind, &criteria, &depths, &leaves, training.len(), width);
     let fallback = task.fallback(training);
-    let limit = params.max_risk.map(|_| params.max_slowdown);
+    let limit = params.max_risk.share().map(|_| params.max_slowdown);
     let targets = task.targets_within(fallback, portfolio, limit);
     // Search by plain cost; leave the promise's penalty out. Where a choice is too slow the promise
     // declines anyway; with the penalty the search prefers a tree that always takes the fallback

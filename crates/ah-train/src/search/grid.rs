@@ -9,7 +9,7 @@ use crate::learners::{LinfaTrees, Preset, Soft};
 pub struct Grid {
     /// Configurations at the greatest depth, the preferred one first.
     pub growths: Vec<Configuration>,
-    /// Depths, ascending, from 0 (one leaf); the last is the growths' depth.
+    /// Depths, ascending; 0 is one leaf, the last one is the growths' depth.
     pub depths: Vec<usize>,
 }
 
@@ -27,10 +27,10 @@ impl Grid {
         inputs: usize,
         columns: usize,
     ) -> Self {
-        let mut depths = [&[0], depths].concat();
+        let mut depths = depths.to_vec();
         depths.sort_unstable();
         depths.dedup();
-        let deepest = depths.last().copied().unwrap_or_default();
+        let deepest = depths.last().copied().unwrap_or(1);
         let growths = leaves.iter().flat_map(|&min_samples_leaf| {
             let soft = |preset| Configuration::Soft(Soft::preset(preset, deepest, min_samples_leaf));
             let linfa = |criterion| {

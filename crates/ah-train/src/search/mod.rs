@@ -74,6 +74,11 @@ pub fn search(
         Some(criterion) => vec![criterion],
         None => policy.criteria(),
     };
+    let is_empty = depths.is_empty();
+    if task.undeclared {
+        // One leaf: the best single choice.
+        depths.push(0);
+    }
     let width = columns.all().len();
     let grid = grid::Grid::new(kind, &criteria, &depths, &leaves, training.len(), width);
     let fallback = task.fallback(training);
@@ -83,7 +88,7 @@ pub fn search(
     // declines anyway; with the penalty the search prefers a tree that always takes the fallback
     // (mm H200).
     let costs = task.targets(fallback, portfolio);
-    if grid.growths.is_empty() || depths.is_empty() {
+    if grid.growths.is_empty() || is_empty {
         return Err(TrainError::Expression {
             optimization: task.optimization.name.clone(),
             what: "training",

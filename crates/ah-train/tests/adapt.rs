@@ -178,7 +178,7 @@ fn the_model_records_its_origin_and_the_same_inputs_give_the_same_bytes() {
 #[test]
 fn two_choices_that_swap() {
     let run = Run::new();
-    run.write("old.txt", log(600));
+    run.write("old.txt", log(1000));
     let (code, _, stderr) = run.train(&["old.txt"]);
     assert_eq!(code, 0, "{stderr}");
     let swapped = log(200).replace(",orig,", ",x,").replace(",pad,", ",orig,").replace(",x,", ",pad,");

@@ -75,7 +75,7 @@ pub fn search(
         None => policy.criteria(),
     };
     let is_empty = depths.is_empty();
-    if task.undeclared {
+    if task.undeclared && kind == LearnerKind::Auto {
         // One leaf: the best single choice.
         depths.push(0);
     }

@@ -142,7 +142,10 @@ fn last_line_without_end_gives_a_warning() {
 fn mixed_metadata() {
     let run = Run::new();
     run.write("a.txt", log(20)).write("b.txt", log(20).replace("[8, 0]", "[9, 0]"));
-    run.refuses(&["a.txt", "b.txt"], exit::BAD_INPUT, &["b.txt", "device_capa", "[8,0]", "[9,0]"]);
+    run.write("c.txt", log(20).replace("pad_mm", "other"));
+    run.refuses(&["a.txt", "c.txt"], exit::BAD_INPUT, &["c.txt", "name", "pad_mm", "other"]);
+    let (_, stderr) = run.learns(&["a.txt", "b.txt"]);
+    assert!(stderr.contains("of 2 devices (\"capability 8.0\", \"capability 9.0\")"), "{stderr}");
 }
 
 #[test]

@@ -84,6 +84,16 @@ impl Task {
             return Err(TrainError::TooManyFeatures { most: MAX_FEATURES, found: log.schema.len() });
         }
         let mut warnings = irregularities::warnings(&log.irregularities);
+        if devices.len() > 1 {
+            let names = devices.iter().map(|device| device.name.clone());
+            let features = log.schema.features().iter().map(|feature| feature.name.clone());
+            warnings.push(format!(
+                "the logs are of {} devices ({}), so the heuristic asks for the device too: {}",
+                devices.len(),
+                listed(names),
+                listed(features.filter(|name| devices::is_of_device(name)))
+            ));
+        }
         exclude::exclude(&mut log, &params.exclude)?;
         let (optimization, undeclared) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;

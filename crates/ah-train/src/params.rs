@@ -257,13 +257,11 @@ impl ValidParams {
 
     /// Returns the same parameters with the share that `inputs` calibration inputs can show, unless one was asked for.
     pub fn with_share_for(&self, inputs: usize) -> Self {
-        match self.max_risk {
-            MaxRisk::Usual => {
-                let max_risk = MaxRisk::Share(self.promise.usual_share(inputs));
-                Self(Params { max_risk, ..self.0.clone() })
-            }
-            MaxRisk::Share(_) | MaxRisk::None => self.clone(),
-        }
+        let max_risk = match self.max_risk {
+            MaxRisk::Usual => MaxRisk::Share(self.promise.usual_share(inputs)),
+            asked => asked,
+        };
+        Self(Params { max_risk, ..self.0.clone() })
     }
 }
 
@@ -318,11 +316,10 @@ impl Params {
         if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
             return wrong("--min-samples-leaf", LEAF_SIZE, least);
         }
-        for (flag, value) in [
-            ("--max-leaves", self.max_leaves),
-            ("--ranking", self.ranking),
-            ("--nrows", self.nrows.map(|n| n as usize)),
-        ] {
+        let nrows = self.nrows.map(|n| n as usize);
+        for (flag, value) in
+            [("--max-leaves", self.max_leaves), ("--ranking", self.ranking), ("--nrows", nrows)]
+        {
             if value == Some(0) {
                 return wrong(flag, "1 or more", 0);
             }
@@ -373,7 +370,6 @@ fn weights<S: Serializer>(logs: &[FurtherLog], serializer: S) -> Result<S::Ok, S
     serializer.collect_seq(logs.iter().map(|log| log.weight))
 }
 
-// serde gives a reference.
 fn whole_or_share<S: Serializer>(least: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match least {
         Some(x) if *x >= 1.0 => serializer.serialize_u64(*x as u64),
@@ -384,14 +380,10 @@ fn whole_or_share<S: Serializer>(least: &Option<f64>, serializer: S) -> Result<S
 #[cfg(feature = "cli")]
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
-    let share = number.parse::<f64>().ok().map(|number| number * unit);
-    share
-        .filter(|share| (0.0..1.0).contains(share))
-        .ok_or_else(|| "expected a share such as 0.1% or 0.001".to_owned())
+    let share = number.parse::<f64>().ok().map(|x| x * unit).filter(|x| (0.0..1.0).contains(x));
+    share.ok_or_else(|| "expected a share such as 0.1% or 0.001".to_owned())
 }
 
-// serde gives a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 fn risk<S: Serializer>(risk: &MaxRisk, serializer: S) -> Result<S::Ok, S::Error> {
     risk.share().serialize(serializer)
 }
@@ -401,8 +393,6 @@ fn max_risk(text: &str) -> Result<MaxRisk, String> {
     match text {
         "usual" => Ok(MaxRisk::Usual),
         "none" => Ok(MaxRisk::None),
-        _ => {
-            text.parse().map(MaxRisk::Share).map_err(|_| "expected a share such as 0.01, or none".to_owned())
-        }
+        _ => text.parse().map(MaxRisk::Share).map_err(|_| "expected a share such as 0.01, or none".into()),
     }
 }

@@ -157,6 +157,6 @@ fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogErr
         path: path.to_owned(),
         other: merger.sources.first().map_or_else(String::new, |s| s.path.display().to_string()),
         differences: found,
-        hint: "logs of different devices or features cannot be merged; learn from each alone",
+        hint: "logs with other features, or of devices that nothing in them tells apart, cannot be merged; learn from each alone",
     })
 }

@@ -66,11 +66,16 @@ node_kill() {
   kill -9 "$(<"$cluster/$1.pid")" $(for session in $sessions; do pgrep -s "$session"; done)
 }
 
+# Ends all daemons, and waits until they have: slurmctld writes its state once more.
 cluster_stop() {
-  local name
+  local name pid pids=""
   for name in n1 n2 slurmctld munge; do
-    if [ -f "$cluster/$name.pid" ]; then kill "$(<"$cluster/$name.pid")" 2>/dev/null || true; fi
+    if [ -f "$cluster/$name.pid" ]; then
+      pid=$(<"$cluster/$name.pid")
+      if kill "$pid" 2>/dev/null; then pids+=" $pid"; fi
+    fi
   done
+  for pid in $pids; do timeout 20 tail --pid="$pid" -f /dev/null || true; done
 }
 
 # wait_for SECONDS CONDITION

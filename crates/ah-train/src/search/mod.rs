@@ -31,8 +31,8 @@ pub struct SearchResult {
     pub tried: Vec<ScoredConfiguration>,
 }
 
-/// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it and
-/// the trees beside it. Smaller logs of declared ones have derived features made by hand, and small trees that people read.
+/// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it beside one
+/// preset. Smaller logs of declared ones have derived features made by hand, and small trees that people read.
 const LARGE: usize = 20_000;
 /// A student is many times as large as other trees. It must lose this much less in log slowdown, or that must at least
 /// be within a standard error: on small logs the folds are noisy, and students are better on most. Against one leaf, the
@@ -80,7 +80,7 @@ pub fn search(
         depths.push(0);
     }
     let width = columns.all().len();
-    let grid = grid::Grid::new(kind, &criteria, &depths, &leaves, training.len(), width);
+    let mut grid = grid::Grid::new(kind, &criteria, &depths, &leaves, training.len(), width);
     let fallback = task.fallback(training);
     let limit = params.max_risk.share().map(|_| params.max_slowdown);
     let targets = task.targets_within(fallback, portfolio, limit);
@@ -106,6 +106,7 @@ pub fn search(
         && (task.undeclared || task.usable.len() >= LARGE);
     if may_be_taught && training.len() >= LARGE {
         folds.truncate(1);
+        grid.growths.truncate(1);
     }
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
     let mut best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();

@@ -67,9 +67,8 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let policy = policy.unwrap_or(&declared);
     let parts = task.hold_out(params.test_split, policy, params.seed)?;
     let training = &parts.training;
-    let may_be_held_out = |input: &&u32| !task.table.inputs[**input as usize].further;
     let asked = params.max_risk;
-    let params = &params.with_share_for(training.iter().filter(may_be_held_out).count());
+    let params = &params.with_share_for(task.count_judging(training));
 
     // Search: derived features, the choices to keep, then the learner's parameters.
     let read = Instant::now();
@@ -107,7 +106,7 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let cost = size.map_or(searched.best.cost, |size| size.cost);
     model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
     let mut warnings = task.warnings.clone();
-    if let Some(promise) = model.promise.as_ref().filter(|promise| promise.target > 0.01)
+    if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())
         && asked == MaxRisk::Usual
     {
         warnings.push(looser_promise(params, promise, &task.usable, training));
@@ -116,9 +115,7 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         warnings.push(no_fallback(&task, &model));
     }
     if let (Some(target), None) = (params.max_risk.share(), &model.promise) {
-        let may_be_held_out = |input: &&u32| !task.table.inputs[**input as usize].further;
-        let count = task.usable.iter().filter(may_be_held_out).count();
-        warnings.push(no_promise(params, asked, target, count));
+        warnings.push(no_promise(params, asked, target, task.count_judging(&task.usable)));
     }
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&model)) {
         warnings.push(format!(

@@ -195,6 +195,11 @@ impl Task {
         split::keys(&self.table, &self.features, &self.optimization.training.dimensions, by, inputs)
     }
 
+    /// Returns how many of these inputs may be held out, to judge or to calibrate: those of further logs may not.
+    pub fn count_judging(&self, inputs: &[u32]) -> usize {
+        inputs.iter().filter(|&&input| !self.table.inputs[input as usize].further).count()
+    }
+
     /// Holds out the test part. Inputs of further logs stay in the training part.
     pub fn hold_out(&self, by: SplitBy, policy: &dyn Policy, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);

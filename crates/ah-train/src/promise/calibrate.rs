@@ -24,6 +24,9 @@ use crate::tree::{FittedTrees, ScoredChoice};
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
+/// A share that nobody asked for is promised only if this many violations would still pass its test: a walk that ends at
+/// its first violation declines nearly everywhere.
+pub const ROOM: u64 = 2;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 const USUAL_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 /// The share of the inputs that hold-out calibration keeps out of the fit.
@@ -60,8 +63,7 @@ impl PromiseMode {
     /// Returns whether two violations among the calibration inputs of so many inputs would pass the test.
     fn has_room(self, share: f64, inputs: usize) -> bool {
         let inputs = if self == Self::HoldOut { (inputs as f64 * HOLD_OUT_SHARE) as usize } else { inputs };
-        let (share, level) = self.test(share);
-        Binomial::new(share, inputs as u64).is_ok_and(|binomial| binomial.cdf(2) <= level)
+        passes(self.test(share), inputs, ROOM)
     }
 
     /// Returns the number of inputs from which on a [usual share](Self::usual_share) is promised: the strictest, the
@@ -76,6 +78,11 @@ impl PromiseMode {
         let (share, level) = self.test(target);
         (level.ln() / (1.0 - share).ln()).ceil() as usize
     }
+}
+
+/// Returns whether so many violations among `inputs` inputs pass the test of this share at this level.
+pub fn passes((share, level): (f64, f64), inputs: usize, violations: u64) -> bool {
+    Binomial::new(share, inputs as u64).is_ok_and(|binomial| binomial.cdf(violations) <= level)
 }
 
 /// The threshold and the calibration inputs that break the limit at it.

@@ -146,10 +146,7 @@ mod tests {
         move || {
             // SplitMix64.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut x = state;
-            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+            (ah_types::scramble(state) >> 11) as f64 / (1_u64 << 53) as f64
         }
     }
 

@@ -57,7 +57,7 @@ pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
-pub use hash::fnv1a;
+pub use hash::{fnv1a, scramble};
 pub use model::{
     CalibrationMode, Change, Evidence, Explanation, InvalidModel, Leaves, LogRecord, LoggedRow, Model,
     ModelError, ModelPlace, OutsidePolicy, Path, Precondition, Promise, Provenance,

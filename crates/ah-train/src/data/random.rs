@@ -3,10 +3,7 @@
 
 /// Mixes two numbers into one (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
 pub fn mix(seed: u64, index: u64) -> u64 {
-    let mut x = seed.wrapping_add((index.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    ah_types::scramble(seed.wrapping_add((index.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
 /// Returns a number from 0 (included) to 1 (excluded).

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash::fnv1a;
+use crate::hash::{fnv1a, scramble};
 
 /// The random part of an adaptive log: a share of the inputs, chosen by a hash of the input's text, on which no
 /// choice was left out. Only there do times of all choices exist, so heuristics are judged there alone.
@@ -27,16 +27,8 @@ pub struct RandomPart {
 impl RandomPart {
     /// Returns whether the input with this text, as the log writes its features, is in the random part.
     pub fn contains(self, input: &str) -> bool {
-        // 53 bits are exact in an f64.
-        let fraction = (hash(input) >> 11) as f64 / (1_u64 << 53) as f64;
+        // FNV alone changes few high bits with the last byte. 53 bits are exact in an f64.
+        let fraction = (scramble(fnv1a(input)) >> 11) as f64 / (1_u64 << 53) as f64;
         fraction < self.share
     }
-}
-
-/// Returns the FNV-1a hash, finished by SplitMix64: FNV alone changes few high bits with the last byte.
-fn hash(text: &str) -> u64 {
-    let fnv = fnv1a(text);
-    let mixed = (fnv ^ (fnv >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

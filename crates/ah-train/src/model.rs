@@ -31,6 +31,7 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         choices: task.table.choices.clone(),
         fallback: Some(heuristic.fallback),
         trees,
+        boosted: recipe.boosted(heuristic, heuristic.threshold),
         promise: heuristic.promise.clone(),
         provenance: Provenance::default(),
     })
@@ -43,7 +44,8 @@ pub fn drop_unused(model: &mut Model) {
         Node::Split { test, .. } => Some(test.slot()),
         Node::Leaf(_) => None,
     });
-    let used: BTreeSet<usize> = (0..logged).chain(tests).collect();
+    let columns = model.boosted.iter().flat_map(|boosted| &boosted.columns).map(|column| column.slot);
+    let used: BTreeSet<usize> = (0..logged).chain(tests).chain(columns).collect();
     let kept = model.features.derived().iter().enumerate().filter(|(at, _)| used.contains(&(logged + at)));
     let kept: Vec<DerivedFeature> = kept.map(|(_, (derived, _))| derived.clone()).collect();
     let Ok(features) = Features::new(model.features.base().clone(), &kept) else { return };
@@ -54,6 +56,9 @@ pub fn drop_unused(model: &mut Model) {
         {
             *slot = used.range(..*slot).count();
         }
+    }
+    for column in model.boosted.iter_mut().flat_map(|boosted| &mut boosted.columns) {
+        column.slot = used.range(..column.slot).count();
     }
 }
 

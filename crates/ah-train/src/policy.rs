@@ -64,7 +64,7 @@ pub trait Policy: Sync {
     }
 
     /// Returns true if trees may learn from a teacher. A policy that names parameters of trees wants those.
-    fn allows_teacher(&self) -> bool {
+    fn allows_boosting(&self) -> bool {
         true
     }
 
@@ -121,7 +121,7 @@ impl Policy for TrainingPolicy {
         self.min_samples_leaf.iter().map(|x| leaf_size(*x, inputs)).collect()
     }
 
-    fn allows_teacher(&self) -> bool {
+    fn allows_boosting(&self) -> bool {
         let names_none = self.max_depth.is_empty() && self.min_samples_leaf.is_empty();
         names_none && self.allowed_wrong_share.is_none()
     }

@@ -59,8 +59,9 @@ pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use hash::{fnv1a, scramble};
 pub use model::{
-    CalibrationMode, Change, Evidence, Explanation, InvalidModel, Leaves, LogRecord, LoggedRow, Model,
-    ModelError, ModelPlace, OutsidePolicy, Path, Precondition, Promise, Provenance,
+    BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, CalibrationMode, Change, Evidence, Explanation,
+    InvalidModel, Leaves, LogRecord, LoggedRow, MAX_BOOSTED_TREES, Model, ModelError, ModelPlace,
+    OutsidePolicy, Path, Precondition, Promise, Provenance, hardened, softened,
 };
 pub use optimization::{
     ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,

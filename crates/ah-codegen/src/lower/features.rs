@@ -21,6 +21,7 @@ pub(super) fn tested(model: &Model, table: bool) -> Vec<bool> {
             }
         }
     }
+    model.boosted.iter().flat_map(|boosted| &boosted.columns).for_each(|column| tested[column.slot] = true);
     tested
 }
 

@@ -4,6 +4,7 @@
 //! Lowering changes no decision: [`Model::decide`] defines the meaning, and the tests compare every target
 //! with it.
 
+mod boosted;
 mod categories;
 mod features;
 mod leaves;
@@ -17,6 +18,7 @@ use ah_types::expr::{NumberExpr, Type};
 use ah_types::{Model, Node, Test, Tree};
 
 use crate::error::{CodegenError, MOST};
+pub use boosted::BoostedTable;
 use categories::Categories;
 pub use leaves::{LoweredLeaf, LoweredPlace, Reason};
 pub use order::{Argument, Condition, Event};
@@ -28,11 +30,12 @@ const MOST_BRANCHED_LEAVES: usize = 256;
 /// Deeper trees become tables: nobody follows more levels of branches.
 const MOST_BRANCHED_DEPTH: usize = 12;
 
-/// Returns true if a tree of the model is too large for branches. All trees then become one table.
+/// Returns true if a tree of the model is too large for branches, or if there are boosted ones. All trees then become one
+/// table.
 pub fn is_large(model: &Model) -> bool {
     let is_large =
         |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
-    model.trees.iter().any(is_large)
+    model.boosted.is_some() || model.trees.iter().any(is_large)
 }
 
 /// The form in which trees are printed.
@@ -86,7 +89,10 @@ pub fn lower(model: &Model, table: bool) -> LoweredModel<'_> {
     let variants = (0..base).map(|slot| variants(model, &categories, &texts, slot)).collect();
 
     let mut nodes = model.trees.iter().flat_map(|tree| &tree.nodes);
-    let tests_category = nodes.any(|n| matches!(n, Node::Split { test: Test::Categorical { .. }, .. }));
+    let boosts_category =
+        model.boosted.iter().flat_map(|b| &b.columns).any(|column| column.category.is_some());
+    let tests_category =
+        boosts_category || nodes.any(|n| matches!(n, Node::Split { test: Test::Categorical { .. }, .. }));
     let derives_category = (base..used.len())
         .any(|slot| used[slot] && features::derived_type(model, slot) == Some(Type::Category));
     LoweredModel {
@@ -136,7 +142,7 @@ impl LoweredModel<'_> {
 
     /// Returns true if several trees vote.
     pub fn votes(&self) -> bool {
-        self.model.trees.len() > 1
+        table::votes(self.model)
     }
 
     /// Returns the most choices that all trees can rank: those of the first tree's longest leaf.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ah_types::{Model, Node, Test, Tree};
 
+use super::boosted::{self, BoostedTable};
 use super::leaves::{LoweredLeaf, LoweredPlace, Reason};
 
 /// The trees of a model as arrays of numbers.
@@ -13,6 +14,8 @@ pub struct Table<'m> {
     /// The distinct tests, sorted: a position in `columns` and a threshold. A value goes left if it is at most the
     /// threshold.
     pub tests: Vec<(usize, f64)>,
+    /// Trees that add to the scores.
+    pub boosted: Option<BoostedTable>,
     /// The number of bits that hold a test's position.
     pub test_bits: u32,
     /// The nodes of each tree in preorder, so that the left child is the next node. The lowest bit of a leaf is 1, and
@@ -53,6 +56,11 @@ pub struct OutsideLeaf {
     pub outside: usize,
 }
 
+/// Returns true if several trees vote, so that each choice has a score.
+pub(super) fn votes(model: &Model) -> bool {
+    model.trees.len() > 1 || model.boosted.is_some()
+}
+
 /// Returns the number of a reason for declining; 0 is a leaf that decides.
 fn reason_code(reason: Option<Reason>) -> u64 {
     match reason {
@@ -64,23 +72,16 @@ fn reason_code(reason: Option<Reason>) -> u64 {
 }
 
 /// Returns the number of bits that hold every number below `count`: at least 1, since linters refuse to mask with 0.
-fn bits(count: usize) -> u32 {
+pub(super) fn bits(count: usize) -> u32 {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1)
 }
 
 impl<'m> Table<'m> {
     /// Lays the trees of a model out; `leaves` are those of all trees, followed by those for inputs outside.
     pub(super) fn new(model: &'m Model, leaves: &[LoweredLeaf<'_>]) -> Self {
-        let tests = || model.trees.iter().flat_map(|tree| &tree.nodes).filter_map(test);
-        let mut columns: Vec<Column<'m>> = tests().map(|(column, _)| column).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        let position = |(column, threshold)| (columns.partition_point(|c| *c < column), threshold);
-        let mut tests: Vec<(usize, f64)> = tests().map(position).collect();
-        let order = |a: &(usize, f64), b: &(usize, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
-        tests.sort_unstable_by(order);
-        tests.dedup_by(|a, b| order(a, b).is_eq());
-        let test_bits = bits(tests.len());
+        let tests = Tests::new(model);
+        let test_bits = bits(tests.count());
+        let boosted = model.boosted.as_ref().map(|boosted| BoostedTable::new(model, boosted, &tests));
 
         let mut rankings = Rankings::new(model);
         let positions: Vec<usize> = leaves.iter().map(|leaf| rankings.position(leaf)).collect();
@@ -94,8 +95,8 @@ impl<'m> Table<'m> {
 
         let (mut nodes, mut roots, mut first_leaf) = (Vec::new(), Vec::new(), 0);
         let code = |node: &'m Node| {
-            let test = position(test(node).expect("a split"));
-            (tests.partition_point(|other| order(other, &test).is_lt()) as u64) << 1
+            let (column, threshold) = test(node).expect("a split");
+            (tests.position(column, threshold) as u64) << 1
         };
         for tree in &model.trees {
             roots.push(nodes.len());
@@ -103,8 +104,52 @@ impl<'m> Table<'m> {
             first_leaf += tree.leaves().count();
         }
         let Rankings { choice_bits, entries: rankings, scores, .. } = rankings;
-        Self { columns, tests, test_bits, nodes, roots, rankings, choice_bits, scores, outside }
+        let Tests { columns, tests } = tests;
+        Self { columns, tests, boosted, test_bits, nodes, roots, rankings, choice_bits, scores, outside }
     }
+}
+
+/// The distinct columns and tests of all trees, sorted.
+pub(super) struct Tests<'m> {
+    columns: Vec<Column<'m>>,
+    tests: Vec<(usize, f64)>,
+}
+
+impl<'m> Tests<'m> {
+    fn new(model: &'m Model) -> Self {
+        let splits = model.trees.iter().flat_map(|tree| &tree.nodes).filter_map(test);
+        let all: Vec<_> = splits.chain(model.boosted.iter().flat_map(boosted::tests)).collect();
+        let mut columns: Vec<Column<'m>> = all.iter().map(|(column, _)| *column).collect();
+        columns.extend(model.boosted.iter().flat_map(boosted::columns));
+        columns.sort_unstable();
+        columns.dedup();
+        let mut tests = Self { columns, tests: Vec::new() };
+        let mut found: Vec<_> =
+            all.into_iter().map(|(column, threshold)| (tests.column(column), threshold)).collect();
+        found.sort_unstable_by(order);
+        found.dedup_by(|a, b| order(a, b).is_eq());
+        tests.tests = found;
+        tests
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.tests.len()
+    }
+
+    /// Returns the position of a column.
+    pub(super) fn column(&self, column: Column<'_>) -> usize {
+        self.columns.partition_point(|c| *c < column)
+    }
+
+    /// Returns the position of a test.
+    pub(super) fn position(&self, column: Column<'_>, threshold: f64) -> usize {
+        let test = (self.column(column), threshold);
+        self.tests.partition_point(|other| order(other, &test).is_lt())
+    }
+}
+
+fn order(a: &(usize, f64), b: &(usize, f64)) -> std::cmp::Ordering {
+    a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
 }
 
 /// Returns the column and the threshold of a split. A category goes right, and so does 1.
@@ -167,7 +212,7 @@ impl Rankings {
     fn new(model: &Model) -> Self {
         Self {
             choice_bits: bits(model.choices.len()),
-            votes: model.trees.len() > 1,
+            votes: votes(model),
             found: HashMap::new(),
             entries: Vec::new(),
             scores: Vec::new(),

@@ -80,15 +80,9 @@ impl Columns {
         Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
     }
 
-    /// Returns the codes of further rows, by column. Bins, thresholds and categories stay.
-    pub fn codes_of(&self, further: &FeatureValues) -> Vec<Vec<u16>> {
-        self.columns.iter().map(|column| column.codes_of(&further.by_slot[column.slot])).collect()
-    }
-
-    /// Adds `count` rows with these codes, by column, behind the inputs.
-    pub fn extend(&mut self, codes: &[Vec<u16>], count: usize) {
-        self.columns.iter_mut().zip(codes).for_each(|(column, codes)| column.codes.extend(codes));
-        self.rows += count;
+    /// Returns the codes of a row.
+    pub fn row(&self, row: u32) -> Vec<u16> {
+        self.columns.iter().map(|column| column.codes[row as usize]).collect()
     }
 
     /// Returns the codes of these rows, row by row.
@@ -115,16 +109,6 @@ impl Columns {
 }
 
 impl Column {
-    fn codes_of(&self, values: &Values) -> Vec<u16> {
-        match values {
-            Values::Numbers(values) => values.iter().map(|&x| code(&self.bounds, x)).collect(),
-            Values::Categories(ids, names) => {
-                let id = names.iter().position(|name| Some(name) == self.category.as_ref());
-                ids.iter().map(|&i| u16::from(Some(i as usize) == id)).collect()
-            }
-        }
-    }
-
     /// Returns the code of each input.
     pub fn codes(&self) -> &[u16] {
         &self.codes

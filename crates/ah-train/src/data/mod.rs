@@ -5,7 +5,6 @@
 //! [`Targets`], and the inputs of one fit as [`Rows`]. [`split`] decides which inputs are held out.
 
 pub mod columns;
-pub mod crossovers;
 mod declared;
 pub mod devices;
 pub mod domain;

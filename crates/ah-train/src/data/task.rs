@@ -9,7 +9,6 @@ use ah_types::shown::listed;
 use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
 
 use super::columns::RankedFeatures;
-use super::crossovers::Crossing;
 use super::declared;
 use super::devices::{self, LoggedDevice};
 use super::evidence;
@@ -168,11 +167,6 @@ impl Task {
     /// Returns the features as ranked from these inputs.
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
         RankedFeatures::new(&self.values, inputs, MAX_BINS)
-    }
-
-    /// Returns the source of crossovers.
-    pub fn crossing(&self) -> Crossing<'_> {
-        Crossing { values: &self.values, features: &self.features }
     }
 
     /// Returns the costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).

@@ -1,6 +1,5 @@
 //! Each device as if it had never been measured (`--test-split device`).
 
-use ah_types::Model;
 use serde::Serialize;
 
 use super::decisions;
@@ -40,8 +39,7 @@ impl DeviceReport {
                 let features = task.ranked(training);
                 let recipe = Recipe { features: &features, ..*recipe };
                 let heuristic = recipe.learn_without_promise(training)?;
-                let trees = recipe.trees(&heuristic, f64::INFINITY);
-                let model = Model { trees, ..model(&recipe, &heuristic, training)? };
+                let model = recipe.always_deciding(&heuristic, model(&recipe, &heuristic, training)?);
                 let judged = decisions::decide(&model, &task.table, &test, &slots);
                 Ok(Metrics::new(&task.table, &judged, heuristic.fallback, recipe.params.max_slowdown))
             };

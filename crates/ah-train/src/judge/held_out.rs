@@ -49,7 +49,7 @@ impl TestReport {
             Metrics::new(&task.table, &judge(model, test), fallback, params.max_slowdown)
         };
         let declining = model(recipe, heuristic, &parts.training)?;
-        let deciding = Model { trees: recipe.trees(heuristic, f64::INFINITY), ..declining.clone() };
+        let deciding = recipe.always_deciding(heuristic, declining.clone());
         let by_input = match params.test_split {
             SplitBy::Input | SplitBy::Device => None,
             SplitBy::Dims => {
@@ -57,8 +57,7 @@ impl TestReport {
                 let features = task.ranked(&parts.training);
                 let recipe = Recipe { features: &features, ..*recipe };
                 let heuristic = recipe.learn_without_promise(&parts.training)?;
-                let trees = recipe.trees(&heuristic, f64::INFINITY);
-                Some(metrics(&Model { trees, ..declining.clone() }, &parts.held_out))
+                Some(metrics(&recipe.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
         let single = task.table.best_single(&parts.training, Some(fallback));

@@ -14,4 +14,4 @@ mod soft;
 
 pub use learner::{Dataset, Learner};
 pub use linfa_trees::LinfaTrees;
-pub use soft::{Preset, Soft};
+pub use soft::{Boost, Preset, Soft};

@@ -46,7 +46,7 @@ pub fn threshold(
     let mut wrong = Vec::new();
     for part in split::partitions(&task.table, inputs, &keys, FOLDS, recipe.params.seed) {
         let rows = Rows { columns: &recipe.features.columns, inputs: &part.training };
-        let fitted = fit_all(configuration, &rows, &targets, &task.crossing())?;
+        let fitted = fit_all(configuration, &rows, &targets)?;
         let trees = leaves::trees(&fitted, &task.table, &rows, fallback, f64::INFINITY, recipe.ranking);
         for input in part.held_out {
             let id = fitted.trees[0].tree.leaf_of(&recipe.features.columns, input) as usize;

@@ -1,6 +1,6 @@
 //! Learning a heuristic, with or without a promise.
 
-use ah_types::{ChoiceId, OutsidePolicy, Promise, Tree};
+use ah_types::{BoostedTrees, ChoiceId, Model, OutsidePolicy, Promise, Tree};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -90,8 +90,11 @@ impl Recipe<'_> {
         let fallback = task.fallback(inputs);
         // A student needs no penalty: with it, it loses 0.002 more with the promise of 1 % on two of the three logs of
         // convolutions, and 0.003 less on the third.
-        let targets =
-            task.targets_within(fallback, &self.ranking.portfolio, Some(limit).filter(|_| !self.is_taught()));
+        let targets = task.targets_within(
+            fallback,
+            &self.ranking.portfolio,
+            Some(limit).filter(|_| !self.is_boosted()),
+        );
         let (grown_from, parts) = self.calibration_parts(inputs);
         let fit = |inputs: &[u32]| -> Result<FittedTrees, TrainError> {
             let rows = Rows { columns, inputs };
@@ -105,10 +108,7 @@ impl Recipe<'_> {
             let kept = &part.held_out;
             Ok(calibrate::violations(&fitted, columns, table, &targets, kept, fallback, limit))
         };
-        let judge_all = || match self.is_taught() {
-            true => parts.iter().map(judge).collect::<Result<Vec<_>, TrainError>>(),
-            false => parts.par_iter().map(judge).collect(),
-        };
+        let judge_all = || parts.par_iter().map(judge).collect::<Result<Vec<_>, TrainError>>();
         let (trees, violations) = self.both(|| fit(&grown_from), judge_all);
         let count = parts.iter().map(|part| part.held_out.len()).sum();
         let calibrated = calibrate::walk(&violations?.concat(), count, mode, target);
@@ -127,7 +127,7 @@ impl Recipe<'_> {
     /// knows from its teacher what holds there.
     pub fn outside(&self) -> OutsidePolicy {
         const FEWEST: usize = 500;
-        let decides = self.task.usable.len() < FEWEST || self.is_taught();
+        let decides = self.task.usable.len() < FEWEST || self.is_boosted();
         self.params.outside.unwrap_or(if decides { OutsidePolicy::Decide } else { OutsidePolicy::Safe })
     }
 
@@ -138,11 +138,11 @@ impl Recipe<'_> {
         a: impl FnOnce() -> A + Send,
         b: impl FnOnce() -> B + Send,
     ) -> (A, B) {
-        if self.is_taught() { (a(), b()) } else { rayon::join(a, b) }
+        if self.is_boosted() { (a(), b()) } else { rayon::join(a, b) }
     }
 
-    fn is_taught(&self) -> bool {
-        matches!(self.configurations, [Configuration::Taught(_)])
+    fn is_boosted(&self) -> bool {
+        matches!(self.configurations, [Configuration::Boosted { .. }])
     }
 
     /// Returns the greatest price of a choice that is allowed. Without a promise, a choice that saves as much as the
@@ -152,7 +152,7 @@ impl Recipe<'_> {
     }
 
     pub(super) fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTrees, TrainError> {
-        let mut trees = fit_all(self.configurations, rows, targets, &self.task.crossing())?;
+        let mut trees = fit_all(self.configurations, rows, targets)?;
         if let Some(most) = self.max_leaves {
             prune(&mut trees, rows, targets, most);
         }
@@ -172,10 +172,16 @@ impl Recipe<'_> {
         let seed = self.params.seed;
         let folds = |by| {
             let keys = self.task.keys(by, inputs);
-            let count = if self.is_taught() { STUDENT_FOLDS } else { FOLDS };
+            let count = if self.is_boosted() {
+                std::env::var("T_FOLDS").map_or(STUDENT_FOLDS, |x| x.parse().unwrap())
+            } else {
+                FOLDS
+            };
             let mut parts = split::partitions(&self.task.table, inputs, &keys, count, seed);
-            if self.is_taught() {
-                let enough = ENOUGH_INPUTS.div_ceil(inputs.len().div_ceil(count));
+            if self.is_boosted() {
+                let enough = std::env::var("T_ENOUGH")
+                    .map_or(ENOUGH_INPUTS, |x| x.parse().unwrap())
+                    .div_ceil(inputs.len().div_ceil(count));
                 parts.truncate(enough);
             }
             (inputs.to_vec(), parts)
@@ -191,6 +197,18 @@ impl Recipe<'_> {
             PromiseMode::Auto | PromiseMode::CrossFitted => folds(SplitBy::Input),
             PromiseMode::ByDimensions => folds(SplitBy::Dims),
         }
+    }
+
+    /// Returns a model with the trees of this heuristic, always deciding.
+    pub fn always_deciding(&self, heuristic: &Heuristic, model: Model) -> Model {
+        let trees = self.trees(heuristic, f64::INFINITY);
+        Model { trees, boosted: self.boosted(heuristic, f64::INFINITY), ..model }
+    }
+
+    /// Returns the boosted trees of a model; choices with a price above `threshold` are not allowed.
+    pub fn boosted(&self, heuristic: &Heuristic, threshold: f64) -> Option<BoostedTrees> {
+        let boosted = heuristic.trees.trees.first()?.boosted.as_ref()?;
+        Some(boosted.in_model(&self.features.columns, threshold))
     }
 
     /// Returns the trees of a model; choices with a price above `threshold` are not allowed.

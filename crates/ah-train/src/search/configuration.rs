@@ -5,10 +5,9 @@ use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::data::crossovers::Crossing;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::learners::{Learner, LinfaTrees, Preset, Soft};
+use crate::learners::{Boost, Learner, LinfaTrees, Preset, Soft};
 use crate::tree::{FittedTree, FittedTrees, GrownTree, Scores};
 
 /// A learner with all its parameters.
@@ -17,8 +16,13 @@ use crate::tree::{FittedTree, FittedTrees, GrownTree, Scores};
 pub enum Configuration {
     /// Our trees over soft targets.
     Soft(Soft),
-    /// The same, as the student of a teacher.
-    Taught(Soft),
+    /// Boosted trees beside one of our trees.
+    Boosted {
+        /// The parameters of that tree.
+        tree: Soft,
+        /// Those of the boosted ones.
+        boost: Boost,
+    },
     /// linfa-trees.
     Linfa(LinfaTrees),
 }
@@ -32,7 +36,7 @@ impl Configuration {
         match self {
             Self::Soft(_) if self.is_regression() => "regression",
             Self::Soft(_) => "soft",
-            Self::Taught(_) => "taught",
+            Self::Boosted { .. } => "boosted",
             Self::Linfa(l) => match l.criterion {
                 Criterion::Gini => "linfa (gini)",
                 Criterion::Entropy => "linfa (entropy)",
@@ -48,14 +52,23 @@ impl Configuration {
     /// Returns the greatest number of splits on a path.
     pub fn max_depth(&self) -> usize {
         match self {
-            Self::Soft(s) | Self::Taught(s) => s.max_depth,
+            Self::Soft(s) | Self::Boosted { tree: s, .. } => s.max_depth,
             Self::Linfa(l) => l.max_depth,
         }
     }
 
+    /// Returns this configuration with boosted trees; its own tree becomes one of ours.
+    pub fn boosted(&self, boost: Boost) -> Self {
+        let tree = match self {
+            Self::Soft(tree) | Self::Boosted { tree, .. } => tree.clone(),
+            Self::Linfa(l) => Soft::preset(Preset::LookAhead, l.max_depth, l.min_samples_leaf),
+        };
+        Self::Boosted { tree, boost }
+    }
+
     fn min_samples_leaf(&self) -> usize {
         match self {
-            Self::Soft(s) | Self::Taught(s) => s.min_samples_leaf,
+            Self::Soft(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,
             Self::Linfa(l) => l.min_samples_leaf,
         }
     }
@@ -64,7 +77,7 @@ impl Configuration {
     pub fn with_depth(&self, depth: usize) -> Self {
         let mut other = self.clone();
         match &mut other {
-            Self::Soft(s) | Self::Taught(s) => s.max_depth = depth,
+            Self::Soft(s) | Self::Boosted { tree: s, .. } => s.max_depth = depth,
             Self::Linfa(l) => l.max_depth = depth,
         }
         other
@@ -77,19 +90,19 @@ impl Configuration {
             (name.to_owned(), Self::Soft(Soft::preset(preset, max_depth, min_samples_leaf)))
         };
         let linfa = Self::Linfa(LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf });
-        let taught = Some(self).filter(|c| matches!(c, Self::Taught(_))).cloned();
-        let others = taught.into_iter().chain([linfa]).map(|c| (c.name().to_owned(), c));
+        let boosted = Some(self).filter(|c| matches!(c, Self::Boosted { .. })).cloned();
+        let others = boosted.into_iter().chain([linfa]).map(|c| (c.name().to_owned(), c));
         Preset::NAMED.into_iter().map(soft).chain(others).collect()
     }
 
-    /// Grows a tree, which [`finish`](Self::finish) finishes, without a teacher.
+    /// Grows a tree, which [`finish`](Self::finish) finishes, without boosted ones.
     ///
     /// # Errors
     /// Those of the learner.
     pub fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<GrownTree, TrainError> {
         let dataset = DatasetBase::new(*rows, targets);
         match self {
-            Self::Soft(s) | Self::Taught(s) => Learner::grow(s, &dataset),
+            Self::Soft(s) | Self::Boosted { tree: s, .. } => Learner::grow(s, &dataset),
             Self::Linfa(l) => Learner::grow(l, &dataset),
         }
     }
@@ -98,7 +111,7 @@ impl Configuration {
     pub fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         match self {
-            Self::Soft(s) | Self::Taught(s) => {
+            Self::Soft(s) | Self::Boosted { tree: s, .. } => {
                 let tree = s.polish(tree, rows, targets);
                 let scores = s.scores(&tree, rows, targets);
                 (tree, scores)
@@ -110,22 +123,17 @@ impl Configuration {
         }
     }
 
-    /// Learns from these rows; a student from a teacher, too.
+    /// Learns from these rows.
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn fit(
-        &self,
-        rows: &Rows<'_>,
-        targets: &Targets,
-        crossing: &Crossing<'_>,
-    ) -> Result<FittedTree, TrainError> {
-        if let Self::Taught(student) = self {
-            return Ok(student.imitate(rows, targets, crossing));
-        }
+    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTree, TrainError> {
         let grown = self.grow(rows, targets)?;
         let (tree, scores) = self.finish(&grown, rows, targets);
-        Ok(FittedTree::new(tree, scores))
+        Ok(match self {
+            Self::Boosted { boost, .. } => boost.fit(tree, rows, targets),
+            Self::Soft(_) | Self::Linfa(_) => FittedTree::new(tree, scores),
+        })
     }
 
     /// Returns the configurations of `trees` trees that vote: this one, then presets with other errors.
@@ -147,8 +155,7 @@ pub fn fit_all(
     configurations: &[Configuration],
     rows: &Rows<'_>,
     targets: &Targets,
-    crossing: &Crossing<'_>,
 ) -> Result<FittedTrees, TrainError> {
-    let fit = |configuration: &Configuration| configuration.fit(rows, targets, crossing);
+    let fit = |configuration: &Configuration| configuration.fit(rows, targets);
     Ok(FittedTrees { trees: configurations.par_iter().map(fit).collect::<Result<_, _>>()? })
 }

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::configuration::Configuration;
 use super::grid::Grid;
-use crate::data::crossovers::Crossing;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Rows, Targets};
 use crate::error::TrainError;
@@ -90,14 +89,13 @@ pub fn costs_of(
     columns: &Columns,
     folds: &[Partition],
     costs: &Targets,
-    crossing: &Crossing<'_>,
 ) -> Result<Vec<f64>, TrainError> {
     let (mut all, mut weights) = (Vec::new(), 0.0);
     for Partition { training, held_out } in folds {
         let rows = Rows { columns, inputs: training };
-        let fitted = configuration.fit(&rows, costs, crossing)?;
+        let fitted = configuration.fit(&rows, costs)?;
         for &input in held_out {
-            let cost = fitted.scores.cost(fitted.tree.leaf_of(columns, input), costs, input);
+            let cost = fitted.cost(columns, costs, input);
             all.push(f64::from(costs.weight(input)) * f64::from(cost) / COST_ONE);
             weights += f64::from(costs.weight(input));
         }

@@ -15,7 +15,7 @@ use crate::data::Task;
 use crate::data::usable::too_few;
 use crate::data::{Columns, split};
 use crate::error::TrainError;
-use crate::learners::Soft;
+use crate::learners::Boost;
 use crate::params::{SplitBy, ValidParams};
 use crate::policy::{Policy, leaf_size};
 
@@ -99,39 +99,34 @@ pub fn search(
     let mut folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
     // Several trees that vote would be too large, and who asks for few leaves wants no student.
     let is_small = params.max_leaves.is_some() || params.within.is_some();
-    let may_be_taught = kind == LearnerKind::Auto
+    let may_be_boosted = kind == LearnerKind::Auto
         && params.trees == 1
         && !is_small
-        && policy.allows_teacher()
+        && policy.allows_boosting()
         && (task.undeclared || task.usable.len() >= LARGE);
-    if may_be_taught && training.len() >= LARGE {
+    if may_be_boosted && training.len() >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);
     }
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
     let mut best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
-    if may_be_taught {
-        let mut student = Soft::student(training.len());
-        student.max_depth = params.max_depth.unwrap_or(student.max_depth).min(student.max_depth);
-        if let [least] = leaves[..]
-            && params.min_samples_leaf.is_some()
-        {
-            student.min_samples_leaf = least;
-        }
-        let student = Configuration::Taught(student);
+    if may_be_boosted {
+        let mut boost = Boost::for_inputs(training.len());
+        boost.max_depth = params.max_depth.unwrap_or(boost.max_depth).min(boost.max_depth);
+        let boosted = best.configuration.boosted(boost);
         let cost = |configuration: &Configuration| {
-            cross_validation::costs_of(configuration, columns, &folds, &costs, &task.crossing())
+            cross_validation::costs_of(configuration, columns, &folds, &costs)
         };
-        let (untaught, taught) = (cost(&best.configuration)?, cost(&student)?);
-        let count = taught.len() as f64;
-        let saved = || untaught.iter().zip(&taught).map(|(untaught, taught)| untaught - taught);
+        let (alone, together) = (cost(&best.configuration)?, cost(&boosted)?);
+        let count = together.len() as f64;
+        let saved = || alone.iter().zip(&together).map(|(alone, together)| alone - together);
         let mean = saved().sum::<f64>() / count;
         let error = saved().map(|saved| (saved - mean).powi(2)).sum::<f64>().sqrt() / count;
         let is_leaf = best.configuration.max_depth() == 0;
         let errors = if is_leaf { -cross_validation::BEYOND_NOISE } else { 1.0 };
         if mean + errors * error > STUDENT_GAIN {
-            let cost = taught.iter().sum::<f64>() / count;
-            best = ScoredConfiguration { configuration: student, cost, error };
+            let cost = together.iter().sum::<f64>() / count;
+            best = ScoredConfiguration { configuration: boosted, cost, error };
         }
     }
     Ok(SearchResult { best, tried })

@@ -4,16 +4,12 @@ use std::borrow::Cow;
 
 use ah_types::{ChoiceId, Vote};
 
+use super::boosted::Boosted;
 use super::grown::GrownTree;
-use super::lesson::Lesson;
 use super::outside::OutsideScores;
 use super::price::Prices;
 use super::scores::Scores;
 use crate::data::{Columns, Rows, Table, Targets};
-
-/// Inputs that are evidence enough for a leaf of a student. With 1, a student of 45,000 leaves loses 1.0471 on the
-/// forward convolutions, with 20 1.0455: the best choice of a small region is missing on some of its inputs.
-const STUDENT_EVIDENCE: usize = 20;
 
 /// One tree with the scores and prices of its nodes.
 #[derive(Clone, Debug)]
@@ -26,30 +22,30 @@ pub struct FittedTree {
     pub outside: Option<OutsideScores>,
     /// The prices of choices; empty until [`FittedTrees::assess`].
     pub prices: Prices,
-    /// For a student: the costs by its teacher.
-    pub lesson: Option<Lesson>,
+    /// Trees that add to its scores.
+    pub boosted: Option<Boosted>,
 }
 
 impl FittedTree {
     /// Returns a tree without prices.
     pub fn new(tree: GrownTree, scores: Scores) -> Self {
-        Self { tree, scores, outside: None, prices: Prices::default(), lesson: None }
+        Self { tree, scores, outside: None, prices: Prices::default(), boosted: None }
     }
 
-    /// Returns a student that learned from these rows.
-    pub fn taught(tree: GrownTree, rows: &Rows<'_>, targets: &Targets, lesson: Lesson) -> Self {
-        let scores = lesson.scores.with_unmeasured_last(&tree.members(rows, STUDENT_EVIDENCE), targets);
-        Self { lesson: Some(lesson), ..Self::new(tree, scores) }
-    }
-
-    /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or those
-    /// that reach the nearest node above with enough of them.
-    pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
-        self.tree.members(rows, if self.lesson.is_some() { STUDENT_EVIDENCE } else { 1 })
+    /// Returns the cost of the choice that the tree picks for an input: of the measured choices the one with the least
+    /// score, of equals the first.
+    pub fn cost(&self, columns: &Columns, targets: &Targets, input: u32) -> u32 {
+        let leaf = self.tree.leaf_of(columns, input);
+        let Some(boosted) = &self.boosted else { return self.scores.cost(leaf, targets, input) };
+        let added = boosted.scores(&columns.row(input));
+        let scores = self.scores.node(leaf);
+        let score = |choice: ChoiceId| scores[choice.index()] + added[choice.index()];
+        let least = targets.of(input).iter().min_by(|a, b| score(a.choice).total_cmp(&score(b.choice)));
+        least.map_or(0, |cost| cost.cost)
     }
 
     /// Returns the tree with only the splits where `keep` is true. It has no prices, no scores outside and no
-    /// lesson.
+    /// boosted trees.
     pub fn part(&self, keep: impl Fn(u32) -> bool) -> Self {
         let (tree, old_ids) = self.tree.part(|id, _| keep(id));
         Self::new(tree, self.scores.of_nodes(&old_ids))
@@ -73,6 +69,11 @@ pub struct ScoredChoice {
 }
 
 impl FittedTrees {
+    /// Returns true if several trees vote, so that each needs a score for each choice.
+    pub fn votes(&self) -> bool {
+        self.trees.len() > 1 || self.trees.iter().any(|tree| tree.boosted.is_some())
+    }
+
     /// Computes the scores outside the leaves' ranges, on the rows that the trees were learned from.
     pub fn watch(&mut self, table: &Table, rows: &Rows<'_>, targets: &Targets) {
         for tree in &mut self.trees {
@@ -83,8 +84,10 @@ impl FittedTrees {
     /// Computes the prices on the rows that the trees were learned from.
     pub fn assess(&mut self, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) {
         for tree in &mut self.trees {
-            let FittedTree { tree, scores, prices, lesson, .. } = tree;
-            *prices = Prices::new(tree, scores, lesson.as_ref(), table, rows, fallback, limit);
+            match &mut tree.boosted {
+                Some(boosted) => boosted.fallback = Some(fallback),
+                None => tree.prices = Prices::new(&tree.tree, &tree.scores, table, rows, fallback, limit),
+            }
         }
     }
 
@@ -105,10 +108,21 @@ impl FittedTrees {
             let leaf = tree.tree.leaf_of(columns, input);
             let inside = tree.scores.node(leaf);
             let values = &table.inputs[input as usize].values;
-            let scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
+            let mut scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
+            let mut fallback = None;
+            if let Some(boosted) = &tree.boosted {
+                let added = boosted.scores(&columns.row(input));
+                scores.to_mut().iter_mut().zip(added).for_each(|(score, added)| *score += added);
+                fallback = boosted.fallback;
+            }
             for ScoredChoice { vote, .. } in ranking.iter_mut() {
                 let Vote { choice, .. } = *vote;
-                let (score, price) = (scores[choice.index()], tree.prices.of(leaf, choice));
+                let score = scores[choice.index()];
+                let price = match fallback {
+                    Some(fallback) if choice == fallback => 0.0,
+                    Some(fallback) => Boosted::price(scores[fallback.index()] - score),
+                    None => tree.prices.of(leaf, choice),
+                };
                 *vote = vote.and(Vote { choice, score, price });
             }
         }

@@ -4,18 +4,20 @@
 //! weighs what a choice risks; [`FittedTrees`] hold both. [`leaves`] turns them into the trees of a
 //! model.
 
+mod boosted;
 pub mod fitted;
 pub mod grown;
 pub mod leaves;
-mod lesson;
+mod lookup;
 mod outside;
 pub mod price;
 pub mod prune;
 pub mod scores;
 mod shortlist;
 
+pub use boosted::Boosted;
 pub use fitted::{FittedTree, FittedTrees, ScoredChoice};
 pub use grown::GrownTree;
 pub use leaves::RankingPolicy;
-pub use lesson::Lesson;
+pub use lookup::Lookup;
 pub use scores::Scores;

@@ -24,20 +24,14 @@
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
-use super::lesson::Lesson;
 use super::scores::Scores;
-use crate::data::{COST_ONE, Rows, Table};
+use crate::data::{Rows, Table};
 
 /// The parent's risk weighs as much as this many inputs. Slow inputs are rare, so a leaf alone shows
 /// little: of 6, 10, 20 and 40 the last loses least on mm A100, and no more than others on pad_mm.
 const KAPPA: f64 = 40.0;
-/// The same for a student, whose leaves hold crossovers too; 1 and 20 lose as much on the convolutions.
-const STUDENT_KAPPA: f64 = 5.0;
 /// A choice that was measured on fewer inputs has a risk of 1.
 const MIN_INPUTS: f64 = 3.0;
-/// The spread of a teacher's error in log time. On the forward convolutions 0.05 and 0.025 lose 1.079 and 1.076, 0.1
-/// and more lose more.
-const SPREAD: f64 = 0.03;
 
 /// The price of each choice in each node, at least 0.
 #[derive(Clone, Debug, Default)]
@@ -51,24 +45,22 @@ pub struct Prices {
 struct SlowCount {
     /// Inputs where both the choice and the fallback have a time.
     inputs: f64,
-    /// Those where the choice is slower than the limit; for a crossover the probability that it is.
+    /// Those where the choice is slower than the limit.
     slow: f64,
 }
 
 impl Prices {
-    /// Returns the prices of all nodes, from the rows that reach them. A student's also come from its lesson.
+    /// Returns the prices of all nodes, from the rows that reach them.
     pub fn new(
         tree: &GrownTree,
         scores: &Scores,
-        lesson: Option<&Lesson>,
         table: &Table,
         rows: &Rows<'_>,
         fallback: ChoiceId,
         limit: f64,
     ) -> Self {
         let choices = table.choices.len();
-        let counts = count(tree, lesson, table, rows, fallback, limit);
-        let (kappa, scores) = lesson.map_or((KAPPA, scores), |lesson| (STUDENT_KAPPA, &lesson.scores));
+        let counts = count(tree, table, rows, fallback, limit);
         let mut risks = vec![0.0; counts.len()];
         for (node, grown) in tree.nodes.iter().enumerate() {
             for choice in 0..choices {
@@ -77,7 +69,7 @@ impl Prices {
                 risks[at] = if node == 0 {
                     slow / inputs.max(1.0)
                 } else {
-                    (slow + kappa * risks[grown.parent as usize * choices + choice]) / (inputs + kappa)
+                    (slow + KAPPA * risks[grown.parent as usize * choices + choice]) / (inputs + KAPPA)
                 };
             }
         }
@@ -89,9 +81,7 @@ impl Prices {
             } else if saved <= 0.0 {
                 f32::INFINITY
             } else {
-                // A student's risk without inputs is that of the nodes above, by its teacher.
-                let is_known = count.inputs >= MIN_INPUTS || lesson.is_some();
-                let risk = if is_known { *risk } else { 1.0 };
+                let risk = if count.inputs >= MIN_INPUTS { *risk } else { 1.0 };
                 (risk / saved) as f32
             }
         };
@@ -104,14 +94,7 @@ impl Prices {
     }
 }
 
-fn count(
-    tree: &GrownTree,
-    lesson: Option<&Lesson>,
-    table: &Table,
-    rows: &Rows<'_>,
-    fallback: ChoiceId,
-    limit: f64,
-) -> Vec<SlowCount> {
+fn count(tree: &GrownTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Vec<SlowCount> {
     let choices = table.choices.len();
     let mut counts = vec![SlowCount::default(); tree.nodes.len() * choices];
     for &input in rows.inputs {
@@ -121,18 +104,6 @@ fn count(
             let count = &mut counts[leaf * choices + cell.choice.index()];
             count.inputs += 1.0;
             count.slow += f64::from(u8::from(cell.is_slower(base, limit)));
-        }
-    }
-    if let Some(Lesson { costs, leaves, .. }) = lesson {
-        for &(row, leaf) in leaves {
-            let costs = costs.of(row);
-            let Some(base) = costs.iter().find(|c| c.choice == fallback) else { continue };
-            for cost in costs {
-                let saved = (f64::from(base.cost) - f64::from(cost.cost)) / COST_ONE;
-                let count = &mut counts[leaf as usize * choices + cost.choice.index()];
-                count.inputs += 1.0;
-                count.slow += 1.0 / (1.0 + ((saved + limit.ln()) / SPREAD).exp());
-            }
         }
     }
     tree.add_up(&mut counts, choices, |up, down| {

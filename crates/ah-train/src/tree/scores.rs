@@ -92,6 +92,11 @@ impl Scores {
         result
     }
 
+    /// Returns the same scores for each of `nodes` nodes.
+    pub fn constant(scores: &[f64], nodes: usize) -> Self {
+        Self { choices: scores.len(), scores: scores.repeat(nodes) }
+    }
+
     /// Returns the scores of a node, by choice.
     pub fn node(&self, node: u32) -> &[f64] {
         &self.scores[node as usize * self.choices..][..self.choices]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::boosted::BoostedTrees;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
@@ -42,6 +43,8 @@ pub struct Model {
     pub outside: OutsidePolicy,
     /// One tree, or several that vote with their scores.
     pub trees: Vec<Tree>,
+    /// Trees that add to the scores of the only one in `trees`.
+    pub boosted: Option<BoostedTrees>,
     /// The promise about the decisions.
     pub promise: Option<Promise>,
     /// The origin of the model.

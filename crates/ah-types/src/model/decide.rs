@@ -1,5 +1,6 @@
 //! Decides by a model. This file is the reference; `ah-runtime` and generated code decide the same.
 
+use super::boosted::BoostedTrees;
 use super::data::{Model, OutsidePolicy};
 use crate::choice::ChoiceId;
 use crate::context::{Scalar, Value};
@@ -63,7 +64,7 @@ impl Model {
         let unsure = leaves.unsure(self.outside);
         let offered = |choice| self.is_eligible(choice, values) && offered(choice);
         let threshold = if unsure.is_some() { f64::NEG_INFINITY } else { ALLOWED };
-        let picked = leaves.pick(self.fallback, threshold, offered);
+        let picked = leaves.pick(threshold, offered);
         picked.ok_or(unsure.unwrap_or(Unsure::NoneAllowed))
     }
 
@@ -123,12 +124,42 @@ const ALLOWED: f64 = 0.0;
 
 /// The leaves that one context reaches, one in each tree. Several [vote](Vote).
 ///
-/// Nothing is allocated for up to eight trees, unless a ranking is asked for.
+/// Nothing is allocated for up to eight trees without boosted ones, unless a ranking is asked for.
 #[derive(Debug)]
 pub struct Leaves<'a> {
     first: ReachedLeaf<'a>,
     others: [Option<ReachedLeaf<'a>>; INLINE],
     more: Vec<ReachedLeaf<'a>>,
+    boosted: Option<BoostedSums>,
+    fallback: Option<ChoiceId>,
+}
+
+/// What boosted trees add to the votes.
+#[derive(Debug)]
+struct BoostedSums {
+    /// By choice.
+    scores: Vec<f64>,
+    /// The greatest score of a choice that is allowed, beside the fallback.
+    most: f64,
+}
+
+impl BoostedSums {
+    fn new(model: &Model, boosted: &BoostedTrees, row: &impl Row, leaf: &Leaf) -> Result<Self, Unsure> {
+        let sums = boosted.sums(model, row)?;
+        let scores: Vec<f64> = sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect();
+        let most = boosted.margin.map_or(f64::INFINITY, |margin| {
+            let fallback = model.fallback.and_then(|fallback| leaf.ranked(fallback));
+            fallback.map_or(f64::NEG_INFINITY, |f| f.score + scores[f.choice.index()] - margin)
+        });
+        Ok(Self { scores, most })
+    }
+
+    /// Returns a vote with the boosted trees' votes.
+    fn and(&self, vote: Vote, fallback: Option<ChoiceId>) -> Vote {
+        let score = vote.score + self.scores[vote.choice.index()];
+        let is_allowed = score <= self.most || Some(vote.choice) == fallback;
+        Vote { score, price: if is_allowed { vote.price } else { f64::INFINITY }, ..vote }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -153,12 +184,23 @@ impl<'a> Leaves<'a> {
             let leaf = leaf(tree)?;
             Ok(ReachedLeaf { leaf, outside: minds && leaf.is_outside(values) })
         };
-        let mut leaves = Leaves { first: reach(0)?, others: [None; INLINE], more: Vec::new() };
+        let mut leaves = Leaves {
+            first: reach(0)?,
+            others: [None; INLINE],
+            more: Vec::new(),
+            boosted: None,
+            fallback: model.fallback,
+        };
         for tree in 1..model.trees.len() {
             match leaves.others.get_mut(tree - 1) {
                 Some(place) => *place = Some(reach(tree)?),
                 None => leaves.more.push(reach(tree)?),
             }
+        }
+        if let Some(boosted) = &model.boosted {
+            let logged = model.row(values);
+            let row = model.features.row(&logged);
+            leaves.boosted = Some(BoostedSums::new(model, boosted, &row, leaves.first.leaf)?);
         }
         Ok(leaves)
     }
@@ -166,23 +208,22 @@ impl<'a> Leaves<'a> {
     /// Returns all choices that every leaf ranks, best first.
     pub fn ranking(&self) -> Vec<Place> {
         let mut votes: Vec<Vote> = self.votes(|_| true).collect();
-        // A single tree has its ranking already.
-        if self.others[0].is_some() {
+        if !self.is_ranked() {
             votes.sort_by(Vote::order);
         }
         votes.iter().map(|vote| vote.place(ALLOWED)).collect()
     }
 
+    /// Returns true if the votes are in order: a single tree has its ranking already.
+    fn is_ranked(&self) -> bool {
+        self.others[0].is_none() && self.boosted.is_none()
+    }
+
     /// Picks among the votes as [`pick`] does, without sorting. Choices up to this price are allowed.
-    fn pick(
-        &self,
-        fallback: Option<ChoiceId>,
-        threshold: f64,
-        mut offered: impl FnMut(ChoiceId) -> bool,
-    ) -> Option<ChoiceId> {
+    fn pick(&self, threshold: f64, mut offered: impl FnMut(ChoiceId) -> bool) -> Option<ChoiceId> {
         let place = |vote: Vote| vote.place(threshold);
-        if self.others[0].is_none() {
-            return pick(self.votes(|_| true).map(place), fallback, offered);
+        if self.is_ranked() {
+            return pick(self.votes(|_| true).map(place), self.fallback, offered);
         }
         // The best of the allowed choices and the best of the others: `pick` needs no more of the sorted
         // ranking.
@@ -198,7 +239,7 @@ impl<'a> Leaves<'a> {
         {
             best.swap(0, 1);
         }
-        pick(best.into_iter().flatten().map(place), fallback, offered)
+        pick(best.into_iter().flatten().map(place), self.fallback, offered)
     }
 
     /// Returns the reason why these leaves decline, if one does.
@@ -220,10 +261,11 @@ impl<'a> Leaves<'a> {
     fn votes(&self, mut offered: impl FnMut(ChoiceId) -> bool) -> impl Iterator<Item = Vote> {
         let ReachedLeaf { leaf, outside } = self.first;
         leaf.places(outside).filter(move |place| offered(place.choice)).filter_map(|first| {
-            self.others().try_fold(first.vote(), |votes, ReachedLeaf { leaf, outside }| {
+            let votes = self.others().try_fold(first.vote(), |votes, ReachedLeaf { leaf, outside }| {
                 let next = leaf.places(outside).find(|place| place.choice == first.choice)?;
                 Some(votes.and(next.vote()))
-            })
+            })?;
+            Some(self.boosted.as_ref().map_or(votes, |boosted| boosted.and(votes, self.fallback)))
         })
     }
 }

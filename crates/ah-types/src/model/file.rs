@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::boosted_file::{self, BoostedFile};
 use super::data::{Model, OutsidePolicy, Precondition, Promise, Provenance};
 use super::error::{InvalidModel, ModelError, ModelPlace};
 use super::tree_file::{Names, TreeFile};
@@ -19,8 +20,9 @@ use crate::shown::{quoted, reason};
 
 /// The value of the key `format`.
 const FORMAT: &str = "autoheuristic-model";
-/// The version that this crate writes.
-const VERSION: u32 = 4;
+/// The newest version: with boosted trees. Models without them are written as version 4, which older tools read.
+const VERSION: u32 = 5;
+const WITHOUT_BOOSTED: u32 = 4;
 /// The oldest version that it reads. In version 3, a leaf lists all choices and a range is always two numbers.
 const OLDEST: u32 = 3;
 
@@ -59,6 +61,9 @@ struct ModelFile {
     /// Written by [`tree_text::print`] instead.
     #[serde(serialize_with = "nothing")]
     trees: Vec<TreeFile>,
+    /// Written by [`boosted_file::print`] instead.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "nothing")]
+    boosted: Option<BoostedFile>,
     provenance: Provenance,
 }
 
@@ -92,7 +97,7 @@ impl Model {
                 false => "use newer tools",
             };
             let problem =
-                format!("expected version {OLDEST} or {VERSION}, found {}; {remedy}", header.version);
+                format!("expected a version from {OLDEST} to {VERSION}, found {}; {remedy}", header.version);
             return Err(ModelPlace::Model.error(problem));
         }
         let model = resolve(from_json(text)?)?;
@@ -147,7 +152,7 @@ fn print(model: &Model) -> String {
     let categories = model.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
     let file = ModelFile {
         format: FORMAT.to_owned(),
-        version: VERSION,
+        version: if model.boosted.is_some() { VERSION } else { WITHOUT_BOOSTED },
         heuristic: model.heuristic.clone(),
         optimization: model.optimization.clone(),
         features: model.features.base().features().to_vec(),
@@ -163,14 +168,17 @@ fn print(model: &Model) -> String {
         outside: model.outside,
         promise: model.promise.clone(),
         trees: Vec::new(),
+        boosted: None,
         provenance: model.provenance.clone(),
     };
     let text = serde_json::to_string_pretty(&file).unwrap_or_default();
+    let boosted = model.boosted.as_ref().map(|boosted| boosted_file::print(model, boosted));
+    let boosted = boosted.map(|text| format!(",\n  \"boosted\": {text}")).unwrap_or_default();
     // The keys of this object are ours, so the placeholder occurs nowhere before.
-    text.replacen("\"trees\": null", &format!("\"trees\": {}", tree_text::print(model)), 1) + "\n"
+    text.replacen("\"trees\": null", &format!("\"trees\": {}{boosted}", tree_text::print(model)), 1) + "\n"
 }
 
-fn nothing<S: Serializer>(_: &[TreeFile], serializer: S) -> Result<S::Ok, S::Error> {
+fn nothing<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_none()
 }
 
@@ -205,6 +213,8 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
         file.fallback.map(|name| names.choice(&name).map_err(|e| invalid(format!("fallback: {e}"))));
     let trees = file.trees.into_iter().enumerate();
     let trees = trees.map(|(position, tree)| tree.resolve(&names, position)).collect::<Result<_, _>>()?;
+    let boosted = file.boosted.map(|boosted| boosted.resolve(&names, file.choices.len()));
+    let boosted = boosted.transpose().map_err(|problem| invalid(format!("boosted: {problem}")))?;
     Ok(Model {
         heuristic: file.heuristic,
         optimization: file.optimization,
@@ -218,6 +228,7 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
         device_capa: file.device_capa,
         promise: file.promise,
         trees,
+        boosted,
         provenance: file.provenance,
         choices: file.choices,
         features,

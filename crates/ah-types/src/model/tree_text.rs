@@ -103,16 +103,18 @@ fn row(ranked: &RankedChoice) -> String {
     format!("{start},{measured},{evidence}{marks}]")
 }
 
-fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+/// Returns the texts of the items, joined by commas.
+pub(super) fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 /// Returns the shortest JSON that reads back to this number; null for infinity.
-fn number(x: f64) -> String {
+pub(super) fn number(x: f64) -> String {
     let text = serde_json::Value::from(x).to_string();
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-fn text(name: &str) -> String {
+/// Returns a name as a JSON string.
+pub(super) fn text(name: &str) -> String {
     serde_json::Value::from(name).to_string()
 }

@@ -1,5 +1,6 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
+use super::boosted_file;
 use super::data::Model;
 use super::error::{InvalidModel, ModelPlace};
 use crate::feature::FeatureKind;
@@ -7,7 +8,7 @@ use crate::shown::quoted;
 use crate::tree::{Leaf, Node, Test, Tree};
 
 /// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 impl Model {
     /// Checks all references and numbers; reading a file does this too.
@@ -19,7 +20,8 @@ impl Model {
         for (i, tree) in self.trees.iter().enumerate() {
             validate_tree(self, i, tree)?;
         }
-        Ok(())
+        let boosted = self.boosted.as_ref().map(|boosted| boosted_file::validate(self, boosted));
+        boosted.unwrap_or(Ok(())).map_err(|problem| ModelPlace::Model.error(format!("boosted: {problem}")))
     }
 }
 

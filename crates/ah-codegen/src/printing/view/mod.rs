@@ -19,7 +19,7 @@ use crate::printing::text::number;
 use choices::{ChoiceView, ConfigView, Fields};
 use features::{ConditionView, DerivedView, EligibleView, FeatureView};
 use origin::{DeviceView, PromiseView, ProvenanceView};
-use table::TableView;
+use table::{BoostedView, TableView};
 use trees::{LeafView, LineView};
 use viewer::{NameView, Viewer};
 
@@ -72,6 +72,8 @@ pub struct ModelView {
     /// The trees as branches, or as a table.
     trees: Vec<Vec<LineView>>,
     table: Option<TableView>,
+    /// Trees that add to the scores.
+    boosted: Option<BoostedView>,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,9 +93,11 @@ impl ModelView {
         let eligible = viewer.eligible(&mut printer);
         let fields = Fields::new(&model.choices);
         let choices = viewer.choices(&fields);
-        let (trees, table) = match &lowered.trees {
-            Form::Branches(trees) => (trees.iter().map(|tree| viewer.tree(tree)).collect(), None),
-            Form::Table(table) => (vec![], Some(viewer.table(table))),
+        let (trees, table, boosted) = match &lowered.trees {
+            Form::Branches(trees) => (trees.iter().map(|tree| viewer.tree(tree)).collect(), None, None),
+            Form::Table(table) => {
+                (vec![], Some(viewer.table(table)), table.boosted.as_ref().map(BoostedView::new))
+            }
         };
         Self {
             generator: concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
@@ -130,6 +134,7 @@ impl ModelView {
             most: lowered.longest_ranking(),
             trees,
             table,
+            boosted,
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::trees::RangeView;
 use super::viewer::Viewer;
-use crate::lower::Table;
+use crate::lower::{BoostedTable, Table};
 use crate::printing::language::{Language, ValueKind};
 use crate::printing::text::{number, shown};
 
@@ -14,6 +14,7 @@ pub struct TableView {
     columns: Vec<ColumnView>,
     /// The bits of a column's position: 8 or 16.
     column_width: u32,
+    /// The number of tests, or the next power of two where boosted trees need no check of positions.
     tests: usize,
     /// By test: the column and the threshold.
     test_columns: Vec<String>,
@@ -35,6 +36,29 @@ pub struct TableView {
     choice_mask: u64,
     scores: Vec<String>,
     outside: Vec<OutsideView>,
+}
+
+/// Trees that add to the scores.
+#[derive(Debug, Serialize)]
+pub struct BoostedView {
+    /// The positions of the columns that must be defined.
+    columns: Vec<usize>,
+    count: usize,
+    nodes: Vec<String>,
+    /// The bits of a node: 32 or 64.
+    node_width: u32,
+    roots: Vec<usize>,
+    depth: usize,
+    /// The rows of scores, each as characters in a string literal: `@` is 0, `A` is 1.
+    rows: Vec<String>,
+    /// The same, with several rows in a line.
+    lines: Vec<String>,
+    /// The number of all scores.
+    scores: usize,
+    /// The sum of `@` over all trees.
+    zero: usize,
+    unit: String,
+    margin: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,12 +109,14 @@ impl<L: Language> Viewer<'_, L> {
             OutsideView { inside: leaf.inside, outside: leaf.outside, ranges, end }
         });
         let distance_bits = table.test_bits + 1;
+        let most = if table.boosted.is_some() { 1 << table.test_bits } else { table.tests.len() };
+        let tests = || table.tests.iter().copied().chain(std::iter::repeat((0, 0.0))).take(most);
         TableView {
             columns: columns.collect(),
             column_width: width(&[8, 16], table.columns.len().saturating_sub(1) as u64),
-            tests: table.tests.len(),
-            test_columns: lines(table.tests.iter().map(|(column, _)| column.to_string())),
-            thresholds: lines(table.tests.iter().map(|(_, threshold)| number(*threshold))),
+            tests: tests().count(),
+            test_columns: lines(tests().map(|(column, _)| column.to_string())),
+            thresholds: lines(tests().map(|(_, threshold)| number(threshold))),
             test_bits: table.test_bits,
             test_mask: (1 << table.test_bits) - 1,
             distance_bits,
@@ -105,6 +131,30 @@ impl<L: Language> Viewer<'_, L> {
             choice_mask: (1 << table.choice_bits) - 1,
             scores: lines(table.scores.iter().map(|score| number(*score))),
             outside: outside.collect(),
+        }
+    }
+}
+
+impl BoostedView {
+    /// Returns the view of boosted trees.
+    pub(super) fn new(table: &BoostedTable) -> Self {
+        let row =
+            |row: &Vec<i8>| row.iter().map(|score| char::from(b'@'.wrapping_add_signed(*score))).collect();
+        let rows: Vec<String> = table.rows.iter().map(row).collect();
+        let in_line = (LINE / rows.first().map_or(1, String::len).max(1)).max(1);
+        Self {
+            columns: table.columns.clone(),
+            count: table.nodes.len(),
+            nodes: lines(table.nodes.iter().map(u64::to_string)),
+            node_width: width(&[32, 64], table.nodes.iter().copied().max().unwrap_or(0)),
+            roots: table.roots.clone(),
+            depth: table.depth,
+            lines: rows.chunks(in_line).map(<[String]>::concat).collect(),
+            scores: table.rows.iter().map(Vec::len).sum(),
+            zero: table.roots.len() * usize::from(b'@'),
+            rows,
+            unit: number(table.unit),
+            margin: table.margin.map(number),
         }
     }
 }

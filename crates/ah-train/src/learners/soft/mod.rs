@@ -20,11 +20,10 @@
 //! | `histogram` | the best split of a large node |
 //! | `grow_subtree`, `grow` | growth: small nodes, then the whole tree |
 //! | `polish` | alternating optimisation |
-//! | `lookup`, `boost`, `distil` | a teacher of many trees, and a tree that imitates it |
+//! | `boost` | boosted trees |
 
 mod boost;
 mod compact;
-mod distil;
 mod fit_data;
 mod gain;
 mod grow;
@@ -32,7 +31,6 @@ mod grow_subtree;
 mod histogram;
 mod lanes;
 mod look_ahead;
-mod lookup;
 mod parameters;
 mod polish;
 mod samples;
@@ -42,11 +40,11 @@ mod subtree;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 
-use crate::data::crossovers::Crossing;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::tree::{FittedTree, GrownTree, Scores};
+use crate::tree::{GrownTree, Scores};
 
+pub use boost::Boost;
 pub use parameters::{Preset, Soft};
 
 impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
@@ -61,11 +59,6 @@ impl Soft {
     /// Polishes a grown tree against the true cost on the rows that it was grown from.
     pub fn polish(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
         polish::polish(self, tree, rows, targets)
-    }
-
-    /// Learns from a teacher, whose crossovers are made by `crossing`.
-    pub fn imitate(&self, rows: &Rows<'_>, targets: &Targets, crossing: &Crossing<'_>) -> FittedTree {
-        distil::fit(self, rows, targets, crossing)
     }
 
     /// Returns the scores of a tree's nodes under these parameters.

@@ -69,13 +69,6 @@ impl Preset {
 }
 
 impl Soft {
-    /// Returns the parameters of a student: a tree that imitates a teacher (`distil` has the numbers). From
-    /// 20,000 inputs on it has tens of thousands of leaves.
-    pub fn student(inputs: usize) -> Self {
-        let (max_depth, min_samples_leaf) = if inputs < 20_000 { (20, 15) } else { (24, 8) };
-        Self::preset(Preset::LookAhead, max_depth, min_samples_leaf)
-    }
-
     /// Returns the parameters of a preset.
     pub fn preset(preset: Preset, max_depth: usize, min_samples_leaf: usize) -> Self {
         let variance = Self {

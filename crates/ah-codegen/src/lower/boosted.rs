@@ -11,7 +11,8 @@ pub struct BoostedTable {
     /// The columns that must be defined, by their positions.
     pub columns: Vec<usize>,
     /// The nodes of all trees in preorder, so that the left child is the next node. A split is the position of its test and,
-    /// above it, the distance to the right child. A leaf is 0, followed by the number of its row of scores.
+    /// above it, the distance to the right child. A leaf is a split of [`never`](Tests::never) that goes right to itself,
+    /// followed by the number of its row of scores: so code can go down all trees for equally many steps.
     pub nodes: Vec<u64>,
     /// The position of each tree's root.
     pub roots: Vec<usize>,
@@ -72,7 +73,7 @@ impl BoostedTable {
                             table.rows.push(row.to_vec());
                             table.rows.len() - 1
                         });
-                        table.nodes.extend([0, number as u64]);
+                        table.nodes.extend([tests.never() as u64, number as u64]);
                     }
                     BoostedNode::Split { column, threshold, right } => {
                         let right = right as usize;

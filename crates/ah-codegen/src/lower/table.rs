@@ -12,7 +12,7 @@ pub struct Table<'m> {
     /// The values that tests compare, by slot.
     pub columns: Vec<Column<'m>>,
     /// The distinct tests, sorted: a position in `columns` and a threshold. A value goes left if it is at most the
-    /// threshold.
+    /// threshold. With boosted trees, the last one is of the leaves.
     pub tests: Vec<(usize, f64)>,
     /// Trees that add to the scores.
     pub boosted: Option<BoostedTable>,
@@ -128,8 +128,17 @@ impl<'m> Tests<'m> {
             all.into_iter().map(|(column, threshold)| (tests.column(column), threshold)).collect();
         found.sort_unstable_by(order);
         found.dedup_by(|a, b| order(a, b).is_eq());
+        if model.boosted.is_some() {
+            found.push((tests.columns.len(), 0.0));
+        }
         tests.tests = found;
         tests
+    }
+
+    /// Returns the position of the test that only leaves of boosted trees have. Its column is behind all others and holds 1,
+    /// so it always goes right.
+    pub(super) fn never(&self) -> usize {
+        self.tests.len() - 1
     }
 
     pub(super) fn count(&self) -> usize {

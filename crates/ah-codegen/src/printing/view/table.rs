@@ -16,6 +16,8 @@ pub struct TableView {
     column_width: u32,
     /// The number of tests, or the next power of two where boosted trees need no check of positions.
     tests: usize,
+    /// A power of two above the number of columns.
+    padded: usize,
     /// By test: the column and the threshold.
     test_columns: Vec<String>,
     thresholds: Vec<String>,
@@ -113,8 +115,9 @@ impl<L: Language> Viewer<'_, L> {
         let tests = || table.tests.iter().copied().chain(std::iter::repeat((0, 0.0))).take(most);
         TableView {
             columns: columns.collect(),
-            column_width: width(&[8, 16], table.columns.len().saturating_sub(1) as u64),
+            column_width: width(&[8, 16], table.columns.len() as u64),
             tests: tests().count(),
+            padded: (table.columns.len() + 1).next_power_of_two(),
             test_columns: lines(tests().map(|(column, _)| column.to_string())),
             thresholds: lines(tests().map(|(_, threshold)| number(threshold))),
             test_bits: table.test_bits,

@@ -71,7 +71,7 @@ fn main() {
                 .into_par_iter()
                 .map(|Partition { training, held_out }| {
                     let rows = Rows { columns: &features.columns, inputs: &training };
-                    let fitted = configuration.fit(&rows, &targets, &task.crossing()).expect("fits");
+                    let fitted = configuration.fit(&rows, &targets).expect("fits");
                     let FittedTree { tree, scores, .. } = &fitted;
                     let cost = |&i: &u32| {
                         (

@@ -139,9 +139,10 @@ pub struct Params {
 }
 
 #[cfg(feature = "cli")]
-const LEARNERS: [(&str, LearnerKind); 4] = [
+const LEARNERS: [(&str, LearnerKind); 5] = [
     ("auto", LearnerKind::Auto),
     ("soft", LearnerKind::Soft),
+    ("boosted", LearnerKind::Boosted),
     ("linfa", LearnerKind::Linfa),
     ("regression", LearnerKind::Regression),
 ];
@@ -329,6 +330,15 @@ impl Params {
         }
         if !(1..=MAX_TREES).contains(&self.trees) {
             return wrong("--trees", "1 to 3", self.trees);
+        }
+        if self.learner == Some(LearnerKind::Boosted) {
+            let within = self.within.map(|_| "--within");
+            let others = [self.max_leaves.map(|_| "--max-leaves"), within, self.ranking.map(|_| "--ranking")];
+            let trees = (self.trees > 1).then_some("--trees");
+            let trees = trees.or((self.outside == Some(OutsidePolicy::Safe)).then_some("--outside"));
+            if let Some(flag) = others.into_iter().chain([trees]).flatten().next() {
+                return wrong(flag, "another learner than boosted", "boosted");
+            }
         }
         if self.trees > 1 && matches!(self.learner, Some(LearnerKind::Linfa | LearnerKind::Regression)) {
             return wrong("--trees", "the learner soft or auto: only its trees vote", "another learner");

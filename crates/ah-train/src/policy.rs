@@ -63,7 +63,7 @@ pub trait Policy: Sync {
         None
     }
 
-    /// Returns true if trees may learn from a teacher. A policy that names parameters of trees wants those.
+    /// Returns true if there may be boosted trees. A policy that names parameters of trees wants those.
     fn allows_boosting(&self) -> bool {
         true
     }

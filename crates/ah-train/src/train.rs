@@ -6,11 +6,11 @@
 
 use std::time::{Duration, Instant};
 
-use ah_types::{Leaf, Model, Promise, Tree};
+use ah_types::{Model, Promise};
 
 use crate::data::Task;
 use crate::error::TrainError;
-use crate::judge::{Evaluation, Study, TestReport};
+use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, Params, ValidParams};
 use crate::policy::Policy;
@@ -91,7 +91,7 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let size = size::choose(&whole, training)?;
     let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
     let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
-    let (judged, shipped) = judging.both(|| judging.learn(training), || shipping.learn(&task.usable));
+    let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&task.usable));
     let (judged, shipped) = (judged?, shipped?);
 
     // Judge.
@@ -117,7 +117,7 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     if let (Some(target), None) = (params.max_risk.share(), &model.promise) {
         warnings.push(no_promise(params, asked, target, task.count_judging(&task.usable)));
     }
-    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&model)) {
+    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&task, &model)) {
         warnings.push(format!(
             "the heuristic that ships always takes {}; the held-out figures are of one that was learned from the \
              training part alone",
@@ -162,11 +162,12 @@ fn no_fallback(task: &Task, model: &Model) -> String {
     )
 }
 
-/// Returns true if no leaf takes a choice other than the fallback.
-fn always_falls_back(model: &Model) -> bool {
-    let takes_it =
-        |leaf: &Leaf| leaf.choose(model.fallback, false).is_none_or(|r| Some(r.choice) == model.fallback);
-    model.trees.iter().flat_map(Tree::leaves).all(|(_, leaf)| takes_it(leaf))
+/// Returns true if the model takes no choice but the fallback on the inputs that it was learned from.
+fn always_falls_back(task: &Task, model: &Model) -> bool {
+    let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
+    let fallback = model.fallback.and_then(|fallback| task.table.choice_id(model.choice_name(fallback)));
+    let judged = decisions::decide(model, &task.table, &task.usable, &slots);
+    judged.iter().all(|judged| judged.ranking.first().is_none_or(|&choice| Some(choice) == fallback))
 }
 
 fn looser_promise(params: &Params, promise: &Promise, usable: &[u32], training: &[u32]) -> String {

@@ -11,7 +11,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::correction::Correction;
 use super::evidence::{Evidence, NewInput, TimedChoice, is_marked, known};
 use crate::data::COST_ONE;
-use crate::tree::ScoredChoice;
+use crate::tree::{Boosted, ScoredChoice};
 
 /// Degrees of freedom of the misses: times of kernels have tails.
 const FREEDOM: f64 = 4.0;
@@ -66,6 +66,8 @@ pub fn choices(
         score: if measured { score } else { score + UNMEASURED },
         price: match fallback {
             _ if choice == evidence.fallback => 0.0,
+            // With boosted trees, what the choice saves depends on the input.
+            _ if measured && evidence.model.boosted.is_some() => 0.0,
             Some(fallback) if measured => risk.price(score, fallback),
             _ => f64::INFINITY,
         },
@@ -90,6 +92,16 @@ pub fn rank(
             votes.extend(input.cells.iter().filter_map(|cell| Some((*cell, of(cell)?))));
         } else {
             votes.retain_mut(|(cell, vote)| of(cell).map(|next| *vote = vote.and(next)).is_some());
+        }
+    }
+    if evidence.model.boosted.is_some() {
+        let fallback = votes.iter().find(|(_, vote)| vote.choice == evidence.fallback);
+        let fallback = fallback.map(|(_, vote)| vote.score + input.added[vote.choice.index()]);
+        for (_, vote) in &mut votes {
+            vote.score += input.added[vote.choice.index()];
+            if vote.choice != evidence.fallback && vote.price.is_finite() {
+                vote.price = fallback.map_or(f64::INFINITY, |fallback| Boosted::price(fallback - vote.score));
+            }
         }
     }
     votes.sort_by(|a, b| a.1.order(&b.1));

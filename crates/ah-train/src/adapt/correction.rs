@@ -142,8 +142,8 @@ impl TreeCorrection {
             for (cell, score) in input.cells.iter().zip(&reached.scores) {
                 *measured.entry((reached.leaf, cell.choice)).or_insert(0) += 1;
                 match score {
-                    Some(score) => misses.push((cell.choice, cell.log_slowdown - score)),
-                    None => unranked.push((cell.choice, cell.log_slowdown)),
+                    Some(score) => misses.push((cell.choice, evidence.in_scores(cell.log_slowdown) - score)),
+                    None => unranked.push((cell.choice, evidence.in_scores(cell.log_slowdown))),
                 }
             }
             let deltas = vec![0.0; misses.len()];

@@ -1,6 +1,6 @@
 //! The new inputs in the old trees.
 
-use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, UNMEASURED, Value};
+use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, UNMEASURED, Value, softened};
 
 use super::union;
 use crate::data::{Table, Task};
@@ -34,6 +34,8 @@ pub struct NewInput {
     pub cells: Vec<TimedChoice>,
     /// By tree, where it ends; empty if the model has no answer there, for example for an unknown category.
     pub reached: Vec<Reached>,
+    /// By choice, what boosted trees add to the scores.
+    pub added: Vec<f64>,
 }
 
 /// A choice with a time on an input.
@@ -53,7 +55,7 @@ pub struct Reached {
     pub leaf: u32,
     /// True if the input is outside the leaf's ranges and the model treats it differently.
     pub outside: bool,
-    /// By cell, the old score; `None` where the leaf does not rank the choice.
+    /// By cell, the old score, with that of boosted trees; `None` where the leaf does not rank the choice.
     pub scores: Vec<Option<f64>>,
 }
 
@@ -71,8 +73,8 @@ impl<'a> Evidence<'a> {
                 Some(TimedChoice { choice: ids[in_table.index()]?, in_table, log_slowdown })
             };
             let cells: Vec<TimedChoice> = finite.filter_map(cell).collect();
-            let reached = reached(&model, &values, &cells);
-            NewInput { row, values, cells, reached }
+            let (reached, added) = reached(&model, &values, &cells).unwrap_or_default();
+            NewInput { row, values, cells, reached, added }
         };
         let fallback = ids[table_fallback.index()].unwrap_or(ChoiceId(u32::MAX));
         let inputs = rows.iter().map(input).collect();
@@ -82,6 +84,11 @@ impl<'a> Evidence<'a> {
             leaf.ranking.iter().for_each(|place| ranked[place.choice.index()] = true);
         }
         Self { model, table, fallback, table_fallback, inputs, ranked, parents }
+    }
+
+    /// Returns a log slowdown in the unit of the model's scores.
+    pub fn in_scores(&self, log_slowdown: f64) -> f64 {
+        if self.model.boosted.is_some() { softened(log_slowdown) } else { log_slowdown }
     }
 
     /// Returns the node above; `None` for the root.
@@ -97,33 +104,39 @@ pub fn slots(model: &Model, task: &Task) -> Vec<Option<usize>> {
     model.features.base().features().iter().map(slot).collect()
 }
 
-fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Vec<Reached> {
+/// Returns where an input ends, and what boosted trees add to the scores; `None` if the model has no answer.
+fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Vec<Reached>, Vec<f64>)> {
     let logged = model.row(values);
     if model.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
-        return Vec::new();
+        return None;
     }
     let row = model.features.row(&logged);
+    let added: Vec<f64> = match &model.boosted {
+        None => vec![0.0; model.choices.len()],
+        Some(boosted) => {
+            let sums = boosted.sums(model, &row).ok()?;
+            sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect()
+        }
+    };
     let in_tree = |tree: &Tree| {
         let node = tree.leaf_index(&row, |slot, category| model.knows(slot, category)).ok()?;
         let leaf = tree.leaf(node)?;
         let outside = model.outside == OutsidePolicy::Safe && leaf.is_outside(values);
         let score = |cell: &TimedChoice| {
-            leaf.places(outside).find(|place| place.choice == cell.choice).map(|place| known(place.score))
+            let place = leaf.places(outside).find(|place| place.choice == cell.choice)?;
+            Some(known(place.score) + added[cell.choice.index()])
         };
         Some(Reached { leaf: node as u32, outside, scores: cells.iter().map(score).collect() })
     };
     // One tree without an answer leaves the vote without one.
-    model.trees.iter().map(in_tree).collect::<Option<_>>().unwrap_or_default()
+    let reached = model.trees.iter().map(in_tree).collect::<Option<_>>()?;
+    Some((reached, added))
 }
 
 /// Returns a score without the mark of a choice that its leaf never measured: what the nodes above say of it. Other
 /// scores are below 5.
-pub fn known(mut score: f64) -> f64 {
-    // A student's choice may be marked twice: by its teacher, too.
-    while is_marked(score) {
-        score -= UNMEASURED;
-    }
-    score
+pub fn known(score: f64) -> f64 {
+    if is_marked(score) { score - UNMEASURED } else { score }
 }
 
 /// Returns true for the score of a choice that its leaf never measured.

@@ -7,7 +7,8 @@ use ah_types::{ChoiceId, Leaf, Model, Node, Place, RankedChoice, Vote};
 use super::corrected::{Risk, choices};
 use super::correction::Correction;
 use super::evidence::{Evidence, NewInput};
-use crate::tree::leaves::rounded;
+use crate::tree::Boosted;
+use crate::tree::leaves::{by_evidence, rounded};
 
 /// New inputs that must lack a choice that the old leaves would expect there, before a program that does not list its
 /// choices is no longer expected to offer it.
@@ -17,6 +18,9 @@ const ABSENT: usize = 3;
 /// `threshold` are not allowed.
 pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, threshold: f64) -> Model {
     let mut model = evidence.model.clone();
+    if let Some(boosted) = &mut model.boosted {
+        boosted.margin = Boosted::margin(threshold);
+    }
     let absent = absent(evidence);
     for (tree, old) in evidence.model.trees.iter().enumerate() {
         let mut members: BTreeMap<usize, Vec<&NewInput>> = BTreeMap::new();
@@ -49,6 +53,9 @@ pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, thr
                 new.outside = of_leaf(true).map(place).collect();
             }
             new.ranking = ranking;
+            if evidence.model.boosted.is_some() {
+                by_evidence(&mut new);
+            }
             model.trees[tree].nodes[id] = Node::Leaf(new);
         }
     }

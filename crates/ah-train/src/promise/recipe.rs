@@ -19,11 +19,6 @@ use crate::tree::prune::prune;
 /// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random
 /// partitions), with 10 up to 1.0085 (1.0061), with 20 up to 1.0111 (1.0062).
 const FOLDS: usize = 10;
-/// The same for students, each of which has a teacher of its own: more would take too long.
-const STUDENT_FOLDS: usize = 5;
-/// Inputs that are enough to calibrate a student; further folds learn nothing. With 10,000 inputs 0.80 % of them may be
-/// too slow for a promise of 1 %, with 25,000 0.87 %.
-const ENOUGH_INPUTS: usize = 10_000;
 
 /// What to learn, and how.
 #[derive(Clone, Copy)]
@@ -88,8 +83,7 @@ impl Recipe<'_> {
         let (task, columns) = (self.task, &self.features.columns);
         let (mode, limit) = (self.params.promise, self.params.max_slowdown);
         let fallback = task.fallback(inputs);
-        // A student needs no penalty: with it, it loses 0.002 more with the promise of 1 % on two of the three logs of
-        // convolutions, and 0.003 less on the third.
+        // Boosted trees need no penalty: they are allowed by what they save, not by the risk of a leaf.
         let targets = task.targets_within(
             fallback,
             &self.ranking.portfolio,
@@ -109,7 +103,7 @@ impl Recipe<'_> {
             Ok(calibrate::violations(&fitted, columns, table, &targets, kept, fallback, limit))
         };
         let judge_all = || parts.par_iter().map(judge).collect::<Result<Vec<_>, TrainError>>();
-        let (trees, violations) = self.both(|| fit(&grown_from), judge_all);
+        let (trees, violations) = rayon::join(|| fit(&grown_from), judge_all);
         let count = parts.iter().map(|part| part.held_out.len()).sum();
         let calibrated = calibrate::walk(&violations?.concat(), count, mode, target);
         Ok(Heuristic {
@@ -123,22 +117,12 @@ impl Recipe<'_> {
     }
 
     /// Returns what to do outside of a leaf's ranges: as asked, else a safe pick where the ranges mean something. In
-    /// leaves of few inputs they do not: on the 232 inputs of mm HF, safe picks lose 0.0013 ± 0.0005 more. A student
-    /// knows from its teacher what holds there.
+    /// leaves of few inputs they do not: on the 232 inputs of mm HF, safe picks lose 0.0013 ± 0.0005 more. Boosted
+    /// trees have no scores for it.
     pub fn outside(&self) -> OutsidePolicy {
         const FEWEST: usize = 500;
         let decides = self.task.usable.len() < FEWEST || self.is_boosted();
         self.params.outside.unwrap_or(if decides { OutsidePolicy::Decide } else { OutsidePolicy::Safe })
-    }
-
-    /// Runs both, at the same time if memory allows: a student's rows take 150 MB on the convolutions, and its fit uses
-    /// all threads by itself.
-    pub fn both<A: Send, B: Send>(
-        &self,
-        a: impl FnOnce() -> A + Send,
-        b: impl FnOnce() -> B + Send,
-    ) -> (A, B) {
-        if self.is_boosted() { (a(), b()) } else { rayon::join(a, b) }
     }
 
     fn is_boosted(&self) -> bool {
@@ -172,18 +156,7 @@ impl Recipe<'_> {
         let seed = self.params.seed;
         let folds = |by| {
             let keys = self.task.keys(by, inputs);
-            let count = if self.is_boosted() {
-                std::env::var("T_FOLDS").map_or(STUDENT_FOLDS, |x| x.parse().unwrap())
-            } else {
-                FOLDS
-            };
-            let mut parts = split::partitions(&self.task.table, inputs, &keys, count, seed);
-            if self.is_boosted() {
-                let enough = std::env::var("T_ENOUGH")
-                    .map_or(ENOUGH_INPUTS, |x| x.parse().unwrap())
-                    .div_ceil(inputs.len().div_ceil(count));
-                parts.truncate(enough);
-            }
+            let parts = split::partitions(&self.task.table, inputs, &keys, FOLDS, seed);
             (inputs.to_vec(), parts)
         };
         match self.params.promise {

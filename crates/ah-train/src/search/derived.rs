@@ -32,7 +32,7 @@ const TILE_SIZES: [u32; 4] = [16, 32, 64, 128];
 const STAGES: u64 = 3;
 /// Trees in the first round of a stage.
 const TREES: usize = 6;
-/// Most formulas that remain of a stage. With 16 instead of 40 a student of triton_mm loses 0.003 more.
+/// Most formulas that remain of a stage. With 16 instead of 40, triton_mm loses 0.003 more.
 const PLACES: usize = 40;
 /// The share of the candidates in a tree of the first round; it grows by half each round.
 const SHARE: f64 = 0.5;

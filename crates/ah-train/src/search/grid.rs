@@ -38,10 +38,12 @@ impl Grid {
             };
             match kind {
                 LearnerKind::Soft => vec![soft(Preset::LookAhead)],
-                LearnerKind::Auto if inputs * columns <= MAX_FOR_THOROUGH => {
+                LearnerKind::Auto | LearnerKind::Boosted if inputs * columns <= MAX_FOR_THOROUGH => {
                     [Preset::LookAhead, Preset::Variance, Preset::Thorough].map(soft).to_vec()
                 }
-                LearnerKind::Auto => [Preset::LookAhead, Preset::Variance].map(soft).to_vec(),
+                LearnerKind::Auto | LearnerKind::Boosted => {
+                    [Preset::LookAhead, Preset::Variance].map(soft).to_vec()
+                }
                 LearnerKind::Regression => vec![soft(Preset::Regression)],
                 LearnerKind::Linfa => criteria.iter().copied().map(linfa).collect(),
             }

@@ -9,7 +9,7 @@ pub mod derived;
 pub mod grid;
 pub mod portfolio;
 
-use ah_types::{ChoiceId, LearnerKind};
+use ah_types::{ChoiceId, LearnerKind, OutsidePolicy};
 
 use crate::data::Task;
 use crate::data::usable::too_few;
@@ -31,13 +31,13 @@ pub struct SearchResult {
     pub tried: Vec<ScoredConfiguration>,
 }
 
-/// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it beside one
+/// Inputs from which on a declared optimization may have boosted trees, and from which on one fold judges them beside one
 /// preset. Smaller logs of declared ones have derived features made by hand, and small trees that people read.
 const LARGE: usize = 20_000;
-/// A student is many times as large as other trees. It must lose this much less in log slowdown, or that must at least
-/// be within a standard error: on small logs the folds are noisy, and students are better on most. Against one leaf, the
-/// gain must be beyond the noise.
-const STUDENT_GAIN: f64 = 0.001;
+/// Boosted trees are many times as large as others. They must lose this much less in log slowdown, or that must at least
+/// be within a standard error: on small logs the folds are noisy, and boosted trees are better on most. Against one leaf,
+/// the gain must be beyond the noise.
+const LEAST_GAIN: f64 = 0.001;
 
 /// Cross-validates the configurations that the flags and the policy allow, within `training`, for the
 /// choices of `portfolio` (empty: all).
@@ -97,13 +97,18 @@ pub fn search(
     }
     let keys = task.keys(SplitBy::Input, training);
     let mut folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
-    // Several trees that vote would be too large, and who asks for few leaves wants no student.
-    let is_small = params.max_leaves.is_some() || params.within.is_some();
-    let may_be_boosted = kind == LearnerKind::Auto
-        && params.trees == 1
-        && !is_small
-        && policy.allows_boosting()
-        && (task.undeclared || task.usable.len() >= LARGE);
+    // Who asks for several trees, few leaves or a short list wants no boosted trees.
+    let wants_trees = params.trees > 1
+        || params.max_leaves.is_some()
+        || params.within.is_some()
+        || params.ranking.is_some()
+        || params.outside == Some(OutsidePolicy::Safe)
+        || !policy.allows_boosting();
+    let may_be_boosted = match kind {
+        LearnerKind::Boosted => true,
+        LearnerKind::Auto => !wants_trees && (task.undeclared || task.usable.len() >= LARGE),
+        LearnerKind::Soft | LearnerKind::Linfa | LearnerKind::Regression => false,
+    };
     if may_be_boosted && training.len() >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);
@@ -111,8 +116,8 @@ pub fn search(
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
     let mut best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
     if may_be_boosted {
-        let mut boost = Boost::for_inputs(training.len());
-        boost.max_depth = params.max_depth.unwrap_or(boost.max_depth).min(boost.max_depth);
+        let most = params.max_depth.unwrap_or(usize::MAX).min(Boost::USUAL.max_depth);
+        let boost = Boost { max_depth: most, ..Boost::USUAL };
         let boosted = best.configuration.boosted(boost);
         let cost = |configuration: &Configuration| {
             cross_validation::costs_of(configuration, columns, &folds, &costs)
@@ -124,7 +129,7 @@ pub fn search(
         let error = saved().map(|saved| (saved - mean).powi(2)).sum::<f64>().sqrt() / count;
         let is_leaf = best.configuration.max_depth() == 0;
         let errors = if is_leaf { -cross_validation::BEYOND_NOISE } else { 1.0 };
-        if mean + errors * error > STUDENT_GAIN {
+        if mean + errors * error > LEAST_GAIN || kind == LearnerKind::Boosted {
             let cost = together.iter().sum::<f64>() / count;
             best = ScoredConfiguration { configuration: boosted, cost, error };
         }

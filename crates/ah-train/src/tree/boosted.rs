@@ -38,6 +38,12 @@ impl Boosted {
         if saved > 0.0 { PRICE / saved } else { f64::INFINITY }
     }
 
+    /// Returns what a choice must save where choices are allowed up to this price; `None` if all are.
+    pub fn margin(threshold: f64) -> Option<f64> {
+        // No choice saves 1.
+        threshold.is_finite().then(|| if threshold > 0.0 { PRICE / threshold } else { 1.0 })
+    }
+
     /// Returns the trees of a model that allows choices up to this price.
     pub fn in_model(&self, columns: &Columns, threshold: f64) -> BoostedTrees {
         let column = |at: u16| {
@@ -56,7 +62,7 @@ impl Boosted {
             trees: Vec::new(),
             scores: Vec::new(),
             unit: self.unit,
-            margin: threshold.is_finite().then(|| if threshold > 0.0 { PRICE / threshold } else { 1.0 }),
+            margin: Self::margin(threshold),
             columns: used,
         };
         for (tree, scores) in &self.trees {

@@ -42,6 +42,10 @@ pub fn trees(
                 }
                 // `spread` and `include` may move a choice up that was never measured here.
                 leaf.ranking.sort_by_key(|ranked| ranked.measured == 0);
+                if fitted.boosted.is_some() {
+                    // Here the scores are the same everywhere: the evidence says more.
+                    by_evidence(&mut leaf);
+                }
                 leaf.outside = outside.map(|scores| places_outside(&leaf, &scores)).unwrap_or_default();
                 return Node::Leaf(leaf);
             };
@@ -122,6 +126,12 @@ impl RankableChoices {
         }
         ranking
     }
+}
+
+/// Ranks the choices of a leaf by the mean of their slowdowns there.
+pub fn by_evidence(leaf: &mut Leaf) {
+    let order = |a: &RankedChoice, b: &RankedChoice| a.slowdown.total_cmp(&b.slowdown);
+    leaf.ranking.sort_by(|a, b| (a.measured == 0).cmp(&(b.measured == 0)).then(order(a, b)));
 }
 
 /// Returns the leaf's ranking by these scores; empty if the order is that of its own.

@@ -92,9 +92,12 @@ impl Scores {
         result
     }
 
-    /// Returns the same scores for each of `nodes` nodes.
-    pub fn constant(scores: &[f64], nodes: usize) -> Self {
-        Self { choices: scores.len(), scores: scores.repeat(nodes) }
+    /// Returns the scores of all rows for each of `nodes` nodes.
+    pub fn constant(rows: &Rows<'_>, targets: &Targets, nodes: usize) -> Self {
+        let root = Self::new(&GrownTree::leaf(), rows, targets, 0.0);
+        let known = |&score: &f64| if score > UNMEASURED / 2.0 { score - UNMEASURED } else { score };
+        let scores: Vec<f64> = root.scores.iter().map(known).collect();
+        Self { choices: root.choices, scores: scores.repeat(nodes) }
     }
 
     /// Returns the scores of a node, by choice.

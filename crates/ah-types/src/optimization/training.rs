@@ -60,6 +60,8 @@ pub enum LearnerKind {
     Auto,
     /// Trees over soft targets, with the default preset.
     Soft,
+    /// Boosted trees beside one of these, whatever the size of the log.
+    Boosted,
     /// Classification of the winner by linfa-trees.
     Linfa,
     /// Regression trees over the costs themselves.

@@ -1,11 +1,11 @@
-//! Students: deep trees that imitate a teacher.
+//! Boosted trees beside one that people can read.
 
 mod common;
 
 use std::fmt::Write as _;
 
 use ah_train::{Params, TrainedModel, train};
-use ah_types::Model;
+use ah_types::{BoostedNode, Model};
 
 /// Numbers from 0 (included) to 1 (excluded).
 fn random() -> impl FnMut() -> f64 {
@@ -57,19 +57,19 @@ fn takes_only_what_was_measured(model: &Model) {
 }
 
 #[test]
-fn a_student_loses_less_than_a_small_tree() {
-    let student = learn(700, |_| {});
-    let small = learn(700, |params| params.learner = Some(ah_train::LearnerKind::Soft));
+fn boosted_trees_lose_less_than_one() {
+    let boosted = learn(700, |_| {});
+    let alone = learn(700, |params| params.learner = Some(ah_train::LearnerKind::Soft));
     let loss = |trained: &TrainedModel| trained.held_out.comparison.model.slowdown - 1.0;
-    assert_eq!(student.configurations[0].name(), "taught");
-    assert!(loss(&student) < 0.6 * loss(&small), "{} and {}", loss(&student), loss(&small));
-    takes_only_what_was_measured(&student.model);
+    assert_eq!(boosted.configurations[0].name(), "boosted");
+    assert!(loss(&boosted) < 0.6 * loss(&alone), "{} and {}", loss(&boosted), loss(&alone));
+    takes_only_what_was_measured(&boosted.model);
 }
 
 #[test]
-fn a_student_keeps_the_promise_and_still_saves() {
+fn boosted_trees_keep_the_promise_and_still_save() {
     let trained = learn(2000, |params| params.fallback = Some("a".to_owned()));
-    assert_eq!(trained.configurations[0].name(), "taught");
+    assert_eq!(trained.configurations[0].name(), "boosted");
     let promise = trained.model.promise.as_ref().unwrap();
     assert!(promise.violations * 100 <= promise.inputs, "{promise:?}");
     let judged = &trained.held_out.comparison;
@@ -94,6 +94,16 @@ fn an_input_without_the_fallback_is_decided() {
 fn a_limit_on_the_depth_holds() {
     let trained = learn(700, |params| params.max_depth = Some(5));
     assert!(trained.model.trees[0].depth() <= 5);
+    let boosted = trained.model.boosted.unwrap();
+    for tree in boosted.trees {
+        let mut depths = vec![0; tree.len()];
+        for (at, node) in tree.iter().enumerate() {
+            if let BoostedNode::Split { right, .. } = node {
+                (depths[at + 1], depths[*right as usize]) = (depths[at] + 1, depths[at] + 1);
+            }
+        }
+        assert!(depths.iter().all(|depth| *depth <= 5));
+    }
 }
 
 #[test]

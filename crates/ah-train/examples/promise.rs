@@ -1,5 +1,6 @@
 //! Counts how often the promise breaks, over random partitions: `scripts/simulate-promise.sh`, or
-//! `cargo run --release --example promise -- LOG... [runs=100] [mode=hold-out] [target=0.01]`
+//! `cargo run --release --example promise -- LOG... [runs=100] [mode=hold-out] [target=0.01]
+//! [optimization=FILE] [boosted]`
 //!
 //! Each run learns and calibrates on a random half of the inputs. On the other half it counts the
 //! inputs that are slower than the fallback by more than the limit; the run breaks the promise where
@@ -8,7 +9,7 @@
 //! it (exact binomial test at 5 %).
 
 use ah_train::parts::{
-    COST_ONE, Configuration, Heuristic, Preset, RankingPolicy, Recipe, Soft, Task, calibrate, split,
+    Boost, COST_ONE, Configuration, Heuristic, Preset, RankingPolicy, Recipe, Soft, Task, calibrate, split,
 };
 use ah_train::{MaxRisk, Params, PromiseMode, SplitBy};
 use rayon::prelude::*;
@@ -79,13 +80,16 @@ fn main() {
         "| log | mode | runs | no promise | broken | surely broken | mean share | coverage | slowdown | always deciding |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let configurations = [Configuration::Soft(Soft::preset(Preset::LookAhead, 8, 3))];
+    let alone = Configuration::Soft(Soft::preset(Preset::LookAhead, 8, 3));
+    let is_boosted = args.iter().any(|a| a == "boosted");
+    let configurations = [if is_boosted { alone.boosted(Boost::USUAL) } else { alone }];
     let ranking = RankingPolicy::default();
-    for log in args.iter().filter(|a| !a.contains('=')) {
+    for log in args.iter().filter(|a| !a.contains('=') && *a != "boosted") {
         let params = Params {
             max_risk: MaxRisk::Share(target),
             max_slowdown: LIMIT,
             promise: mode,
+            optimization: option("optimization").map(Into::into),
             ..Params::new(vec![log.into()], "T")
         };
         let task = Task::read(&params.clone().check().expect("valid parameters"), None).expect("a sound log");

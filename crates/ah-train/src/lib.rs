@@ -58,7 +58,7 @@ pub use train::{TrainedModel, train, train_with};
 pub mod parts {
     pub use crate::data::{COST_ONE, Columns, RankedFeatures, Rows, Table, Targets, Task, split};
     pub use crate::judge::decisions::JudgedInput;
-    pub use crate::learners::{Dataset, Learner, LinfaTrees, Preset, Soft};
+    pub use crate::learners::{Boost, Dataset, Learner, LinfaTrees, Preset, Soft};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
     pub use crate::tree::{FittedTree, GrownTree, RankingPolicy, ScoredChoice};

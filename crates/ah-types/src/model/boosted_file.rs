@@ -6,6 +6,7 @@ use super::boosted::{BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, M
 use super::data::Model;
 use super::tree_file::Names;
 use super::tree_text::{joined, number, text};
+use super::validate::MAX_DEPTH;
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::vote::UNMEASURED;
@@ -144,8 +145,10 @@ pub(super) fn validate(model: &Model, boosted: &BoostedTrees) -> Result<(), Stri
 }
 
 fn validate_tree(tree: &[BoostedNode], columns: usize, rows: usize) -> Result<(), String> {
-    // The right children that are still to come, innermost last: in preorder, a leaf is followed by the last of them.
-    let mut open: Vec<usize> = vec![tree.len()];
+    // The right children that are still to come with their depths, innermost last: in preorder, a leaf is followed by the
+    // last of them.
+    let mut open: Vec<(usize, usize)> = vec![(tree.len(), 0)];
+    let mut depth = 0;
     for (at, node) in tree.iter().enumerate() {
         let problem = |problem: String| Err(format!("node {at}: {problem}"));
         match *node {
@@ -153,10 +156,10 @@ fn validate_tree(tree: &[BoostedNode], columns: usize, rows: usize) -> Result<()
                 return problem(format!("expected a row below {rows}, found {row}"));
             }
             BoostedNode::Leaf(_) => {
-                let next = open.pop();
-                if next != Some(at + 1) {
+                let Some((_, next_depth)) = open.pop().filter(|(next, _)| *next == at + 1) else {
                     return problem("expected the nodes in preorder".to_owned());
-                }
+                };
+                depth = next_depth;
             }
             BoostedNode::Split { column, .. } if usize::from(column) >= columns => {
                 return problem(format!("expected a column below {columns}, found {column}"));
@@ -165,10 +168,11 @@ fn validate_tree(tree: &[BoostedNode], columns: usize, rows: usize) -> Result<()
                 return problem(format!("expected a finite threshold, found {threshold}"));
             }
             BoostedNode::Split { right, .. } => {
-                if open.len() > super::validate::MAX_DEPTH {
-                    return problem(format!("expected a depth of at most {}", super::validate::MAX_DEPTH));
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return problem(format!("expected a depth of at most {MAX_DEPTH}"));
                 }
-                open.push(right as usize);
+                open.push((right as usize, depth));
             }
         }
     }

@@ -144,11 +144,16 @@ struct BoostedSums {
 }
 
 impl BoostedSums {
-    fn new(model: &Model, boosted: &BoostedTrees, row: &impl Row, leaf: &Leaf) -> Result<Self, Unsure> {
+    fn new(
+        model: &Model,
+        boosted: &BoostedTrees,
+        row: &impl Row,
+        ReachedLeaf { leaf, outside }: ReachedLeaf<'_>,
+    ) -> Result<Self, Unsure> {
         let sums = boosted.sums(model, row)?;
         let scores: Vec<f64> = sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect();
         let most = boosted.margin.map_or(f64::INFINITY, |margin| {
-            let fallback = model.fallback.and_then(|fallback| leaf.ranked(fallback));
+            let fallback = leaf.places(outside).find(|place| Some(place.choice) == model.fallback);
             fallback.map_or(f64::NEG_INFINITY, |f| f.score + scores[f.choice.index()] - margin)
         });
         Ok(Self { scores, most })
@@ -200,7 +205,7 @@ impl<'a> Leaves<'a> {
         if let Some(boosted) = &model.boosted {
             let logged = model.row(values);
             let row = model.features.row(&logged);
-            leaves.boosted = Some(BoostedSums::new(model, boosted, &row, leaves.first.leaf)?);
+            leaves.boosted = Some(BoostedSums::new(model, boosted, &row, leaves.first)?);
         }
         Ok(leaves)
     }

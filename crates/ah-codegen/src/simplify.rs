@@ -36,12 +36,14 @@ impl Detail {
 /// one. If a program offers only some choices, the answer may differ, because a leaf ranks fewer choices
 /// and merged leaves rank by their joint evidence. Leaves of a large model merge only if they rank all choices that
 /// they measured alike, and rank no others: such a choice is never allowed. The shares of a large model have two
-/// digits. Small trees that vote stay unchanged: their scores are added.
+/// digits. Small trees that vote stay unchanged: their scores are added. With boosted trees, no leaves merge for the same
+/// reason, and every leaf keeps the fallback: its score decides which other choices are allowed.
 pub fn simplify(model: &Model, detail: Detail) -> Model {
     let mut simple = model.clone();
     let policy = Policy { model, large: is_large(model), detail };
     if let [tree] = &mut simple.trees[..]
         && !detail.all_leaves
+        && model.boosted.is_none()
     {
         tree.nodes.iter_mut().for_each(|node| policy.drop_outside(node));
         let mut nodes = Vec::with_capacity(tree.nodes.len());
@@ -152,8 +154,10 @@ impl Policy<'_> {
         let decisions = self.decisions(leaf);
         let decides = |choice| decisions.iter().flatten().any(|(c, _)| *c == choice);
         let measured_only = self.large && !self.detail.all_leaves;
-        let is_kept =
-            |(i, choice): (usize, ChoiceId)| i < self.detail.ranking && !measured_only || decides(choice);
+        let limits = |choice| self.model.boosted.is_some() && Some(choice) == self.model.fallback;
+        let is_kept = |(i, choice): (usize, ChoiceId)| {
+            i < self.detail.ranking && !measured_only || decides(choice) || limits(choice)
+        };
         // Without any place outside, the ranking inside would decide there too.
         let outside = leaf.outside.drain(..).enumerate().filter(|(i, p)| *i == 0 || is_kept((*i, p.choice)));
         leaf.outside = outside.map(|(_, place)| place).collect();

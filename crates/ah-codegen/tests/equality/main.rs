@@ -16,12 +16,13 @@ use rand_pcg::Pcg64;
 #[test]
 fn simplified_models_decide_alike() {
     let mut rng = Pcg64::seed_from_u64(11);
-    let (mut leaves, mut decided, mut deep) = ([0, 0], 0, [0, 0]);
+    let (mut leaves, mut decided, mut deep, mut boosted) = ([0, 0], 0, [0, 0], 0);
     let count = |model: &Model| model.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>();
     for i in 0..300 {
         let model = models::model(&mut rng, "Random", i % 18, 200);
         // Code has a table of these.
         deep[model.trees.len().min(2) - 1] += usize::from(model.trees.iter().any(|tree| tree.depth() > 12));
+        boosted += usize::from(model.boosted.is_some());
         let detail = Detail {
             all_leaves: rng.random_bool(0.2),
             ranking: rng.random_range(0..12),
@@ -41,5 +42,6 @@ fn simplified_models_decide_alike() {
     }
     assert!(leaves[1] < leaves[0] && decided > 10_000, "{leaves:?}, {decided}");
     assert!(deep.iter().all(|&count| count > 5), "{deep:?} deep models of one tree and of several");
+    assert!(boosted > 50, "{boosted} models with boosted trees");
     println!("{} leaves of {}, {decided} decisions", leaves[1], leaves[0]);
 }

@@ -100,6 +100,18 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
                 places.iter_mut().for_each(|place| place[0] = text(&place[0], to));
                 places.into()
             }
+            ("columns", Json::Array(columns)) => {
+                let column = |column: &Json| match column {
+                    Json::Array(pair) => pair.iter().map(|x| text(x, to)).collect(),
+                    name => text(name, to),
+                };
+                let mut columns: Vec<Json> = columns.iter().map(column).collect();
+                // The categories of one feature are sorted.
+                for run in columns.chunk_by_mut(|a, b| a[0] == b[0]) {
+                    run.sort_by(|a, b| a[1].as_str().cmp(&b[1].as_str()));
+                }
+                columns.into()
+            }
             ("trees" | "nodes" | "ranking" | "features" | "derived", Json::Array(all)) => {
                 all.iter().map(|x| walk("", x, to)).collect()
             }
@@ -108,7 +120,9 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
                 names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
                 names.into()
             }
-            ("", Json::Object(map)) => map.iter().map(|(k, x)| (k.clone(), walk(k, x, to))).collect(),
+            ("" | "boosted", Json::Object(map)) => {
+                map.iter().map(|(k, x)| (k.clone(), walk(k, x, to))).collect()
+            }
             (
                 "heuristic" | "optimization" | "name" | "unit" | "description" | "fallback" | "feature"
                 | "category" | "choice",
@@ -206,7 +220,7 @@ fn is_attribute(rest: &str) -> bool {
 fn string(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (i, c) in rest.char_indices().skip(1) {
-        assert!(c != '\n', "a string ends in its line");
+        assert!(c != '\n' || escaped, "a string ends in its line");
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,

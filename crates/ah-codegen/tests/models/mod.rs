@@ -3,19 +3,21 @@
 
 #![allow(dead_code)] // Each user needs some of it.
 
+mod boosted;
 mod expressions;
 mod names;
 mod trees;
 
 use ah_types::expr::{self, BinaryOp, Expr, Type};
 use ah_types::{
-    ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Node, OutsidePolicy, Precondition,
-    Schema, Test, Tree, Value,
+    BoostedNode, ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Node, OutsidePolicy,
+    Precondition, Schema, Test, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;
 
+use boosted::boosted;
 use expressions::{expression, number};
 use names::distinct;
 #[allow(unused_imports)]
@@ -112,6 +114,8 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         Tree { nodes }
     };
     let trees: Vec<Tree> = (0..trees).map(|_| tree(rng)).collect();
+    let boosted = (trees.len() == 1 && rng.random_bool(0.35))
+        .then(|| boosted(rng, &features, &categories, choices.len()));
     let model = Model {
         heuristic: heuristic.to_owned(),
         optimization: name(rng),
@@ -124,6 +128,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         eligible,
         outside: *[OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline].choose(rng).unwrap(),
         trees,
+        boosted,
         ..Model::default()
     };
     // A model counts only after it was written and read back.
@@ -137,15 +142,15 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
 /// known, mentioned and unknown categories, and random values.
 pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>> {
     let base = model.features.base().features();
-    let thresholds: Vec<f64> = model
-        .trees
-        .iter()
-        .flat_map(|t| &t.nodes)
-        .filter_map(|n| match n {
-            Node::Split { test: Test::Numerical { threshold, .. }, .. } => Some(*threshold),
-            _ => None,
-        })
-        .collect();
+    let splits = model.trees.iter().flat_map(|t| &t.nodes).filter_map(|n| match n {
+        Node::Split { test: Test::Numerical { threshold, .. }, .. } => Some(*threshold),
+        _ => None,
+    });
+    let boosted = model.boosted.iter().flat_map(|b| &b.trees).flatten().filter_map(|n| match n {
+        BoostedNode::Split { threshold, .. } => Some(*threshold),
+        BoostedNode::Leaf(_) => None,
+    });
+    let thresholds: Vec<f64> = splits.chain(boosted).collect();
     let texts: Vec<&str> = model
         .categories
         .iter()

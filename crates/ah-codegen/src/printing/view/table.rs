@@ -51,10 +51,10 @@ pub struct BoostedView {
     node_width: u32,
     roots: Vec<usize>,
     depth: usize,
-    /// The rows of scores, each as characters in a string literal: `@` is 0, `A` is 1.
-    rows: Vec<String>,
-    /// The same, with several rows in a line.
-    lines: Vec<String>,
+    /// The number of rows of scores.
+    rows: usize,
+    /// The rows, several in a line of code, each as characters: `@` is 0, `A` is 1. None of them is `"` or `\`.
+    lines: Vec<Vec<String>>,
     /// The number of all scores.
     scores: usize,
     /// The sum of `@` over all trees.
@@ -117,7 +117,8 @@ impl<L: Language> Viewer<'_, L> {
             columns: columns.collect(),
             column_width: width(&[8, 16], table.columns.len() as u64),
             tests: tests().count(),
-            padded: (table.columns.len() + 1).next_power_of_two(),
+            // At least 2, since linters refuse to mask with 0.
+            padded: (table.columns.len() + 1).next_power_of_two().max(2),
             test_columns: lines(tests().map(|(column, _)| column.to_string())),
             thresholds: lines(tests().map(|(_, threshold)| number(threshold))),
             test_bits: table.test_bits,
@@ -152,10 +153,10 @@ impl BoostedView {
             node_width: width(&[32, 64], table.nodes.iter().copied().max().unwrap_or(0)),
             roots: table.roots.clone(),
             depth: table.depth,
-            lines: rows.chunks(in_line).map(<[String]>::concat).collect(),
+            rows: rows.len(),
+            lines: rows.chunks(in_line).map(<[String]>::to_vec).collect(),
             scores: table.rows.iter().map(Vec::len).sum(),
             zero: table.roots.len() * usize::from(b'@'),
-            rows,
             unit: number(table.unit),
             margin: table.margin.map(number),
         }

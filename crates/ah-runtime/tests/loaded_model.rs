@@ -1,11 +1,15 @@
-//! A loaded model decides like the model that it was made from, with one tree and with several that vote.
+//! A loaded model decides like the model that it was made from, with one tree, with several that vote, and with boosted
+//! trees.
 
 mod common;
 
 use std::cell::Cell;
 
 use ah_runtime::{Heuristic, LoadedModel};
-use ah_types::{ChoiceId, Model, Node, OutsidePolicy, Precondition, RankedChoice, Value, expr};
+use ah_types::{
+    BoostedColumn, BoostedNode, BoostedTrees, ChoiceId, FeatureKind, Model, Node, OutsidePolicy,
+    Precondition, RankedChoice, Value, expr,
+};
 use proptest::prelude::*;
 
 /// Gives every leaf the range m <= 100 and the reverse ranking beyond, a few unusual choices, and one choice
@@ -26,13 +30,45 @@ fn watch(model: &mut Model) {
     model.validate().unwrap();
 }
 
+/// Adds eight trees that test every number, and whether the last feature is true. They decide what saves 0.02 over the
+/// fallback.
+fn boost(model: &mut Model) {
+    let features = model.features.all().features();
+    let is_number = |slot: &usize| features[*slot].kind == FeatureKind::Numerical;
+    let columns = (0..features.len()).filter(is_number).map(|slot| BoostedColumn { slot, category: None });
+    let mut columns: Vec<BoostedColumn> = columns.collect();
+    let last = BoostedColumn { slot: features.len() - 1, category: Some("True".to_owned()) };
+    let logged = BoostedColumn { slot: 7, category: Some("torch.float16".to_owned()) };
+    columns.extend([last, logged].into_iter().filter(|column| !is_number(&column.slot)));
+    columns.sort_unstable();
+    let count = columns.len();
+    let tree = |tree: usize| {
+        let split = |at: usize, right: u32| {
+            let column = (tree * 7 + at * 3) % count;
+            let threshold =
+                if columns[column].category.is_some() { 0.0 } else { 2.0_f64.powi((tree + at) as i32 * 2) };
+            BoostedNode::Split { column: column as u16, threshold, right }
+        };
+        let leaf = |at: usize| BoostedNode::Leaf((tree * 3 + at) as u32);
+        vec![split(0, 4), split(1, 3), leaf(0), leaf(1), leaf(2)]
+    };
+    let trees: Vec<Vec<BoostedNode>> = (0..8).map(tree).collect();
+    let scores = (0..8 * 3 * model.choices.len()).map(|at| (at * at % 57) as i8 - 29).collect();
+    model.boosted = Some(BoostedTrees { columns, trees, scores, unit: 1.0 / 128.0, margin: Some(0.02) });
+    model.validate().unwrap();
+}
+
 #[test]
 fn decides_like_the_model() {
     let policies = [OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline];
-    for (trees, outside) in [1, 2, 3, 10].into_iter().flat_map(|trees| policies.map(|p| (trees, p))) {
+    let kinds = [(1, false), (2, false), (3, false), (10, false), (1, true)];
+    for ((trees, boosted), outside) in kinds.into_iter().flat_map(|kind| policies.map(|p| (kind, p))) {
         let mut model = common::mixed_mm(trees);
         model.outside = outside;
         watch(&mut model);
+        if boosted {
+            boost(&mut model);
+        }
         let loaded = LoadedModel::from(model);
         let (decided, declined) = (Cell::new(0), Cell::new(0));
         let dimension = prop_oneof![1.0..200.0_f64, 1000.0..20_000.0, Just(f64::NAN), Just(4096.0)];

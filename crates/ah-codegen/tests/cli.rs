@@ -63,10 +63,10 @@ fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
 
     let tree = at.join("generated/simple_heuristic/src/tree.rs");
     let text = fs::read_to_string(&tree).unwrap();
-    fs::write(&tree, text.replace("fn leaf", "fn twig")).unwrap();
+    fs::write(&tree, text.replace("fn lea", "fn twi")).unwrap();
     let (code, out, err) = with(&["--mode", "check"]);
     assert_eq!(code, 1);
-    assert!(out.contains("-pub(crate) fn twig") && out.contains("+pub(crate) fn leaf"), "{out}");
+    assert!(out.contains("-pub(crate) fn twi") && out.contains("+pub(crate) fn lea"), "{out}");
     assert!(err.contains("run: ") && err.contains("model.json --target rust,pytorch,c"), "{err}");
 
     // Cargo's files stay; the stale file is replaced.

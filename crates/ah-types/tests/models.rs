@@ -74,6 +74,7 @@ fn model() -> Model {
                 }),
             ],
         }],
+        boosted: None,
         promise: None,
         provenance: Provenance { tool: "test".into(), seed: 1, ..Provenance::default() },
     }

@@ -43,7 +43,7 @@ pub enum Form<'m> {
     /// Each tree as nested branches: events with their level of nesting.
     Branches(Vec<Vec<(usize, Event<'m>)>>),
     /// All trees as one table.
-    Table(Table<'m>),
+    Table(Box<Table<'m>>),
 }
 
 /// A model, prepared for printing.
@@ -103,7 +103,7 @@ pub fn lower(model: &Model, table: bool) -> LoweredModel<'_> {
         tested,
         used,
         trees: if table {
-            Form::Table(Table::new(model, &leaves))
+            Form::Table(Box::new(Table::new(model, &leaves)))
         } else {
             Form::Branches(order::branches(model))
         },

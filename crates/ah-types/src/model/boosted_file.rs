@@ -134,7 +134,7 @@ pub(super) fn validate(model: &Model, boosted: &BoostedTrees) -> Result<(), Stri
         }
     }
     let choices = model.choices.len();
-    if boosted.scores.len() % choices != 0 {
+    if !boosted.scores.len().is_multiple_of(choices) {
         return Err(format!("expected rows of {choices} scores, found {} scores", boosted.scores.len()));
     }
     let rows = boosted.scores.len() / choices;

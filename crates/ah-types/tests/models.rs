@@ -218,7 +218,7 @@ fn a_malformed_file_is_answered_with_the_place() {
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
         ("another file", "{\"format\": \"other\", \"version\": 4}".to_owned()),
-        ("a newer version", text.replace("\"version\": 4", "\"version\": 5")),
+        ("a newer version", text.replace("\"version\": 4", "\"version\": 6")),
         ("an older version", text.replace("\"version\": 4", "\"version\": 2")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ah_types::{BoostedNode, BoostedTrees, Model};
 
-use super::table::{Column, Tests, bits};
+use super::columns::{Column, Tests, bits, boosted_columns};
 
 /// Boosted trees as arrays of numbers.
 pub struct BoostedTable {
@@ -26,24 +26,9 @@ pub struct BoostedTable {
     pub margin: Option<f64>,
 }
 
-/// Returns the column and the threshold of each split of boosted trees.
-pub(super) fn tests(boosted: &BoostedTrees) -> impl Iterator<Item = (Column<'_>, f64)> {
-    let splits = boosted.trees.iter().flatten().filter_map(|node| match *node {
-        BoostedNode::Split { column, threshold, .. } => Some((usize::from(column), threshold)),
-        BoostedNode::Leaf(_) => None,
-    });
-    let columns: Vec<Column<'_>> = columns(boosted).collect();
-    splits.map(move |(column, threshold)| (columns[column], threshold))
-}
-
-/// Returns the columns of boosted trees.
-pub(super) fn columns(boosted: &BoostedTrees) -> impl Iterator<Item = Column<'_>> {
-    boosted.columns.iter().map(|column| Column { slot: column.slot, category: column.category.as_deref() })
-}
-
 impl BoostedTable {
     pub(super) fn new<'m>(model: &'m Model, boosted: &'m BoostedTrees, tests: &Tests<'m>) -> Self {
-        let own: Vec<Column<'m>> = columns(boosted).collect();
+        let own: Vec<Column<'m>> = boosted_columns(boosted).collect();
         let mut table = Self {
             columns: own.iter().map(|column| tests.column(*column)).collect(),
             nodes: Vec::new(),

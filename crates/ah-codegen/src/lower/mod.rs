@@ -6,6 +6,7 @@
 
 mod boosted;
 mod categories;
+mod columns;
 mod features;
 mod leaves;
 mod order;

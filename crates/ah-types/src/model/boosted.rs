@@ -9,7 +9,6 @@
 //! Scores are [softened] log slowdowns. A choice is allowed if it saves at least `margin` against the fallback.
 //! The sum of the whole numbers is exact, and so is its product with a power of two, so every language gets the same bits.
 
-use super::data::Model;
 use crate::row::Row;
 use crate::unsure::Unsure;
 
@@ -74,14 +73,19 @@ pub enum BoostedNode {
 }
 
 impl BoostedTrees {
-    /// Returns the sum of the trees' scores for each choice of `model`, in units.
+    /// Returns the sum of the trees' scores for each of so many choices, in units. `known(slot, category)` returns whether
+    /// the category is in the training data.
     ///
     /// # Errors
     /// The first column that is undefined, or a category that training never saw.
-    pub fn sums(&self, model: &Model, row: &(impl Row + ?Sized)) -> Result<Vec<i32>, Unsure> {
-        let values = self.columns.iter().map(|column| column.value(model, row));
+    pub fn sums(
+        &self,
+        choices: usize,
+        row: &(impl Row + ?Sized),
+        known: impl Fn(usize, &str) -> bool,
+    ) -> Result<Vec<i32>, Unsure> {
+        let values = self.columns.iter().map(|column| column.value(row, &known));
         let values: Vec<f64> = values.collect::<Result<_, _>>()?;
-        let choices = model.choices.len();
         let mut sums = vec![0; choices];
         for tree in &self.trees {
             let scores = &self.scores[leaf(tree, &values) * choices..][..choices];
@@ -93,14 +97,14 @@ impl BoostedTrees {
 
 impl BoostedColumn {
     /// Returns the value of this column.
-    fn value(&self, model: &Model, row: &(impl Row + ?Sized)) -> Result<f64, Unsure> {
+    fn value(&self, row: &(impl Row + ?Sized), known: &impl Fn(usize, &str) -> bool) -> Result<f64, Unsure> {
         let slot = self.slot;
         match &self.category {
             None => Some(row.number(slot)).filter(|x| !x.is_nan()).ok_or(Unsure::Undefined(slot)),
             Some(category) => match row.category(slot) {
                 None => Err(Unsure::Undefined(slot)),
                 Some(value) if value == category => Ok(1.0),
-                Some(value) if model.knows(slot, value) => Ok(0.0),
+                Some(value) if known(slot, value) => Ok(0.0),
                 Some(_) => Err(Unsure::UnknownCategory(slot)),
             },
         }

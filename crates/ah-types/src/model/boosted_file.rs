@@ -3,10 +3,9 @@
 use serde::Deserialize;
 
 use super::boosted::{BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, MAX_BOOSTED_TREES};
-use super::data::Model;
+use super::data::{MAX_DEPTH, Model};
 use super::tree_file::Names;
 use super::tree_text::{joined, number, text};
-use super::validate::MAX_DEPTH;
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::vote::UNMEASURED;

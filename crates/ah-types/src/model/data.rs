@@ -13,6 +13,9 @@ use crate::expr::{BoolExpr, Part};
 use crate::feature::{Feature, FeatureKind};
 use crate::tree::Tree;
 
+/// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
+pub(super) const MAX_DEPTH: usize = 64;
+
 /// A learned heuristic. Slots, choices and nodes refer only to existing things once it is validated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {

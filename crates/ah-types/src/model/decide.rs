@@ -150,7 +150,7 @@ impl BoostedSums {
         row: &impl Row,
         ReachedLeaf { leaf, outside }: ReachedLeaf<'_>,
     ) -> Result<Self, Unsure> {
-        let sums = boosted.sums(model, row)?;
+        let sums = boosted.sums(model.choices.len(), row, |slot, category| model.knows(slot, category))?;
         let scores: Vec<f64> = sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect();
         let most = boosted.margin.map_or(f64::INFINITY, |margin| {
             let fallback = leaf.places(outside).find(|place| Some(place.choice) == model.fallback);

@@ -1,14 +1,11 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
 use super::boosted_file;
-use super::data::Model;
+use super::data::{MAX_DEPTH, Model};
 use super::error::{InvalidModel, ModelPlace};
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, Test, Tree};
-
-/// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
-pub(super) const MAX_DEPTH: usize = 64;
 
 impl Model {
     /// Checks all references and numbers; reading a file does this too.

@@ -114,7 +114,8 @@ fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Ve
     let added: Vec<f64> = match &model.boosted {
         None => vec![0.0; model.choices.len()],
         Some(boosted) => {
-            let sums = boosted.sums(model, &row).ok()?;
+            let known = |slot: usize, category: &str| model.knows(slot, category);
+            let sums = boosted.sums(model.choices.len(), &row, known).ok()?;
             sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect()
         }
     };

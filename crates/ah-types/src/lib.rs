@@ -61,7 +61,7 @@ pub use hash::{fnv1a, scramble};
 pub use model::{
     BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, CalibrationMode, Change, Evidence, Explanation,
     InvalidModel, Leaves, LogRecord, LoggedRow, MAX_BOOSTED_TREES, Model, ModelError, ModelPlace,
-    OutsidePolicy, Path, Precondition, Promise, Provenance, hardened, softened,
+    OutsidePolicy, Path, Precondition, Predicted, Promise, Provenance, hardened, softened,
 };
 pub use optimization::{
     ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,

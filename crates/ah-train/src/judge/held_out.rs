@@ -18,7 +18,7 @@ pub struct TestReport {
     pub train_inputs: usize,
     /// The heuristic's leaves.
     pub leaves: usize,
-    /// The heuristic's depth.
+    /// The depth of its readable trees.
     pub depth: usize,
     /// What is held out together.
     pub split: SplitBy,
@@ -64,7 +64,7 @@ impl TestReport {
         let judged = judge(&declining, &parts.held_out);
         Ok(Self {
             train_inputs: parts.training.len(),
-            leaves: deciding.trees.iter().map(|t| t.leaves().count()).sum(),
+            leaves: deciding.leaf_count(),
             depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
             split: params.test_split,
             comparison: BaselineComparison::new(&task.table, &judged, fallback, single, params.max_slowdown),

@@ -29,9 +29,16 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(learned_there.slowdown),
         );
     }
-    let leaves: usize = model.trees.iter().map(|tree| tree.leaves().count()).sum();
     let inputs = trained.held_out.train_inputs + comparison.model.inputs;
-    let _ = writeln!(text, "Learned from all {inputs} inputs: {leaves} leaves.");
+    let _ = match &model.boosted {
+        None => writeln!(text, "Learned from all {inputs} inputs: {} leaves.", model.leaf_count()),
+        Some(boosted) => writeln!(
+            text,
+            "Learned from all {inputs} inputs: {} boosted trees, {} leaves.",
+            boosted.trees.len(),
+            model.leaf_count()
+        ),
+    };
     text
 }
 
@@ -43,7 +50,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "optimization": model.optimization,
         "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
         "inputs": held_out.train_inputs + held_out.comparison.model.inputs,
-        "leaves": model.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>(),
+        "leaves": model.leaf_count(),
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
         "promise": model.promise,

@@ -33,7 +33,7 @@ pub fn trained(trained: &TrainedModel) -> String {
         "{table}\nLearned from {} inputs and judged on {} others. The model that ships is learned from all of them ({} leaves).\n",
         held_out.train_inputs,
         comparison.model.inputs,
-        trained.model.trees.iter().map(|t| t.leaves().count()).sum::<usize>(),
+        trained.model.leaf_count(),
     );
     if let Some(p) = &trained.portfolio {
         let search = if p.exact {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::boosted::BoostedTrees;
+use super::boosted::{BoostedNode, BoostedTrees};
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
@@ -169,6 +169,13 @@ pub struct LogRecord {
 }
 
 impl Model {
+    /// Returns the number of leaves of all trees, boosted ones included.
+    pub fn leaf_count(&self) -> usize {
+        let boosted = self.boosted.iter().flat_map(|boosted| &boosted.trees).flatten();
+        let boosted = boosted.filter(|node| matches!(node, BoostedNode::Leaf(_))).count();
+        self.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>() + boosted
+    }
+
     /// Returns the name of a choice.
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::boosted::hardened;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::clause::Clause;
@@ -13,6 +14,7 @@ use crate::row::Row;
 use crate::shown::whole;
 use crate::tree::{Leaf, Node, Test, Tree};
 use crate::unsure::Unsure;
+use crate::vote::UNMEASURED;
 
 /// The decision for one input, with its reasons; `Display` prints it for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,8 +29,23 @@ pub struct Explanation {
     pub fallback: Option<String>,
     /// The path through each tree that reaches a leaf.
     pub paths: Vec<Path>,
+    /// The slowdowns that boosted trees predict for the choices that training measured in the leaf, best first; empty
+    /// without boosted trees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<Predicted>,
     /// For each feature, the nearest values found that change the decision.
     pub changes: Vec<Change>,
+}
+
+/// What boosted trees predict for a choice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// The choice.
+    pub choice: String,
+    /// Its time over that of the fastest choice; up to 10.
+    pub slowdown: f64,
+    /// False if the promise does not allow it: it saves too little against the fallback.
+    pub allowed: bool,
 }
 
 /// The path of one input through one tree.
@@ -93,8 +110,23 @@ impl Model {
             declines: decision.err().map(|unsure| self.reason(unsure, &names)),
             fallback: self.fallback.map(|choice| self.choice_name(choice).to_owned()),
             paths: self.trees.iter().filter_map(|tree| self.path(tree, values, &names)).collect(),
+            predicted: self.predicted(values),
             changes: self.changes(values, decision.ok(), &|values| decide(values).ok()),
         }
+    }
+
+    fn predicted(&self, values: &[Value]) -> Vec<Predicted> {
+        if self.boosted.is_none() {
+            return Vec::new();
+        }
+        let ranking = self.ranking(values).unwrap_or_default();
+        let measured = ranking.into_iter().filter(|place| place.score < UNMEASURED / 2.0);
+        let predicted = measured.map(|place| Predicted {
+            choice: self.choice_name(place.choice).to_owned(),
+            slowdown: hardened(place.score).exp().clamp(1.0, 10.0),
+            allowed: place.allowed,
+        });
+        predicted.collect()
     }
 
     fn reason(&self, unsure: Unsure, names: &[&str]) -> String {
@@ -250,6 +282,9 @@ impl fmt::Display for Explanation {
             }
             self.write_path(f, path)?;
         }
+        if !self.predicted.is_empty() {
+            self.write_predicted(f)?;
+        }
         if !self.changes.is_empty() {
             writeln!(f, "\nThe nearest values found that change the decision, one feature at a time:")?;
         }
@@ -265,6 +300,23 @@ impl fmt::Display for Explanation {
 }
 
 impl Explanation {
+    fn write_predicted(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nBoosted trees decide the order. They predict these slowdowns:")?;
+        let is_named = |p: &Predicted| [&self.choice, &self.fallback].contains(&&Some(p.choice.clone()));
+        let shown = self.predicted.iter().enumerate().filter(|(i, p)| *i < MOST || is_named(p));
+        for (_, predicted) in shown {
+            let is = |name: &Option<String>| name.as_ref() == Some(&predicted.choice);
+            let mark = match (is(&self.choice), is(&self.fallback), predicted.allowed) {
+                (true, ..) => " (taken)",
+                (_, true, _) => " (fallback)",
+                (.., false) => " (may be too slow)",
+                _ => "",
+            };
+            writeln!(f, "  {:>8.3}  {}{mark}", predicted.slowdown, whole(&predicted.choice))?;
+        }
+        Ok(())
+    }
+
     fn write_path(&self, f: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
         for test in &path.tests {
             writeln!(f, "  {test}")?;

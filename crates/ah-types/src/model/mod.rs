@@ -19,4 +19,4 @@ pub use boosted::{
 pub use data::{CalibrationMode, LogRecord, Model, OutsidePolicy, Precondition, Promise, Provenance};
 pub use decide::{Leaves, LoggedRow};
 pub use error::{InvalidModel, ModelError, ModelPlace};
-pub use explain::{Change, Evidence, Explanation, Path};
+pub use explain::{Change, Evidence, Explanation, Path, Predicted};

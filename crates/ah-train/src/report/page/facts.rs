@@ -1,5 +1,7 @@
 //! The figures of the page, ready to be drawn.
 
+use std::collections::BTreeMap;
+
 use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Tree, Unsure, Value};
 use serde::Serialize;
 
@@ -37,6 +39,8 @@ pub struct Facts<'a> {
     worst: Vec<WorstInput<'a>>,
     noise: Noise,
     trees: Vec<Vec<NodeFacts>>,
+    /// The number of boosted trees.
+    boosted: usize,
 }
 
 /// The slowdowns of one way to choose, ascending, at evenly spaced shares of the inputs.
@@ -174,6 +178,7 @@ impl<'a> Facts<'a> {
             worst: worst(model, evaluation, &taken),
             noise: noise(table, &taken),
             trees: model.trees.iter().map(|tree| nodes(model, tree, evaluation, &taken)).collect(),
+            boosted: model.boosted.as_ref().map_or(0, |boosted| boosted.trees.len()),
         }
     }
 }
@@ -258,6 +263,7 @@ fn noise(table: &Table, taken: &[Taken]) -> Noise {
 
 fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -> Vec<NodeFacts> {
     let mut here = vec![(0_usize, 0.0, 0_usize); tree.nodes.len()];
+    let mut takes: Vec<BTreeMap<ChoiceId, usize>> = vec![BTreeMap::new(); tree.nodes.len()];
     for t in taken {
         let values = evaluation.values(model, t.input);
         let logged = model.row(&values[..]);
@@ -267,10 +273,11 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
             here[end].0 += 1;
             here[end].1 += t.log_slowdown;
             here[end].2 += usize::from(t.slow);
+            *takes[end].entry(t.choice).or_default() += 1;
         }
     }
     let name = |slot: usize| model.features.all().features()[slot].name.as_str();
-    let facts = |(node, (count, loss, slow)): (&Node, (usize, f64, usize))| match node {
+    let facts = |(at, node): (usize, &Node)| match node {
         Node::Split { test, left, right } => NodeFacts::Split {
             test: test.words(name(test.slot()), true),
             otherwise: test.words(name(test.slot()), false),
@@ -278,7 +285,14 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
             right: *right,
         },
         Node::Leaf(leaf) => {
-            let chosen = leaf.choose(model.fallback, false);
+            // Boosted trees take different choices in a leaf: the page shows the one that is taken most often.
+            let (count, loss, slow) = here[at];
+            let often = || takes[at].iter().max_by_key(|(_, count)| **count).map(|(choice, _)| *choice);
+            let often = || leaf.ranked(model.choice_id(&evaluation.table.choices[often()?.index()])?);
+            let chosen = match model.boosted {
+                Some(_) => often().or(leaf.ranking.first()),
+                None => leaf.choose(model.fallback, false),
+            };
             let shown = chosen.or_else(|| model.fallback.and_then(|fallback| leaf.ranked(fallback)));
             NodeFacts::Leaf {
                 samples: leaf.samples,
@@ -293,5 +307,5 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
             }
         }
     };
-    tree.nodes.iter().zip(here).map(facts).collect()
+    tree.nodes.iter().enumerate().map(facts).collect()
 }

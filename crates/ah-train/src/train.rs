@@ -115,7 +115,7 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         warnings.push(no_fallback(&task, &model));
     }
     if let (Some(target), None) = (params.max_risk.share(), &model.promise) {
-        warnings.push(no_promise(params, asked, target, task.count_judging(&task.usable)));
+        warnings.push(no_promise(params, asked, target, &task, training));
     }
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&task, &model)) {
         warnings.push(format!(
@@ -181,9 +181,14 @@ fn looser_promise(params: &Params, promise: &Promise, usable: &[u32], training: 
     )
 }
 
-fn no_promise(params: &Params, asked: MaxRisk, target: f64, inputs: usize) -> String {
+fn no_promise(params: &Params, asked: MaxRisk, target: f64, task: &Task, training: &[u32]) -> String {
+    let inputs = task.count_judging(&task.usable);
     let needed = match asked {
-        MaxRisk::Usual => params.promise.usual_inputs()[1],
+        // The training part alone must be enough.
+        MaxRisk::Usual => {
+            let training = task.count_judging(training).max(1);
+            (params.promise.usual_inputs()[1] * inputs).div_ceil(training)
+        }
         _ => params.promise.min_inputs(target),
     };
     format!(

@@ -78,5 +78,5 @@ fn parameters_of_pytorchs_trainers_are_flags() {
         &["--min-samples-leaf", "1.5"],
         "--min-samples-leaf: expected a number of inputs from 1, or a share",
     );
-    refused(&["--learner", "lifna"], "[possible values: auto, soft, linfa, regression]");
+    refused(&["--learner", "lifna"], "[possible values: auto, soft, boosted, linfa, regression]");
 }

@@ -82,7 +82,8 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
 /// it never measured here is never allowed. [`Model::validate`](crate::Model::validate) checks this.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leaf {
-    /// Training inputs that ended here: the evidence.
+    /// Training inputs that are the evidence: those that ended here. A small leaf beside boosted trees has those of the nearest
+    /// node above with enough of them.
     pub samples: u64,
     /// The reason why this leaf always declines, if it does.
     pub unsure: Option<LeafUnsure>,

@@ -15,7 +15,7 @@ use crate::data::Task;
 use crate::data::usable::too_few;
 use crate::data::{Columns, split};
 use crate::error::TrainError;
-use crate::learners::Boost;
+use crate::learners::{Boost, Preset, Soft};
 use crate::params::{SplitBy, ValidParams};
 use crate::policy::{Policy, leaf_size};
 
@@ -38,6 +38,16 @@ const LARGE: usize = 20_000;
 /// be within a standard error: on small logs the folds are noisy, and boosted trees are better on most. Against one leaf,
 /// the gain must be beyond the noise.
 const LEAST_GAIN: f64 = 0.001;
+
+/// Returns the parameters of the tree beside the boosted ones of a large log. It only has the evidence, and nobody reads all
+/// of it: with a depth of 8, a program that does not name its choices loses 28 % on the forward convolutions, because few
+/// choices are usual in so large leaves; with 14 it loses 13 %, and with 16 and leaves of 5 inputs 9 %, but then a program
+/// that names them loses 0.0003 to 0.0006 more.
+fn evidence_tree(params: &ValidParams, inputs: usize) -> Soft {
+    let depth = params.max_depth.unwrap_or(usize::MAX).min(14);
+    let least = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
+    Soft::preset(Preset::LookAhead, depth, least)
+}
 
 /// Cross-validates the configurations that the flags and the policy allow, within `training`, for the
 /// choices of `portfolio` (empty: all).
@@ -118,7 +128,10 @@ pub fn search(
     if may_be_boosted {
         let most = params.max_depth.unwrap_or(usize::MAX).min(Boost::USUAL.max_depth);
         let boost = Boost { max_depth: most, ..Boost::USUAL };
-        let boosted = best.configuration.boosted(boost);
+        let boosted = match training.len() >= LARGE {
+            true => Configuration::Boosted { tree: evidence_tree(params, training.len()), boost },
+            false => best.configuration.boosted(boost),
+        };
         let cost = |configuration: &Configuration| {
             cross_validation::costs_of(configuration, columns, &folds, &costs)
         };

@@ -11,6 +11,10 @@ use super::price::Prices;
 use super::scores::Scores;
 use crate::data::{Columns, Rows, Table, Targets};
 
+/// Inputs that are evidence enough for a leaf beside boosted trees: a choice that none of them measured is not taken. By its
+/// own 10 inputs or more, backward convolutions lose 1.0172 instead of 1.0156 (mean of two seeds).
+const EVIDENCE: usize = 100;
+
 /// One tree with the scores and prices of its nodes.
 #[derive(Clone, Debug)]
 pub struct FittedTree {
@@ -42,6 +46,12 @@ impl FittedTree {
         let score = |choice: ChoiceId| scores[choice.index()] + added[choice.index()];
         let least = targets.of(input).iter().min_by(|a, b| score(a.choice).total_cmp(&score(b.choice)));
         least.map_or(0, |cost| cost.cost)
+    }
+
+    /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside boosted
+    /// trees those that reach the nearest node above with enough of them.
+    pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+        self.tree.members(rows, if self.boosted.is_some() { EVIDENCE } else { 1 })
     }
 
     /// Returns the tree with only the splits where `keep` is true. It has no prices, no scores outside and no

@@ -24,7 +24,7 @@ pub fn trees(
 ) -> Vec<Tree> {
     let rankable = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.votes());
     let build = |fitted: &FittedTree| {
-        let members = fitted.tree.members(rows, 1);
+        let (members, own) = (fitted.members(rows), fitted.tree.members(rows, 1));
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
                 let outside =
@@ -35,7 +35,7 @@ pub fn trees(
                     shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
                     policy.include(&mut ranking);
                 }
-                let mut leaf = leaf(table, &members[id], &ranking, fallback, &policy.eligible);
+                let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
                 for ranked in &mut leaf.ranking {
                     let price = fitted.prices.of(id as u32, ranked.choice);
                     ranked.allowed = ranked.measured > 0 && (ranked.choice == fallback || price <= threshold);
@@ -159,10 +159,12 @@ struct ChoiceStatistics {
     worst_over_fallback: f64,
 }
 
-/// Returns a leaf with the evidence of `members`.
+/// Returns a leaf with the evidence of `members`. A choice is usual by `own`: the evidence may come from inputs beyond the
+/// leaf, on which other choices are offered.
 fn leaf(
     table: &Table,
     members: &[u32],
+    own: &[u32],
     ranking: &[(ChoiceId, f64)],
     fallback: ChoiceId,
     eligible: &BTreeMap<ChoiceId, Precondition>,
@@ -189,10 +191,11 @@ fn leaf(
     }
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
-        let offered = eligible.get(&choice).map_or(members.len(), |condition| {
+        let offered = eligible.get(&choice).map_or(own.len(), |condition| {
             let values = |input: u32| &*table.inputs[input as usize].values;
-            members.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
+            own.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
         });
+        let measured = own.iter().filter(|&&input| table.cell(input, choice).is_some()).count();
         let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
         let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };
         RankedChoice {
@@ -200,7 +203,7 @@ fn leaf(
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            usual: s.measured > 0 && s.measured * 100 >= offered as u64 * 99,
+            usual: measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
             worst: rounded(if_measured(s.worst.exp()), 4),
             worst_over_fallback: rounded(if_measured(s.worst_over_fallback), 4),

@@ -74,8 +74,9 @@ impl Boost {
             subtract(&mut left, leaf, &values, choices);
             boosted.trees.push((grown, scores.into_iter().map(|score| score as i8).collect()));
         }
-        let scores = first.with_unmeasured_last(&tree.members(rows, 1), &targets);
-        FittedTree { boosted: Some(boosted), ..FittedTree::new(tree, scores) }
+        let fitted = FittedTree { boosted: Some(boosted), ..FittedTree::new(tree, first) };
+        let scores = fitted.scores.with_unmeasured_last(&fitted.members(rows), &targets);
+        FittedTree { scores, ..fitted }
     }
 
     /// Grows a tree from a random part of the rows and columns.

@@ -92,7 +92,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     // What can be promised depends on the number of inputs alone.
     let wanted = params.max_risk.or(old.promise.as_ref().map(|promise| promise.target));
     let targets = &target::targets(params.max_risk, wanted, task.usable.len());
-    // Boosted trees of so few inputs are no better, and there are 21 fits.
+    // Boosted trees of 200 inputs lose 0.0007 less in the mean of four logs, but people cannot read them, and there are 21
+    // fits.
     let learner = task.undeclared.then_some(LearnerKind::Soft);
     let max_risk = targets[0].or(wanted).map_or(MaxRisk::None, MaxRisk::Share);
     let learning = Params { max_risk, learner, ..reading }.check()?;

@@ -328,9 +328,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
             (0.1667, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2,
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {

@@ -94,7 +94,7 @@ impl Leaf {
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 49] = [
+pub(crate) static LEAVES: [Leaf; 48] = [
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse), unsure: None,
         ranking: &[
@@ -162,7 +162,7 @@ pub(crate) static LEAVES: [Leaf; 49] = [
         barred: &[
             Choice::Block1RecursiveFalse,
         ],
-        outside: Some(Outside { leaf: 48, ranges: &[(0, 42.0, 42.0), (1, 6.0, 6.0)] }),
+        outside: Some(Outside { leaf: 47, ranges: &[(0, 42.0, 42.0), (1, 6.0, 6.0)] }),
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse), unsure: None,
@@ -501,39 +501,20 @@ pub(crate) static LEAVES: [Leaf; 49] = [
     Leaf {
         best: Ok(Choice::Block128RecursiveTrue), unsure: None,
         ranking: &[
-            (0.2431, Choice::Block128RecursiveTrue),
-            (0.1181, Choice::Block64RecursiveFalse),
-            (0.09028, Choice::Block32RecursiveTrue),
-            (0.05556, Choice::Block32RecursiveFalse),
-            (0.1181, Choice::Block8RecursiveTrue),
-            (0.05556, Choice::Block64RecursiveTrue),
-            (0.05556, Choice::Block16RecursiveFalse),
-            (0.1806, Choice::Block128RecursiveFalse),
-            (0.05556, Choice::Block16RecursiveTrue),
-            (0.0, Choice::Block8RecursiveFalse),
-        ],
-        barred: &[],
-        outside: None,
-    },
-    Leaf {
-        best: Ok(Choice::Block16RecursiveTrue), unsure: None,
-        ranking: &[
-            (0.234, Choice::Block128RecursiveTrue),
-            (0.234, Choice::Block64RecursiveTrue),
-            (0.06734, Choice::Block16RecursiveTrue),
-            (0.06734, Choice::Block32RecursiveFalse),
-            (0.06734, Choice::Block16RecursiveFalse),
-            (0.06734, Choice::Block8RecursiveTrue),
-            (0.06734, Choice::Block32RecursiveTrue),
-            (0.06734, Choice::Block128RecursiveFalse),
-            (0.06734, Choice::Block64RecursiveFalse),
-            (0.0303, Choice::Block8RecursiveFalse),
+            (0.23920000000000002, Choice::Block128RecursiveTrue),
+            (0.13203428571428572, Choice::Block64RecursiveTrue),
+            (0.09634571428571428, Choice::Block64RecursiveFalse),
+            (0.08044857142857142, Choice::Block32RecursiveTrue),
+            (0.06060857142857142, Choice::Block32RecursiveFalse),
+            (0.09634571428571428, Choice::Block8RecursiveTrue),
+            (0.06060857142857142, Choice::Block16RecursiveFalse),
+            (0.06060857142857142, Choice::Block16RecursiveTrue),
+            (0.13206, Choice::Block128RecursiveFalse),
+            (0.012985714285714286, Choice::Block8RecursiveFalse),
         ],
         barred: &[
-            Choice::Block128RecursiveTrue,
-            Choice::Block64RecursiveTrue,
-            Choice::Block128RecursiveFalse,
             Choice::Block64RecursiveFalse,
+            Choice::Block128RecursiveFalse,
         ],
         outside: None,
     },
@@ -563,7 +544,7 @@ pub(crate) static LEAVES: [Leaf; 49] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Block32RecursiveFalse), unsure: None,
+        best: Ok(Choice::Block128RecursiveFalse), unsure: None,
         ranking: &[
             (0.1342, Choice::Block128RecursiveFalse),
             (0.07513, Choice::Block64RecursiveFalse),
@@ -575,8 +556,6 @@ pub(crate) static LEAVES: [Leaf; 49] = [
             (0.03523, Choice::Faer),
         ],
         barred: &[
-            Choice::Block128RecursiveFalse,
-            Choice::Block64RecursiveFalse,
             Choice::Block128RecursiveTrue,
             Choice::Block64RecursiveTrue,
         ],
@@ -608,7 +587,7 @@ pub(crate) static LEAVES: [Leaf; 49] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Block16RecursiveFalse), unsure: None,
+        best: Ok(Choice::Block64RecursiveFalse), unsure: None,
         ranking: &[
             (0.2583, Choice::Block64RecursiveFalse),
             (0.2583, Choice::Block128RecursiveFalse),
@@ -622,7 +601,6 @@ pub(crate) static LEAVES: [Leaf; 49] = [
             (0.0, Choice::Faer),
         ],
         barred: &[
-            Choice::Block64RecursiveFalse,
             Choice::Block128RecursiveFalse,
             Choice::Block64RecursiveTrue,
             Choice::Block128RecursiveTrue,
@@ -674,7 +652,7 @@ pub(crate) static LEAVES: [Leaf; 49] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed), unsure: None,
+        best: Ok(Choice::Block8RecursiveTrue), unsure: None,
         ranking: &[
             (1.0, Choice::Block1RecursiveFalse),
             (0.0, Choice::Block8RecursiveTrue),
@@ -683,7 +661,6 @@ pub(crate) static LEAVES: [Leaf; 49] = [
         ],
         barred: &[
             Choice::Block1RecursiveFalse,
-            Choice::Block8RecursiveTrue,
             Choice::Block8RecursiveFalse,
         ],
         outside: None,
@@ -824,7 +801,6 @@ pub(crate) static LEAVES: [Leaf; 49] = [
             (0.0, Choice::Block8RecursiveTrue),
         ],
         barred: &[
-            Choice::Block16RecursiveTrue,
             Choice::Block32RecursiveTrue,
             Choice::Block8RecursiveTrue,
         ],

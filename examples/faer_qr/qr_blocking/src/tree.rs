@@ -110,25 +110,23 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         let m_over_n = needed(features::m_over_n(row), 5)?;
                         if m_over_n <= 0.037540508761363965 {
                             Ok(24) // declines, no choice is allowed: 7 inputs, 1.004 times the best time (worst 1.008), at most 1.001 times the fallback's
-                        } else if n <= 168.5 {
-                            Ok(25) // block=128_recursive=True: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.993 times the fallback's
                         } else {
-                            Ok(26) // block=16_recursive=True: 3 inputs, 1.007 times the best time (worst 1.015), at most 0.999 times the fallback's
+                            Ok(25) // block=128_recursive=True: 7 inputs, 1.002 times the best time (worst 1.013), at most 0.995 times the fallback's
                         }
                     }
                 }
             } else {
                 let m_over_n = needed(features::m_over_n(row), 5)?;
                 if m_over_n <= 0.006137407110277474 {
-                    Ok(27) // block=8_recursive=False: 4 inputs, 1.003 times the best time (worst 1.006), at most 0.932 times the fallback's
+                    Ok(26) // block=8_recursive=False: 4 inputs, 1.003 times the best time (worst 1.006), at most 0.932 times the fallback's
                 } else {
                     let m_times_n = needed(features::m_times_n(row), 9)?;
                     if m_times_n <= 4032.0 {
-                        Ok(28) // block=32_recursive=False: 9 inputs, 1.017 times the best time (worst 1.060), at most 1.006 times the fallback's
+                        Ok(27) // block=128_recursive=False: 9 inputs, 1.010 times the best time (worst 1.034), at most 1.007 times the fallback's
                     } else if m_over_n <= 0.008128766951280763 {
-                        Ok(29) // declines, no choice is allowed: 2 inputs, 1.001 times the best time (worst 1.002), at most 0.901 times the fallback's
+                        Ok(28) // declines, no choice is allowed: 2 inputs, 1.001 times the best time (worst 1.002), at most 0.901 times the fallback's
                     } else {
-                        Ok(30) // block=16_recursive=False: 4 inputs, 1.005 times the best time (worst 1.008), at most 0.936 times the fallback's
+                        Ok(29) // block=64_recursive=False: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.931 times the fallback's
                     }
                 }
             }
@@ -137,58 +135,58 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if m_times_n <= 2148.0 {
                 if n <= 34.5 {
                     if m <= 16.5 {
-                        Ok(31) // declines, no choice is allowed: 5 inputs, 1.047 times the best time (worst 1.170), at most 0.988 times the fallback's
+                        Ok(30) // declines, no choice is allowed: 5 inputs, 1.047 times the best time (worst 1.170), at most 0.988 times the fallback's
                     } else if m <= 23.5 {
-                        Ok(32) // block=8_recursive=True: 3 inputs, 1.051 times the best time (worst 1.060), at most 0.815 times the fallback's
+                        Ok(31) // block=8_recursive=True: 3 inputs, 1.051 times the best time (worst 1.060), at most 0.815 times the fallback's
                     } else if m <= 39.5 {
-                        Ok(33) // block=1_recursive=False: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.907 times the fallback's
+                        Ok(32) // block=1_recursive=False: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.907 times the fallback's
                     } else {
-                        Ok(34) // declines, no choice is allowed: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.953 times the fallback's
+                        Ok(33) // block=8_recursive=True: 6 inputs, 1.117 times the best time (worst 1.247), at most 0.999 times the fallback's
                     }
                 } else {
                     let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
                     if feature_1_over_1_over_m_plus_1_over_n <= 12.957658569500675 {
                         if m <= 9.5 {
-                            Ok(35) // block=8_recursive=True: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.994 times the fallback's
+                            Ok(34) // block=8_recursive=True: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.994 times the fallback's
                         } else if m <= 12.5 {
                             if m <= 11.5 {
-                                Ok(36) // block=8_recursive=True: 5 inputs, 1.005 times the best time (worst 1.023), at most 0.995 times the fallback's
+                                Ok(35) // block=8_recursive=True: 5 inputs, 1.005 times the best time (worst 1.023), at most 0.995 times the fallback's
                             } else {
-                                Ok(37) // block=16_recursive=True: 3 inputs, 1.008 times the best time (worst 1.010), at most 0.991 times the fallback's
+                                Ok(36) // block=16_recursive=True: 3 inputs, 1.008 times the best time (worst 1.010), at most 0.991 times the fallback's
                             }
                         } else {
-                            Ok(38) // block=8_recursive=True: 10 inputs, 1.002 times the best time (worst 1.017), at most 0.996 times the fallback's
+                            Ok(37) // block=8_recursive=True: 10 inputs, 1.002 times the best time (worst 1.017), at most 0.996 times the fallback's
                         }
                     } else {
-                        Ok(39) // block=8_recursive=True: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
+                        Ok(38) // block=8_recursive=True: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
                     }
                 }
             } else {
                 let min_m_n = needed(features::min_m_n(row), 6)?;
                 if min_m_n <= 194.0 {
-                    Ok(40) // block=8_recursive=False: 359 inputs, 1.000 times the best time (worst 1.038), at most 1.002 times the fallback's
+                    Ok(39) // block=8_recursive=False: 359 inputs, 1.000 times the best time (worst 1.038), at most 1.002 times the fallback's
                 } else if min_m_n <= 518.5 {
                     if m <= 1189.0 {
                         if n <= 318.5 {
-                            Ok(41) // block=8_recursive=False: 27 inputs, 1.001 times the best time (worst 1.014), at most 0.928 times the fallback's
+                            Ok(40) // block=8_recursive=False: 27 inputs, 1.001 times the best time (worst 1.014), at most 0.928 times the fallback's
                         } else {
-                            Ok(42) // block=16_recursive=False: 41 inputs, 1.006 times the best time (worst 1.117), at most 0.997 times the fallback's
+                            Ok(41) // block=16_recursive=False: 41 inputs, 1.006 times the best time (worst 1.117), at most 0.997 times the fallback's
                         }
                     } else if n <= 371.0 {
-                        Ok(43) // block=16_recursive=False: 8 inputs, 1.076 times the best time (worst 1.591), at most 1.165 times the fallback's
+                        Ok(42) // block=16_recursive=False: 8 inputs, 1.076 times the best time (worst 1.591), at most 1.165 times the fallback's
                     } else {
-                        Ok(44) // block=8_recursive=False: 4 inputs, 1.040 times the best time (worst 1.172), at most 0.867 times the fallback's
+                        Ok(43) // block=8_recursive=False: 4 inputs, 1.040 times the best time (worst 1.172), at most 0.867 times the fallback's
                     }
                 } else {
                     let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
                     if feature_1_over_1_over_m_plus_1_over_n <= 385.307965770775 {
-                        Ok(45) // faer: 7 inputs, 1.120 times the best time (worst 1.438), at most 1.000 times the fallback's
+                        Ok(44) // faer: 7 inputs, 1.120 times the best time (worst 1.438), at most 1.000 times the fallback's
                     } else {
                         let ceil_m_over_64_times_ceil_n_over_16 = needed(features::ceil_m_over_64_times_ceil_n_over_16(row), 2)?;
                         if ceil_m_over_64_times_ceil_n_over_16 <= 776.0 {
-                            Ok(46) // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.696 times the fallback's
+                            Ok(45) // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.696 times the fallback's
                         } else {
-                            Ok(47) // block=16_recursive=False: 3 inputs, 1.277 times the best time (worst 1.675), at most 1.048 times the fallback's
+                            Ok(46) // block=16_recursive=False: 3 inputs, 1.277 times the best time (worst 1.675), at most 1.048 times the fallback's
                         }
                     }
                 }

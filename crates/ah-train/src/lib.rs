@@ -35,6 +35,7 @@ mod judge;
 mod learners;
 mod model;
 mod params;
+mod params_check;
 mod policy;
 mod policy_file;
 mod promise;

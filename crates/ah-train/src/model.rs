@@ -51,15 +51,15 @@ pub fn drop_unused(model: &mut Model) {
     let Ok(features) = Features::new(model.features.base().clone(), &kept) else { return };
     model.features = features;
     model.categories = used.iter().map(|&slot| std::mem::take(&mut model.categories[slot])).collect();
+    let renumber = |slot: &mut usize| *slot = used.range(..*slot).count();
     for node in model.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
         if let Node::Split { test: Test::Numerical { slot, .. } | Test::Categorical { slot, .. }, .. } = node
         {
-            *slot = used.range(..*slot).count();
+            renumber(slot);
         }
     }
-    for column in model.boosted.iter_mut().flat_map(|boosted| &mut boosted.columns) {
-        column.slot = used.range(..column.slot).count();
-    }
+    let columns = model.boosted.iter_mut().flat_map(|boosted| &mut boosted.columns);
+    columns.for_each(|column| renumber(&mut column.slot));
 }
 
 fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {

@@ -17,7 +17,7 @@
 use ah_types::{Context, Criterion, DerivedFeature, Leaf, LearnerKind, Optimization, TrainingPolicy};
 
 use crate::error::TrainError;
-use crate::params::MAX_DEPTH;
+use crate::params_check::MAX_DEPTH;
 
 /// How an optimization is learned. Flags override it.
 pub trait Policy: Sync {

@@ -70,7 +70,7 @@ pub use row::Row;
 pub use timing::TimingPolicy;
 pub use tree::{Leaf, Node, RankedChoice, Test, Tree, goes_left};
 pub use unsure::{LeafUnsure, Unsure};
-pub use vote::{Place, UNMEASURED, Vote, pick};
+pub use vote::{Place, UNMEASURED, Vote, is_marked, pick, unmarked};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -15,6 +15,16 @@ use crate::choice::ChoiceId;
 /// Added to the score of a choice that training never measured in the leaf: more than any two scores can differ.
 pub const UNMEASURED: f64 = 10.0;
 
+/// Returns true for the score of a choice that training never measured in the leaf. Other scores are below 5.
+pub fn is_marked(score: f64) -> bool {
+    score > UNMEASURED / 2.0
+}
+
+/// Returns a score without the mark of a choice that training never measured in the leaf: what the nodes above say of it.
+pub fn unmarked(score: f64) -> f64 {
+    if is_marked(score) { score - UNMEASURED } else { score }
+}
+
 /// One tree's vote on a choice, or the sum of several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vote {

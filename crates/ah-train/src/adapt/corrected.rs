@@ -5,11 +5,11 @@
 //! misses of held-out new inputs, one for the whole model: 200 inputs do not show more. The *price* is the risk by what
 //! the choice saves, as for trees that see all of their log ([`crate::tree::price`]).
 
-use ah_types::{ChoiceId, Leaf, UNMEASURED, Vote};
+use ah_types::{ChoiceId, Leaf, UNMEASURED, Vote, is_marked, unmarked};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::correction::Correction;
-use super::evidence::{Evidence, NewInput, TimedChoice, is_marked, known};
+use super::evidence::{Evidence, NewInput, TimedChoice};
 use crate::data::COST_ONE;
 use crate::tree::{Boosted, ScoredChoice};
 
@@ -51,7 +51,7 @@ pub fn choices(
     outside: bool,
 ) -> Vec<Vote> {
     let corrected = |choice, score| {
-        let score = known(score) + correction.of(evidence, tree, id, choice);
+        let score = unmarked(score) + correction.of(evidence, tree, id, choice);
         let old = leaf.ranked(choice).map_or(0, |ranked| ranked.measured);
         (choice, score, old + correction.measured(tree, id, choice) > 0)
     };
@@ -119,7 +119,7 @@ pub fn spread(rankings: &[Vec<ScoredChoice>], fallback: ChoiceId, trees: usize) 
         let first = ranking.first().filter(|first| !is_fallback(first) && !is_marked(first.vote.score))?;
         let fallback = ranking.iter().find(is_fallback)?;
         let time = |ranked: &ScoredChoice| f64::from(ranked.cost) / COST_ONE;
-        let predicted = (known(first.vote.score) - known(fallback.vote.score)) / trees as f64;
+        let predicted = (unmarked(first.vote.score) - unmarked(fallback.vote.score)) / trees as f64;
         Some((time(first) - time(fallback) - predicted).powi(2))
     };
     let squares: Vec<f64> = rankings.iter().filter_map(miss).collect();

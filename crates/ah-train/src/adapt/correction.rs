@@ -10,11 +10,11 @@
 //! is. A node that no new input reaches has the correction of the nearest one above. Levels and corrections are found
 //! in turns.
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, unmarked};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::evidence::{Evidence, known};
+use super::evidence::Evidence;
 
 /// Turns of levels and corrections: after three the scores change by less than 0.01.
 const TURNS: usize = 5;
@@ -206,7 +206,7 @@ fn local(
     }
     for ((leaf, choice), score) in &mut local {
         let places = evidence.model.trees[tree].leaf(*leaf as usize).map(|leaf| &leaf.ranking);
-        let scores = places.into_iter().flatten().map(|ranked| known(ranked.score));
+        let scores = places.into_iter().flatten().map(|ranked| unmarked(ranked.score));
         let last = scores.fold(0.0, f64::max);
         let (prior, kappa) = match evidence.ranked[choice.index()] {
             true => (last + CUT, strength.node.max(CUT_WEIGHT)),

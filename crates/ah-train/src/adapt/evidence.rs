@@ -1,6 +1,6 @@
 //! The new inputs in the old trees.
 
-use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, UNMEASURED, Value, softened};
+use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, Value, softened, unmarked};
 
 use super::union;
 use crate::data::{Table, Task};
@@ -111,38 +111,24 @@ fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Ve
         return None;
     }
     let row = model.features.row(&logged);
-    let added: Vec<f64> = match &model.boosted {
+    let known = |slot: usize, category: &str| model.knows(slot, category);
+    let added = match &model.boosted {
         None => vec![0.0; model.choices.len()],
-        Some(boosted) => {
-            let known = |slot: usize, category: &str| model.knows(slot, category);
-            let sums = boosted.sums(model.choices.len(), &row, known).ok()?;
-            sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect()
-        }
+        Some(boosted) => boosted.added(model.choices.len(), &row, known).ok()?,
     };
     let in_tree = |tree: &Tree| {
-        let node = tree.leaf_index(&row, |slot, category| model.knows(slot, category)).ok()?;
+        let node = tree.leaf_index(&row, known).ok()?;
         let leaf = tree.leaf(node)?;
         let outside = model.outside == OutsidePolicy::Safe && leaf.is_outside(values);
         let score = |cell: &TimedChoice| {
             let place = leaf.places(outside).find(|place| place.choice == cell.choice)?;
-            Some(known(place.score) + added[cell.choice.index()])
+            Some(unmarked(place.score) + added[cell.choice.index()])
         };
         Some(Reached { leaf: node as u32, outside, scores: cells.iter().map(score).collect() })
     };
     // One tree without an answer leaves the vote without one.
     let reached = model.trees.iter().map(in_tree).collect::<Option<_>>()?;
     Some((reached, added))
-}
-
-/// Returns a score without the mark of a choice that its leaf never measured: what the nodes above say of it. Other
-/// scores are below 5.
-pub fn known(score: f64) -> f64 {
-    if is_marked(score) { score - UNMEASURED } else { score }
-}
-
-/// Returns true for the score of a choice that its leaf never measured.
-pub fn is_marked(score: f64) -> bool {
-    score > UNMEASURED / 2.0
 }
 
 fn parents(tree: &Tree) -> Vec<u32> {

@@ -80,11 +80,6 @@ impl Columns {
         Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
     }
 
-    /// Returns the codes of a row.
-    pub fn row(&self, row: u32) -> Vec<u16> {
-        self.columns.iter().map(|column| column.codes[row as usize]).collect()
-    }
-
     /// Returns the codes of these rows, row by row.
     pub fn by_row(&self, rows: &[u32]) -> Vec<u16> {
         let width = self.columns.len();

@@ -9,7 +9,7 @@ pub mod derived;
 pub mod grid;
 pub mod portfolio;
 
-use ah_types::{ChoiceId, LearnerKind, OutsidePolicy};
+use ah_types::{ChoiceId, LearnerKind};
 
 use crate::data::Task;
 use crate::data::usable::too_few;
@@ -107,18 +107,12 @@ pub fn search(
     }
     let keys = task.keys(SplitBy::Input, training);
     let mut folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
-    // Who asks for several trees, few leaves or a short list wants no boosted trees.
-    let wants_trees = params.trees > 1
-        || params.max_leaves.is_some()
-        || params.within.is_some()
-        || params.ranking.is_some()
-        || params.outside == Some(OutsidePolicy::Safe)
-        || !policy.allows_boosting();
-    let may_be_boosted = match kind {
-        LearnerKind::Boosted => true,
-        LearnerKind::Auto => !wants_trees && (task.undeclared || task.usable.len() >= LARGE),
-        LearnerKind::Soft | LearnerKind::Linfa | LearnerKind::Regression => false,
-    };
+    let may_be_boosted = params.excludes_boosting().is_none()
+        && match kind {
+            LearnerKind::Boosted => true,
+            LearnerKind::Auto => policy.allows_boosting() && (task.undeclared || task.usable.len() >= LARGE),
+            LearnerKind::Soft | LearnerKind::Linfa | LearnerKind::Regression => false,
+        };
     if may_be_boosted && training.len() >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);

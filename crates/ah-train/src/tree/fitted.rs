@@ -8,7 +8,7 @@ use super::boosted::Boosted;
 use super::grown::GrownTree;
 use super::outside::OutsideScores;
 use super::price::Prices;
-use super::scores::Scores;
+use super::scores::{self, Scores};
 use crate::data::{Columns, Rows, Table, Targets};
 
 /// Inputs that are evidence enough for a leaf beside boosted trees: a choice that none of them measured is not taken. By its
@@ -39,13 +39,17 @@ impl FittedTree {
     /// Returns the cost of the choice that the tree picks for an input: of the measured choices the one with the least
     /// score, of equals the first.
     pub fn cost(&self, columns: &Columns, targets: &Targets, input: u32) -> u32 {
-        let leaf = self.tree.leaf_of(columns, input);
-        let Some(boosted) = &self.boosted else { return self.scores.cost(leaf, targets, input) };
-        let added = boosted.scores(&columns.row(input));
-        let scores = self.scores.node(leaf);
-        let score = |choice: ChoiceId| scores[choice.index()] + added[choice.index()];
-        let least = targets.of(input).iter().min_by(|a, b| score(a.choice).total_cmp(&score(b.choice)));
-        least.map_or(0, |cost| cost.cost)
+        let scores = self.scores.node(self.tree.leaf_of(columns, input));
+        scores::cost(&self.with_boosted(scores.into(), columns, input), targets, input)
+    }
+
+    /// Returns the scores of the input's leaf with those of the boosted trees.
+    fn with_boosted<'a>(&self, mut scores: Cow<'a, [f64]>, columns: &Columns, input: u32) -> Cow<'a, [f64]> {
+        if let Some(boosted) = &self.boosted {
+            let added = boosted.scores(&columns.by_row(&[input]));
+            scores.to_mut().iter_mut().zip(added).for_each(|(score, added)| *score += added);
+        }
+        scores
     }
 
     /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside boosted
@@ -101,7 +105,7 @@ impl FittedTrees {
         }
     }
 
-    /// Writes the input's measured choices into `ranking`, best first. Calibration tries 62 thresholds on the same
+    /// Writes the input's measured choices into `ranking`, best first. Calibration tries many thresholds on the same
     /// votes; a model holds one.
     pub fn rank(
         &self,
@@ -118,13 +122,9 @@ impl FittedTrees {
             let leaf = tree.tree.leaf_of(columns, input);
             let inside = tree.scores.node(leaf);
             let values = &table.inputs[input as usize].values;
-            let mut scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
-            let mut fallback = None;
-            if let Some(boosted) = &tree.boosted {
-                let added = boosted.scores(&columns.row(input));
-                scores.to_mut().iter_mut().zip(added).for_each(|(score, added)| *score += added);
-                fallback = boosted.fallback;
-            }
+            let scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
+            let scores = tree.with_boosted(scores, columns, input);
+            let fallback = tree.boosted.as_ref().and_then(|boosted| boosted.fallback);
             for ScoredChoice { vote, .. } in ranking.iter_mut() {
                 let Vote { choice, .. } = *vote;
                 let score = scores[choice.index()];

@@ -15,7 +15,7 @@
 //! leave a side without measurements (mm HF with a promise −19 ± 9; but fewer choices are then measured on nearly
 //! every input of a leaf, and a program that does not list its choices loses 73 ± 18 more).
 
-use ah_types::{ChoiceId, UNMEASURED};
+use ah_types::{ChoiceId, UNMEASURED, unmarked};
 
 use super::grown::GrownTree;
 use crate::data::{COST_ONE, Rows, Targets};
@@ -95,8 +95,7 @@ impl Scores {
     /// Returns the scores of all rows for each of `nodes` nodes.
     pub fn constant(rows: &Rows<'_>, targets: &Targets, nodes: usize) -> Self {
         let root = Self::new(&GrownTree::leaf(), rows, targets, 0.0);
-        let known = |&score: &f64| if score > UNMEASURED / 2.0 { score - UNMEASURED } else { score };
-        let scores: Vec<f64> = root.scores.iter().map(known).collect();
+        let scores: Vec<f64> = root.scores.into_iter().map(unmarked).collect();
         Self { choices: root.choices, scores: scores.repeat(nodes) }
     }
 
@@ -114,15 +113,7 @@ impl Scores {
     /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with
     /// the least score, of equals the first.
     pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {
-        let scores = self.node(node);
-        let mut best = (f64::INFINITY, 0);
-        for cost in targets.of(input) {
-            let score = scores[cost.choice.index()];
-            if score < best.0 {
-                best = (score, cost.cost);
-            }
-        }
-        best.1
+        cost(self.node(node), targets, input)
     }
 
     /// Returns all choices of a node, best first.
@@ -132,4 +123,17 @@ impl Scores {
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
         ranking
     }
+}
+
+/// Returns the cost of the choice that these scores pick for an input: of the measured choices the one with the least
+/// score, of equals the first.
+pub fn cost(scores: &[f64], targets: &Targets, input: u32) -> u32 {
+    let mut best = (f64::INFINITY, 0);
+    for cost in targets.of(input) {
+        let score = scores[cost.choice.index()];
+        if score < best.0 {
+            best = (score, cost.cost);
+        }
+    }
+    best.1
 }

@@ -73,25 +73,25 @@ pub enum BoostedNode {
 }
 
 impl BoostedTrees {
-    /// Returns the sum of the trees' scores for each of so many choices, in units. `known(slot, category)` returns whether
-    /// the category is in the training data.
+    /// Returns what the trees add to the score of each of so many choices. `known(slot, category)` returns whether the
+    /// category is in the training data.
     ///
     /// # Errors
     /// The first column that is undefined, or a category that training never saw.
-    pub fn sums(
+    pub fn added(
         &self,
         choices: usize,
         row: &(impl Row + ?Sized),
         known: impl Fn(usize, &str) -> bool,
-    ) -> Result<Vec<i32>, Unsure> {
+    ) -> Result<Vec<f64>, Unsure> {
         let values = self.columns.iter().map(|column| column.value(row, &known));
         let values: Vec<f64> = values.collect::<Result<_, _>>()?;
-        let mut sums = vec![0; choices];
+        let mut sums = vec![0_i32; choices];
         for tree in &self.trees {
             let scores = &self.scores[leaf(tree, &values) * choices..][..choices];
             sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += i32::from(*score));
         }
-        Ok(sums)
+        Ok(sums.into_iter().map(|sum| self.unit * f64::from(sum)).collect())
     }
 }
 

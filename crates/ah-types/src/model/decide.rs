@@ -150,8 +150,7 @@ impl BoostedSums {
         row: &impl Row,
         ReachedLeaf { leaf, outside }: ReachedLeaf<'_>,
     ) -> Result<Self, Unsure> {
-        let sums = boosted.sums(model.choices.len(), row, |slot, category| model.knows(slot, category))?;
-        let scores: Vec<f64> = sums.into_iter().map(|sum| boosted.unit * f64::from(sum)).collect();
+        let scores = boosted.added(model.choices.len(), row, |slot, category| model.knows(slot, category))?;
         let most = boosted.margin.map_or(f64::INFINITY, |margin| {
             let fallback = leaf.places(outside).find(|place| Some(place.choice) == model.fallback);
             fallback.map_or(f64::NEG_INFINITY, |f| f.score + scores[f.choice.index()] - margin)

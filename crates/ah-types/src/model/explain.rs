@@ -14,7 +14,7 @@ use crate::row::Row;
 use crate::shown::whole;
 use crate::tree::{Leaf, Node, Test, Tree};
 use crate::unsure::Unsure;
-use crate::vote::UNMEASURED;
+use crate::vote::is_marked;
 
 /// The decision for one input, with its reasons; `Display` prints it for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -120,7 +120,7 @@ impl Model {
             return Vec::new();
         }
         let ranking = self.ranking(values).unwrap_or_default();
-        let measured = ranking.into_iter().filter(|place| place.score < UNMEASURED / 2.0);
+        let measured = ranking.into_iter().filter(|place| !is_marked(place.score));
         let predicted = measured.map(|place| Predicted {
             choice: self.choice_name(place.choice).to_owned(),
             slowdown: hardened(place.score).exp().clamp(1.0, 10.0),

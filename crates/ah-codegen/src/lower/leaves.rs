@@ -51,9 +51,10 @@ pub(super) fn leaves(model: &Model) -> Vec<LoweredLeaf<'_>> {
         let differs = match model.outside {
             OutsidePolicy::Decide => false,
             OutsidePolicy::Safe => !leaf.outside.is_empty(),
-            OutsidePolicy::Decline => leaf.ranges.iter().any(Option::is_some),
+            OutsidePolicy::Decline => true,
         };
-        if differs {
+        // Without ranges nothing is outside.
+        if differs && leaf.ranges.iter().any(Option::is_some) {
             leaves[i].outside = Some(leaves.len());
             leaves.push(lowered(model, leaf, true));
         }

@@ -54,7 +54,14 @@ fn boost(model: &mut Model) {
     };
     let trees: Vec<Vec<BoostedNode>> = (0..8).map(tree).collect();
     let scores = (0..8 * 3 * model.choices.len()).map(|at| (at * at % 57) as i8 - 29).collect();
-    model.boosted = Some(BoostedTrees { columns, trees, scores, unit: 1.0 / 128.0, margin: Some(0.02) });
+    model.boosted = Some(BoostedTrees {
+        columns,
+        trees,
+        scores,
+        unit: 1.0 / 128.0,
+        margin: Some(0.015_625),
+        caution_unit: Some(0.25),
+    });
     model.validate().unwrap();
 }
 

@@ -59,9 +59,10 @@ pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use hash::{fnv1a, scramble};
 pub use model::{
-    BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, CalibrationMode, Change, Evidence, Explanation,
-    InvalidModel, Leaves, LogRecord, LoggedRow, MAX_BOOSTED_TREES, Model, ModelError, ModelPlace,
-    OutsidePolicy, Path, Precondition, Predicted, Promise, Provenance, hardened, softened,
+    Added, BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, CalibrationMode, Change, Evidence,
+    Explanation, InvalidModel, LEAST_CAUTION, Leaves, LogRecord, LoggedRow, MARGIN_STEP, MAX_BOOSTED_TREES,
+    Model, ModelError, ModelPlace, OutsidePolicy, Path, Precondition, Predicted, Promise, Provenance,
+    hardened, softened,
 };
 pub use optimization::{
     ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,

@@ -46,6 +46,7 @@ fn boosted() -> BoostedTrees {
         scores: vec![2, 0, 1, /**/ 0, 3, 0, /**/ 0, 0, 0, /**/ 0, -1, 0],
         unit: 0.25,
         margin: None,
+        caution_unit: None,
     }
 }
 
@@ -80,6 +81,9 @@ fn a_file_with_boosted_trees_reads_back() {
         assert_eq!(read, m);
         assert_eq!(read.to_json(), text);
     }
+    let mut m = model();
+    with_cautions(m.boosted.as_mut().unwrap(), [1, -2, 3, 0]);
+    assert_eq!(Model::parse(&m.to_json()).unwrap(), m);
 }
 
 #[test]
@@ -116,6 +120,33 @@ fn boosted_trees_allow_what_saves_the_margin() {
         Err(Unsure::NoneAllowed),
         "no fallback to compare with"
     );
+}
+
+/// Lengthens the rows of scores by these cautions.
+fn with_cautions(boosted: &mut BoostedTrees, cautions: [i8; 4]) {
+    let rows = boosted.scores.chunks_exact(3).zip(cautions);
+    boosted.scores = rows.flat_map(|(row, caution)| row.iter().copied().chain([caution])).collect();
+    boosted.caution_unit = Some(0.25);
+}
+
+#[test]
+fn where_there_is_caution_a_choice_must_save_more() {
+    // At k = 4, b saves 0.25 against a, the fallback. The rows are 0 and 2.
+    let decided = |margin: f64, cautions: [i8; 4]| {
+        let mut m = model();
+        let boosted = m.boosted.as_mut().unwrap();
+        with_cautions(boosted, cautions);
+        boosted.margin = Some(margin);
+        m.validate().unwrap();
+        m.decide(&values(4.0, 1.0, "float"), |_| true).map(|r| r.choice.0)
+    };
+    assert_eq!(decided(0.125, [3, 0, 1, 0]), Ok(1), "twice 0.125");
+    assert_eq!(decided(0.125, [3, 0, 2, 0]), Err(Unsure::NoneAllowed));
+    assert_eq!(decided(0.125, [3, 27, 1, 27]), Ok(1), "only the leaves that are reached count");
+    assert_eq!(decided(0.25, [0, 0, 0, 0]), Ok(1));
+    assert_eq!(decided(0.5, [-1, 0, -1, 0]), Ok(1), "half of 0.5");
+    assert_eq!(decided(2.0, [-29, 0, -29, 0]), Ok(1), "an eighth at least");
+    assert_eq!(decided(2.0 + 1.0 / 1024.0, [-29, 0, -29, 0]), Err(Unsure::NoneAllowed));
 }
 
 #[test]
@@ -201,7 +232,7 @@ fn no_invalid_boosted_tree_is_let_in() {
         nodes.extend((0..leaves).map(|_| BoostedNode::Leaf(0)));
         nodes
     };
-    let cases: [(&str, Break); 21] = [
+    let cases: [(&str, Break); 24] = [
         ("two trees", |m, _| m.trees = vec![m.trees[0].clone(), m.trees[0].clone()]),
         ("three quarters", |_, b| b.unit = 0.75),
         ("a negative unit", |_, b| b.unit = -0.25),
@@ -211,6 +242,15 @@ fn no_invalid_boosted_tree_is_let_in() {
         ("a high score", |_, b| b.scores[4] = 28),
         ("great sums", |_, b| b.unit = 1.0),
         ("an infinite margin", |_, b| b.margin = Some(f64::INFINITY)),
+        ("a caution of three quarters", |_, b| b.caution_unit = Some(0.75)),
+        ("a margin between two steps", |_, b| {
+            with_cautions(b, [0; 4]);
+            b.margin = Some(0.1);
+        }),
+        ("rows without caution", |_, b| {
+            b.caution_unit = Some(0.5);
+            b.scores.truncate(11);
+        }),
         ("no tree", |_, b| b.trees.clear()),
         ("256 trees", |_, b| {
             b.trees = vec![vec![BoostedNode::Leaf(0)]; 256];

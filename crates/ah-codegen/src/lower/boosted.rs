@@ -24,6 +24,8 @@ pub struct BoostedTable {
     pub unit: f64,
     /// What a choice must save against the fallback to be allowed.
     pub margin: Option<f64>,
+    /// What a caution of 1, the last score of a row, is worth; `None`: rows have none.
+    pub caution_unit: Option<f64>,
 }
 
 impl BoostedTable {
@@ -37,7 +39,9 @@ impl BoostedTable {
             rows: Vec::new(),
             unit: boosted.unit,
             margin: boosted.margin,
+            caution_unit: boosted.caution_unit,
         };
+        let length = boosted.row_length(model.choices.len());
         let test_bits = bits(tests.count());
         let mut found: HashMap<&[i8], usize> = HashMap::new();
         for tree in &boosted.trees {
@@ -52,8 +56,7 @@ impl BoostedTable {
                 }
                 match *node {
                     BoostedNode::Leaf(row) => {
-                        let row =
-                            &boosted.scores[row as usize * model.choices.len()..][..model.choices.len()];
+                        let row = &boosted.scores[row as usize * length..][..length];
                         let number = *found.entry(row).or_insert_with(|| {
                             table.rows.push(row.to_vec());
                             table.rows.len() - 1

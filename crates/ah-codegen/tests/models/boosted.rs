@@ -1,8 +1,10 @@
 //! Random boosted trees.
 
-use ah_types::{BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, FeatureKind, Features};
+use ah_types::{
+    BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, FeatureKind, Features, MARGIN_STEP,
+};
 use rand::Rng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_pcg::Pcg64;
 
 use super::expressions::number;
@@ -32,12 +34,17 @@ pub fn boosted(
     // Few scores, so that sums tie, or all.
     let all = rng.random_bool(0.5);
     let score = |rng: &mut Pcg64| rng.random_range(if all { BOOSTED_SCORES } else { -2..=2 });
+    let caution_unit = *[None, Some(0.25), Some(1.0 / 32.0)].choose(rng).unwrap();
+    let length = choices + usize::from(caution_unit.is_some());
+    let margins = [Some(0.0), Some(-0.0), Some(0.01), Some(0.1), Some(-0.05)];
+    let on_step = |margin: f64| (margin / MARGIN_STEP).ceil() * MARGIN_STEP;
     BoostedTrees {
         columns,
         trees,
-        scores: (0..rows as usize * choices).map(|_| score(rng)).collect(),
+        scores: (0..rows as usize * length).map(|_| score(rng)).collect(),
         unit: *[1.0 / 256.0, 1.0 / 1024.0, 1.0 / 4096.0].choose(rng).unwrap(),
-        margin: *[None, Some(0.0), Some(-0.0), Some(0.01), Some(0.1), Some(-0.05)].choose(rng).unwrap(),
+        margin: margins.iter().chain([&None]).choose(rng).unwrap().map(on_step),
+        caution_unit,
     }
 }
 

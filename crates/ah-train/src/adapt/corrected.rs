@@ -96,11 +96,13 @@ pub fn rank(
     }
     if evidence.model.boosted.is_some() {
         let fallback = votes.iter().find(|(_, vote)| vote.choice == evidence.fallback);
-        let fallback = fallback.map(|(_, vote)| vote.score + input.added[vote.choice.index()]);
+        let fallback = fallback.map(|(_, vote)| vote.score + input.added.scores[vote.choice.index()]);
         for (_, vote) in &mut votes {
-            vote.score += input.added[vote.choice.index()];
+            vote.score += input.added.scores[vote.choice.index()];
             if vote.choice != evidence.fallback && vote.price.is_finite() {
-                vote.price = fallback.map_or(f64::INFINITY, |fallback| Boosted::price(fallback - vote.score));
+                vote.price = fallback.map_or(f64::INFINITY, |fallback| {
+                    Boosted::price(fallback - vote.score, input.added.caution)
+                });
             }
         }
     }

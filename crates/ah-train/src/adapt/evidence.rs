@@ -1,6 +1,6 @@
 //! The new inputs in the old trees.
 
-use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, Value, softened, unmarked};
+use ah_types::{Added, ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, Value, softened, unmarked};
 
 use super::union;
 use crate::data::{Table, Task};
@@ -34,8 +34,8 @@ pub struct NewInput {
     pub cells: Vec<TimedChoice>,
     /// By tree, where it ends; empty if the model has no answer there, for example for an unknown category.
     pub reached: Vec<Reached>,
-    /// By choice, what boosted trees add to the scores.
-    pub added: Vec<f64>,
+    /// What boosted trees say.
+    pub added: Added,
 }
 
 /// A choice with a time on an input.
@@ -73,7 +73,8 @@ impl<'a> Evidence<'a> {
                 Some(TimedChoice { choice: ids[in_table.index()]?, in_table, log_slowdown })
             };
             let cells: Vec<TimedChoice> = finite.filter_map(cell).collect();
-            let (reached, added) = reached(&model, &values, &cells).unwrap_or_default();
+            let (reached, added) = reached(&model, &values, &cells)
+                .unwrap_or_else(|| (Vec::new(), Added::nothing(model.choices.len())));
             NewInput { row, values, cells, reached, added }
         };
         let fallback = ids[table_fallback.index()].unwrap_or(ChoiceId(u32::MAX));
@@ -104,8 +105,8 @@ pub fn slots(model: &Model, task: &Task) -> Vec<Option<usize>> {
     model.features.base().features().iter().map(slot).collect()
 }
 
-/// Returns where an input ends, and what boosted trees add to the scores; `None` if the model has no answer.
-fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Vec<Reached>, Vec<f64>)> {
+/// Returns where an input ends, and what boosted trees say; `None` if the model has no answer.
+fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Vec<Reached>, Added)> {
     let logged = model.row(values);
     if model.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
         return None;
@@ -113,7 +114,7 @@ fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Ve
     let row = model.features.row(&logged);
     let known = |slot: usize, category: &str| model.knows(slot, category);
     let added = match &model.boosted {
-        None => vec![0.0; model.choices.len()],
+        None => Added::nothing(model.choices.len()),
         Some(boosted) => boosted.added(model.choices.len(), &row, known).ok()?,
     };
     let in_tree = |tree: &Tree| {
@@ -122,7 +123,7 @@ fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Ve
         let outside = model.outside == OutsidePolicy::Safe && leaf.is_outside(values);
         let score = |cell: &TimedChoice| {
             let place = leaf.places(outside).find(|place| place.choice == cell.choice)?;
-            Some(unmarked(place.score) + added[cell.choice.index()])
+            Some(unmarked(place.score) + added.scores[cell.choice.index()])
         };
         Some(Reached { leaf: node as u32, outside, scores: cells.iter().map(score).collect() })
     };

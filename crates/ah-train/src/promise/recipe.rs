@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::calibrate::{self, CONFIDENCE, CalibratedThreshold, HOLD_OUT_SHARE};
+use super::caution::{self, Taken};
 use crate::data::split::{self, Partition};
-use crate::data::{RankedFeatures, Rows, Targets, Task};
+use crate::data::{Columns, RankedFeatures, Rows, Targets, Task};
 use crate::error::TrainError;
 use crate::params::{PromiseMode, SplitBy, ValidParams};
 use crate::policy::Policy;
@@ -96,18 +97,34 @@ impl Recipe<'_> {
             trees.assess(&task.table, &rows, fallback, limit);
             Ok(trees)
         };
-        let judge = |part: &Partition| {
-            let table = &task.table;
-            let fitted = fit(&part.training)?;
-            let kept = &part.held_out;
-            Ok(calibrate::violations(&fitted, columns, table, &targets, kept, fallback, limit))
+        let fit_part = |part: &Partition| -> Result<_, TrainError> {
+            let (table, fitted) = (&task.table, fit(&part.training)?);
+            let taken = if self.is_boosted() {
+                caution::taken(&fitted, columns, table, &targets, &part.held_out, fallback, limit)
+            } else {
+                Vec::new()
+            };
+            Ok((fitted, taken))
         };
-        let judge_all = || parts.par_iter().map(judge).collect::<Result<Vec<_>, TrainError>>();
-        let (trees, violations) = rayon::join(|| fit(&grown_from), judge_all);
+        let fit_parts = || parts.par_iter().map(fit_part).collect::<Result<Vec<_>, TrainError>>();
+        let (trees, fitted) = rayon::join(|| fit(&grown_from), fit_parts);
+        let mut trees = trees?;
+        let (fitted, taken): (Vec<FittedTrees>, Vec<Vec<Taken>>) = fitted?.into_iter().unzip();
+        // The inputs that calibrate must not have taught the trees that they judge. A single part has no others.
+        if parts.len() > 1 {
+            learn_cautions(&mut trees, columns, taken.iter().flatten());
+        }
+        let judge = |(at, mut fitted): (usize, FittedTrees)| {
+            let others = taken.iter().enumerate().filter(|(other, _)| *other != at);
+            learn_cautions(&mut fitted, columns, others.flat_map(|(_, taken)| taken));
+            let (table, inputs) = (&task.table, &parts[at].held_out);
+            calibrate::violations(&fitted, columns, table, &targets, inputs, fallback, limit)
+        };
+        let violations: Vec<_> = fitted.into_par_iter().enumerate().map(judge).collect();
         let count = parts.iter().map(|part| part.held_out.len()).sum();
-        let calibrated = calibrate::walk(&violations?.concat(), count, mode, target);
+        let calibrated = calibrate::walk(&violations.concat(), count, mode, target);
         Ok(Heuristic {
-            trees: trees?,
+            trees,
             grown_from,
             fallback,
             threshold: self.threshold(calibrated.as_ref(), target),
@@ -189,6 +206,12 @@ impl Recipe<'_> {
         let rows = Rows { columns: &self.features.columns, inputs: &heuristic.grown_from };
         let fallback = heuristic.fallback;
         leaves::trees(&heuristic.trees, &self.task.table, &rows, fallback, threshold, self.ranking)
+    }
+}
+
+fn learn_cautions<'a>(trees: &mut FittedTrees, columns: &Columns, taken: impl Iterator<Item = &'a Taken>) {
+    if let Some(boosted) = trees.trees.first_mut().and_then(|tree| tree.boosted.as_mut()) {
+        caution::learn(boosted, columns, taken);
     }
 }
 

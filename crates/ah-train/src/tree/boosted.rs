@@ -1,6 +1,6 @@
 //! Boosted trees over the inputs of one table.
 
-use ah_types::{BoostedColumn, BoostedNode, BoostedTrees, ChoiceId, Test};
+use ah_types::{Added, BoostedColumn, BoostedNode, BoostedTrees, ChoiceId, LEAST_CAUTION, MARGIN_STEP, Test};
 
 use super::lookup::Lookup;
 use crate::data::Columns;
@@ -12,36 +12,56 @@ pub struct Boosted {
     pub choices: usize,
     /// What a score of 1 is worth.
     pub unit: f64,
-    /// Trees, each with its scores: node after node, one for each choice.
-    pub trees: Vec<(Lookup, Vec<i8>)>,
+    /// The trees.
+    pub trees: Vec<BoostedTree>,
     /// The fallback, from which prices are computed; `None` without a promise.
     pub fallback: Option<ChoiceId>,
 }
+
+/// One of the trees.
+#[derive(Clone, Debug)]
+pub struct BoostedTree {
+    /// The splits.
+    pub splits: Lookup,
+    /// Node after node, a score for each choice.
+    pub scores: Vec<i8>,
+    /// By node, the caution there in units of [`CAUTION_UNIT`]; empty if it is 1 everywhere.
+    pub cautions: Vec<i8>,
+}
+
+/// What a caution of 1 is worth.
+pub const CAUTION_UNIT: f64 = 1.0 / 32.0;
 
 /// The price of a choice that saves 1, in the unit of the scores. With it, the thresholds that calibration tries reach from
 /// far above the greatest saving to far below the least that matters.
 const PRICE: f64 = 0.03;
 
 impl Boosted {
-    /// Returns what these trees add to the score of each choice, for a row with these codes.
-    pub fn scores(&self, codes: &[u16]) -> Vec<f64> {
-        let mut sums = vec![0; self.choices];
-        for (tree, scores) in &self.trees {
-            let scores = &scores[tree.leaf(codes) * self.choices..][..self.choices];
+    /// Returns what these trees say about a row with these codes.
+    pub fn added(&self, codes: &[u16]) -> Added {
+        let (mut sums, mut caution) = (vec![0; self.choices], 0);
+        for tree in &self.trees {
+            let leaf = tree.splits.leaf(codes);
+            let scores = &tree.scores[leaf * self.choices..][..self.choices];
             sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += i32::from(*score));
+            caution += tree.cautions.get(leaf).map_or(0, |caution| i32::from(*caution));
         }
-        sums.into_iter().map(|sum| f64::from(sum) * self.unit).collect()
+        Added {
+            scores: sums.into_iter().map(|sum| f64::from(sum) * self.unit).collect(),
+            caution: (1.0 + CAUTION_UNIT * f64::from(caution)).max(LEAST_CAUTION),
+        }
     }
 
     /// Returns the price of a choice by what it saves: choices are allowed up to a price.
-    pub fn price(saved: f64) -> f64 {
-        if saved > 0.0 { PRICE / saved } else { f64::INFINITY }
+    pub fn price(saved: f64, caution: f64) -> f64 {
+        if saved > 0.0 { PRICE * caution / saved } else { f64::INFINITY }
     }
 
     /// Returns what a choice must save where choices are allowed up to this price; `None` if all are.
     pub fn margin(threshold: f64) -> Option<f64> {
         // No choice saves 1.
-        threshold.is_finite().then(|| if threshold > 0.0 { PRICE / threshold } else { 1.0 })
+        let margin = if threshold > 0.0 { (PRICE / threshold).min(1.0) } else { 1.0 };
+        threshold.is_finite().then(|| (margin / MARGIN_STEP).ceil() * MARGIN_STEP)
     }
 
     /// Returns the trees of a model that allows choices up to this price.
@@ -54,7 +74,9 @@ impl Boosted {
             };
             BoostedColumn { slot: test.slot(), category }
         };
-        let splits = || self.trees.iter().flat_map(|(tree, _)| tree.splits());
+        let margin = Self::margin(threshold);
+        let has_cautions = margin.is_some() && self.trees.iter().any(|tree| !tree.cautions.is_empty());
+        let splits = || self.trees.iter().flat_map(|tree| tree.splits.splits());
         let mut used: Vec<BoostedColumn> = splits().map(|(at, _)| column(at)).collect();
         used.sort_unstable();
         used.dedup();
@@ -62,10 +84,12 @@ impl Boosted {
             trees: Vec::new(),
             scores: Vec::new(),
             unit: self.unit,
-            margin: Self::margin(threshold),
+            margin,
+            caution_unit: has_cautions.then_some(CAUTION_UNIT),
             columns: used,
         };
-        for (tree, scores) in &self.trees {
+        let length = model.row_length(self.choices);
+        for tree in &self.trees {
             let mut nodes = Vec::new();
             // A node, and the split whose right child it is.
             let mut open = vec![(0, None)];
@@ -76,10 +100,11 @@ impl Boosted {
                 {
                     *right = here;
                 }
-                match tree.split(at) {
+                match tree.splits.split(at) {
                     None => {
-                        nodes.push(BoostedNode::Leaf((model.scores.len() / self.choices) as u32));
-                        model.scores.extend(&scores[at * self.choices..][..self.choices]);
+                        nodes.push(BoostedNode::Leaf((model.scores.len() / length) as u32));
+                        model.scores.extend(&tree.scores[at * self.choices..][..self.choices]);
+                        model.scores.extend(tree.cautions.get(at).filter(|_| has_cautions));
                     }
                     Some((at, limit, left)) => {
                         let threshold = match columns.all()[usize::from(at)].test_behind(limit) {

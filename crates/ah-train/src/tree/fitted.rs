@@ -40,16 +40,20 @@ impl FittedTree {
     /// score, of equals the first.
     pub fn cost(&self, columns: &Columns, targets: &Targets, input: u32) -> u32 {
         let scores = self.scores.node(self.tree.leaf_of(columns, input));
-        scores::cost(&self.with_boosted(scores.into(), columns, input), targets, input)
+        scores::cost(&self.with_boosted(scores.into(), columns, input).0, targets, input)
     }
 
-    /// Returns the scores of the input's leaf with those of the boosted trees.
-    fn with_boosted<'a>(&self, mut scores: Cow<'a, [f64]>, columns: &Columns, input: u32) -> Cow<'a, [f64]> {
-        if let Some(boosted) = &self.boosted {
-            let added = boosted.scores(&columns.by_row(&[input]));
-            scores.to_mut().iter_mut().zip(added).for_each(|(score, added)| *score += added);
-        }
-        scores
+    /// Returns the scores of the input's leaf with those of the boosted trees, and their caution.
+    fn with_boosted<'a>(
+        &self,
+        mut scores: Cow<'a, [f64]>,
+        columns: &Columns,
+        input: u32,
+    ) -> (Cow<'a, [f64]>, f64) {
+        let Some(boosted) = &self.boosted else { return (scores, 1.0) };
+        let added = boosted.added(&columns.by_row(&[input]));
+        scores.to_mut().iter_mut().zip(added.scores).for_each(|(score, added)| *score += added);
+        (scores, added.caution)
     }
 
     /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside boosted
@@ -123,14 +127,14 @@ impl FittedTrees {
             let inside = tree.scores.node(leaf);
             let values = &table.inputs[input as usize].values;
             let scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
-            let scores = tree.with_boosted(scores, columns, input);
+            let (scores, caution) = tree.with_boosted(scores, columns, input);
             let fallback = tree.boosted.as_ref().and_then(|boosted| boosted.fallback);
             for ScoredChoice { vote, .. } in ranking.iter_mut() {
                 let Vote { choice, .. } = *vote;
                 let score = scores[choice.index()];
                 let price = match fallback {
                     Some(fallback) if choice == fallback => 0.0,
-                    Some(fallback) => Boosted::price(scores[fallback.index()] - score),
+                    Some(fallback) => Boosted::price(scores[fallback.index()] - score, caution),
                     None => tree.prices.of(leaf, choice),
                 };
                 *vote = vote.and(Vote { choice, score, price });

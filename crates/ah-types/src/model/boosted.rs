@@ -6,7 +6,12 @@
 //!
 //! `score[c] = leaf.score[c] + unit * (scores of c in the leaves of the boosted trees)`
 //!
-//! Scores are [softened] log slowdowns. A choice is allowed if it saves at least `margin` against the fallback.
+//! Scores are [softened] log slowdowns. A choice is allowed if it saves at least `margin` against the fallback. Where inputs like
+//! this one were slower than the fallback more often than others, it must save more: a row of scores can end with a *caution*,
+//! and a choice must save `margin * caution`, where
+//!
+//! `caution = 1 + caution_unit * (the cautions in the leaves of the boosted trees)`, at least 1/8.
+//!
 //! The sum of the whole numbers is exact, and so is its product with a power of two, so every language gets the same bits.
 
 use crate::row::Row;
@@ -17,6 +22,13 @@ const MOST: f64 = 0.2;
 
 /// The most trees: sums of so many scores fit into 16 bits.
 pub const MAX_BOOSTED_TREES: usize = 255;
+
+/// The least caution.
+pub const LEAST_CAUTION: f64 = 0.125;
+
+/// Beside cautions, margins are multiples of this. Then `margin * caution` is exact, and stays so where a compiler fuses it with
+/// the subtraction that follows.
+pub const MARGIN_STEP: f64 = 1.0 / (1 << 20) as f64;
 
 /// The scores of boosted trees. Generated code has them as characters from `#` to `[`.
 pub const BOOSTED_SCORES: std::ops::RangeInclusive<i8> = -29..=27;
@@ -39,12 +51,31 @@ pub struct BoostedTrees {
     pub columns: Vec<BoostedColumn>,
     /// The nodes of each tree, in preorder: a split's left child is the next node.
     pub trees: Vec<Vec<BoostedNode>>,
-    /// The scores of the leaves, row by row: one for each choice of the model. A lower sum is better.
+    /// The scores of the leaves, row by row: one for each choice of the model, where a lower sum is better, and with a
+    /// `caution_unit` the caution.
     pub scores: Vec<i8>,
     /// What a score of 1 is worth: a power of two.
     pub unit: f64,
     /// A choice is allowed if its score is lower than the fallback's by at least this much. `None` always decides.
     pub margin: Option<f64>,
+    /// What a caution of 1 in a row is worth: a power of two. `None`: rows have none, and it is 1 everywhere.
+    pub caution_unit: Option<f64>,
+}
+
+/// What boosted trees say about one input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// By choice, what is added to its score.
+    pub scores: Vec<f64>,
+    /// How many times the margin a choice must save.
+    pub caution: f64,
+}
+
+impl Added {
+    /// Returns what a model without boosted trees adds, for this number of choices.
+    pub fn nothing(choices: usize) -> Self {
+        Self { scores: vec![0.0; choices], caution: 1.0 }
+    }
 }
 
 /// A value that splits compare.
@@ -73,8 +104,13 @@ pub enum BoostedNode {
 }
 
 impl BoostedTrees {
-    /// Returns what the trees add to the score of each of so many choices. `known(slot, category)` returns whether the
-    /// category is in the training data.
+    /// Returns the length of a row of scores, for this number of choices.
+    pub fn row_length(&self, choices: usize) -> usize {
+        choices + usize::from(self.caution_unit.is_some())
+    }
+
+    /// Returns what the trees say about a row, for this number of choices. `known(slot, category)` returns whether the category
+    /// is in the training data.
     ///
     /// # Errors
     /// The first column that is undefined, or a category that training never saw.
@@ -83,15 +119,17 @@ impl BoostedTrees {
         choices: usize,
         row: &(impl Row + ?Sized),
         known: impl Fn(usize, &str) -> bool,
-    ) -> Result<Vec<f64>, Unsure> {
+    ) -> Result<Added, Unsure> {
         let values = self.columns.iter().map(|column| column.value(row, &known));
         let values: Vec<f64> = values.collect::<Result<_, _>>()?;
-        let mut sums = vec![0_i32; choices];
+        let mut sums = vec![0_i32; self.row_length(choices)];
         for tree in &self.trees {
-            let scores = &self.scores[leaf(tree, &values) * choices..][..choices];
+            let scores = &self.scores[leaf(tree, &values) * sums.len()..][..sums.len()];
             sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += i32::from(*score));
         }
-        Ok(sums.into_iter().map(|sum| self.unit * f64::from(sum)).collect())
+        let caution = self.caution_unit.map_or(1.0, |unit| 1.0 + unit * f64::from(sums[choices]));
+        let scores = sums[..choices].iter().map(|sum| self.unit * f64::from(*sum)).collect();
+        Ok(Added { scores, caution: caution.max(LEAST_CAUTION) })
     }
 }
 

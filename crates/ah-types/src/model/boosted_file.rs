@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use super::boosted::{BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, MAX_BOOSTED_TREES};
+use super::boosted::{
+    BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, MARGIN_STEP, MAX_BOOSTED_TREES,
+};
 use super::data::{MAX_DEPTH, Model};
 use super::tree_file::Names;
 use super::tree_text::{joined, number, text};
@@ -16,6 +18,7 @@ use crate::vote::UNMEASURED;
 pub(super) struct BoostedFile {
     unit: f64,
     margin: Option<f64>,
+    caution_unit: Option<f64>,
     columns: Vec<ColumnFile>,
     trees: Vec<Vec<NodeFile>>,
     scores: Vec<Vec<i8>>,
@@ -54,10 +57,10 @@ impl BoostedFile {
             NodeFile::Leaf(row) => BoostedNode::Leaf(row),
             NodeFile::Split(column, threshold, right) => BoostedNode::Split { column, threshold, right },
         };
-        if let Some((row, scores)) =
-            self.scores.iter().enumerate().find(|(_, scores)| scores.len() != choices)
+        let length = choices + usize::from(self.caution_unit.is_some());
+        if let Some((row, scores)) = self.scores.iter().enumerate().find(|(_, scores)| scores.len() != length)
         {
-            return Err(format!("row {row} of the scores: expected {choices}, found {}", scores.len()));
+            return Err(format!("row {row} of the scores: expected {length}, found {}", scores.len()));
         }
         Ok(BoostedTrees {
             columns: self.columns.into_iter().map(column).collect::<Result<_, String>>()?,
@@ -65,6 +68,7 @@ impl BoostedFile {
             scores: self.scores.concat(),
             unit: self.unit,
             margin: self.margin,
+            caution_unit: self.caution_unit,
         })
     }
 }
@@ -81,17 +85,19 @@ pub(super) fn print(model: &Model, boosted: &BoostedTrees) -> String {
             format!("[{column},{},{right}]", number(threshold))
         }
     };
+    let optional = |x: Option<f64>| x.map_or("null".to_owned(), number);
     let lines = |lines: Vec<String>| {
         lines.iter().map(|line| format!("      [{line}]")).collect::<Vec<_>>().join(",\n")
     };
     let trees = lines(boosted.trees.iter().map(|tree| joined(tree, node)).collect());
-    let rows = boosted.scores.chunks_exact(model.choices.len().max(1));
+    let rows = boosted.scores.chunks_exact(boosted.row_length(model.choices.len()).max(1));
     let scores = lines(rows.map(|row| joined(row, i8::to_string)).collect());
     format!(
-        "{{\n    \"unit\": {},\n    \"margin\": {},\n    \"columns\": [{}],\n    \"trees\": [\n{trees}\n    ],\n    \"scores\": \
+        "{{\n    \"unit\": {},\n    \"margin\": {},\n    \"caution_unit\": {},\n    \"columns\": [{}],\n    \"trees\": [\n{trees}\n    ],\n    \"scores\": \
          [\n{scores}\n    ]\n  }}",
         number(boosted.unit),
-        boosted.margin.map_or("null".to_owned(), number),
+        optional(boosted.margin),
+        optional(boosted.caution_unit),
         joined(&boosted.columns, column),
     )
 }
@@ -102,14 +108,23 @@ pub(super) fn validate(model: &Model, boosted: &BoostedTrees) -> Result<(), Stri
     if trees != 1 {
         return Err(format!("expected one tree beside the boosted ones, found {trees}"));
     }
-    if !(boosted.unit > 0.0 && boosted.unit.is_finite() && boosted.unit.to_bits().trailing_zeros() >= 52) {
-        return Err(format!("expected a power of two as the unit, found {}", boosted.unit));
+    for (unit, name) in [(Some(boosted.unit), "unit"), (boosted.caution_unit, "unit of the caution")] {
+        if let Some(unit) = unit.filter(|&unit| !is_power_of_two(unit)) {
+            return Err(format!("expected a power of two as the {name}, found {unit}"));
+        }
+    }
+    let uneven = boosted.margin.filter(|margin| (margin / MARGIN_STEP).fract() != 0.0);
+    if let (Some(margin), true) = (uneven, boosted.caution_unit.is_some()) {
+        return Err(format!("expected a multiple of 2^-20 as the margin beside cautions, found {margin}"));
     }
     if let Some(score) = boosted.scores.iter().find(|score| !BOOSTED_SCORES.contains(score)) {
         let (least, most) = (BOOSTED_SCORES.start(), BOOSTED_SCORES.end());
         return Err(format!("expected scores from {least} to {most}, found {score}"));
     }
-    let most = boosted.scores.iter().map(|score| f64::from(score.unsigned_abs())).fold(0.0, f64::max);
+    let choices = model.choices.len();
+    let length = boosted.row_length(choices);
+    let of_choices = boosted.scores.chunks(length.max(1)).flat_map(|row| row.iter().take(choices));
+    let most = of_choices.map(|score| f64::from(score.unsigned_abs())).fold(0.0, f64::max);
     let most = most * boosted.unit * boosted.trees.len() as f64;
     if most > UNMEASURED / 4.0 {
         return Err(format!("expected scores whose sums are at most {}, found {most}", UNMEASURED / 4.0));
@@ -132,15 +147,18 @@ pub(super) fn validate(model: &Model, boosted: &BoostedTrees) -> Result<(), Stri
             return Err(format!("expected a number, or a category of the feature {}", quoted(&feature.name)));
         }
     }
-    let choices = model.choices.len();
-    if !boosted.scores.len().is_multiple_of(choices) {
-        return Err(format!("expected rows of {choices} scores, found {} scores", boosted.scores.len()));
+    if !boosted.scores.len().is_multiple_of(length) {
+        return Err(format!("expected rows of {length} scores, found {} scores", boosted.scores.len()));
     }
-    let rows = boosted.scores.len() / choices;
+    let rows = boosted.scores.len() / length;
     boosted.trees.iter().enumerate().try_for_each(|(position, tree)| {
         validate_tree(tree, boosted.columns.len(), rows)
             .map_err(|problem| format!("tree {position}: {problem}"))
     })
+}
+
+fn is_power_of_two(x: f64) -> bool {
+    x > 0.0 && x.is_finite() && x.to_bits().trailing_zeros() >= 52
 }
 
 fn validate_tree(tree: &[BoostedNode], columns: usize, rows: usize) -> Result<(), String> {

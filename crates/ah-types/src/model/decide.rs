@@ -1,6 +1,6 @@
 //! Decides by a model. This file is the reference; `ah-runtime` and generated code decide the same.
 
-use super::boosted::BoostedTrees;
+use super::boosted::{Added, BoostedTrees};
 use super::data::{Model, OutsidePolicy};
 use crate::choice::ChoiceId;
 use crate::context::{Scalar, Value};
@@ -150,10 +150,11 @@ impl BoostedSums {
         row: &impl Row,
         ReachedLeaf { leaf, outside }: ReachedLeaf<'_>,
     ) -> Result<Self, Unsure> {
-        let scores = boosted.added(model.choices.len(), row, |slot, category| model.knows(slot, category))?;
+        let known = |slot: usize, category: &str| model.knows(slot, category);
+        let Added { scores, caution } = boosted.added(model.choices.len(), row, known)?;
         let most = boosted.margin.map_or(f64::INFINITY, |margin| {
             let fallback = leaf.places(outside).find(|place| Some(place.choice) == model.fallback);
-            fallback.map_or(f64::NEG_INFINITY, |f| f.score + scores[f.choice.index()] - margin)
+            fallback.map_or(f64::NEG_INFINITY, |f| f.score + scores[f.choice.index()] - margin * caution)
         });
         Ok(Self { scores, most })
     }

@@ -14,7 +14,8 @@ mod tree_text;
 mod validate;
 
 pub use boosted::{
-    BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, MAX_BOOSTED_TREES, hardened, softened,
+    Added, BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, LEAST_CAUTION, MARGIN_STEP,
+    MAX_BOOSTED_TREES, hardened, softened,
 };
 pub use data::{CalibrationMode, LogRecord, Model, OutsidePolicy, Precondition, Promise, Provenance};
 pub use decide::{Leaves, LoggedRow};

@@ -1,5 +1,6 @@
 //! The view of trees as a table of numbers.
 
+use ah_types::LEAST_CAUTION;
 use serde::Serialize;
 
 use super::trees::RangeView;
@@ -55,12 +56,14 @@ pub struct BoostedView {
     rows: usize,
     /// The rows, several in a line of code, each as characters: `@` is 0, `A` is 1. None of them is `"` or `\`.
     lines: Vec<Vec<String>>,
-    /// The number of all scores.
-    scores: usize,
+    /// The length of a row.
+    row: usize,
     /// The sum of `@` over all trees.
     zero: usize,
     unit: String,
     margin: Option<String>,
+    caution_unit: Option<String>,
+    least_caution: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -155,10 +158,12 @@ impl BoostedView {
             depth: table.depth,
             rows: rows.len(),
             lines: rows.chunks(in_line).map(<[String]>::to_vec).collect(),
-            scores: table.rows.iter().map(Vec::len).sum(),
+            row: table.rows.first().map_or(0, Vec::len),
             zero: table.roots.len() * usize::from(b'@'),
             unit: number(table.unit),
             margin: table.margin.map(number),
+            caution_unit: table.caution_unit.map(number),
+            least_caution: number(LEAST_CAUTION),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::parameters::{Preset, Soft};
 use super::samples::Samples;
 use crate::data::targets::Cost;
 use crate::data::{COST_ONE, Rows, Targets, random};
-use crate::tree::{Boosted, FittedTree, GrownTree, Lookup, Scores};
+use crate::tree::{Boosted, BoostedTree, FittedTree, GrownTree, Lookup, Scores};
 
 /// The parameters of boosted trees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,7 +72,8 @@ impl Boost {
             let scores: Vec<f64> = means.into_iter().map(score).collect();
             let values: Vec<f64> = scores.iter().map(|score| score * self.unit).collect();
             subtract(&mut left, leaf, &values, choices);
-            boosted.trees.push((grown, scores.into_iter().map(|score| score as i8).collect()));
+            let scores = scores.into_iter().map(|score| score as i8).collect();
+            boosted.trees.push(BoostedTree { splits: grown, scores, cautions: Vec::new() });
         }
         let fitted = FittedTree { boosted: Some(boosted), ..FittedTree::new(tree, first) };
         let scores = fitted.scores.with_unmeasured_last(&fitted.members(rows), &targets);

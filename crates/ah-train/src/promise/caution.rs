@@ -8,10 +8,10 @@
 //!
 //! What a choice saves says much about its risk by itself, so the risk alone would be too much of it. The risk is learned by
 //! boosting in the trees that there are: each node has the mean of what the trees before left of it, drawn towards its
-//! parent's mean. With a promise of 1 %, the convolutions lose 1.0605 1.0178 1.0355 instead of 1.0658 1.0182 1.0352 (mean of
-//! two seeds), at the same share of slow inputs.
+//! parent's mean. With a promise of 1 %, the convolutions lose 1.0603 1.0186 1.0344 instead of 1.0667 1.0190 1.0345 (mean of
+//! four seeds), at the same share of slow inputs.
 //!
-//! Tried instead, on the forward ones: 8 or 24 further trees of 64 or 32 leaves grown for the risk 1.0611 and 1.0607; one of
+//! Tried instead, on the forward ones (two seeds, where this loses 1.0605): 8 or 24 further trees of 64 or 32 leaves grown for the risk 1.0611 and 1.0607; one of
 //! 128 leaves 1.0634; with the predicted savings as further features 1.0614; the mean of how much slower in the place of how
 //! often 1.0607; risks to the powers of 1, 0.5 and 0.33 1.065, 1.0606 and 1.0608.
 

@@ -33,6 +33,9 @@ pub struct Explanation {
     /// without boosted trees.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
+    /// How many times as much as elsewhere a choice must save here to be allowed; `None` without boosted trees that say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<f64>,
     /// For each feature, the nearest values found that change the decision.
     pub changes: Vec<Change>,
 }
@@ -111,6 +114,7 @@ impl Model {
             fallback: self.fallback.map(|choice| self.choice_name(choice).to_owned()),
             paths: self.trees.iter().filter_map(|tree| self.path(tree, values, &names)).collect(),
             predicted: self.predicted(values),
+            caution: self.caution(values),
             changes: self.changes(values, decision.ok(), &|values| decide(values).ok()),
         }
     }
@@ -127,6 +131,14 @@ impl Model {
             allowed: place.allowed,
         });
         predicted.collect()
+    }
+
+    fn caution(&self, values: &[Value]) -> Option<f64> {
+        let boosted = self.boosted.as_ref().filter(|b| b.caution_unit.is_some() && b.margin.is_some())?;
+        let logged = self.row(values);
+        let row = self.features.row(&logged);
+        let known = |slot: usize, category: &str| self.knows(slot, category);
+        boosted.added(self.choices.len(), &row, known).ok().map(|added| added.caution)
     }
 
     fn reason(&self, unsure: Unsure, names: &[&str]) -> String {
@@ -313,6 +325,14 @@ impl Explanation {
                 _ => "",
             };
             writeln!(f, "  {:>8.3}  {}{mark}", predicted.slowdown, whole(&predicted.choice))?;
+        }
+        if let Some(caution) = self.caution {
+            let often = if caution > 1.0 { "more" } else { "less" };
+            writeln!(
+                f,
+                "To be taken, a choice must save {caution:.2} times as much as elsewhere: inputs like this one\n\
+                 were slower than the fallback {often} often."
+            )?;
         }
         Ok(())
     }

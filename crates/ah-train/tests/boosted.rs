@@ -4,8 +4,8 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::{Params, TrainedModel, train};
-use ah_types::{BoostedNode, Model};
+use ah_train::{AdaptParams, Params, TrainedModel, adapt, train};
+use ah_types::{BoostedNode, Model, Value};
 
 /// Numbers from 0 (included) to 1 (excluded).
 fn random() -> impl FnMut() -> f64 {
@@ -17,8 +17,9 @@ fn random() -> impl FnMut() -> f64 {
 }
 
 /// The time of a choice is the exponential of a weighted sum of four features: boundaries are oblique, so a small
-/// tree needs many steps along each. `d` was not measured where the first feature is below 50.
-fn oblique(inputs: usize) -> String {
+/// tree needs many steps along each. `d` was not measured where the first feature is below 50. `noise` returns how much a
+/// time may vary on an input.
+fn oblique(inputs: usize, noise: impl Fn([f64; 4]) -> f64) -> String {
     let mut log = String::from(
         r#"{"name": "oblique", "device_capa": [0, 0], "numerical_features": ["p", "q", "r", "s"], "categorical_features": []}"#,
     );
@@ -31,7 +32,7 @@ fn oblique(inputs: usize) -> String {
         let x: [f64; 4] = std::array::from_fn(|_| (random() * 100.0).floor());
         for (choice, weights) in weights.iter().filter(|(choice, _)| *choice != "d" || x[0] >= 50.0) {
             let sum: f64 = weights.iter().zip(x).map(|(w, x)| w * x / 100.0).sum();
-            let time = (sum * 0.5 + 0.01 * random()).exp();
+            let time = (sum * 0.5 + noise(x) * random()).exp();
             writeln!(log, "{},{},{},{},{choice},{time}", x[0], x[1], x[2], x[3]).unwrap();
         }
     }
@@ -39,9 +40,13 @@ fn oblique(inputs: usize) -> String {
 }
 
 fn learn(inputs: usize, change: impl FnOnce(&mut Params)) -> TrainedModel {
+    learn_from(&oblique(inputs, |_| 0.01), change)
+}
+
+fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log.txt");
-    std::fs::write(&log, oblique(inputs)).unwrap();
+    std::fs::write(&log, text).unwrap();
     let mut params = Params::new(vec![log], "T");
     change(&mut params);
     train(&params.check().unwrap()).unwrap()
@@ -92,6 +97,44 @@ fn an_input_without_the_fallback_is_decided() {
     assert!(without.clone().count() > 100);
     assert!(without.into_iter().all(|judged| !judged.ranking.is_empty()));
     assert!(trained.held_out.comparison.model.coverage < 1.0, "some choice is not allowed somewhere");
+}
+
+/// Where the last feature is below 25, times vary by a factor of up to 1.6.
+fn noise(x: [f64; 4]) -> f64 {
+    if x[3] < 25.0 { 0.5 } else { 0.01 }
+}
+
+#[test]
+fn a_choice_must_save_more_where_others_were_slow() {
+    let trained = learn_from(&oblique(3000, noise), |params| params.fallback = Some("a".to_owned()));
+    let model = &trained.model;
+    let boosted = model.boosted.as_ref().unwrap();
+    let mean = |s: f64| {
+        let of = |at: u32| {
+            let [p, q, r] = [at % 5, at / 5 % 5, at / 25].map(|x| f64::from(x * 20 + 10));
+            let values = [p, q, r, s].map(Value::Number).to_vec();
+            let row = model.row(&values);
+            boosted.added(model.choices.len(), &model.features.row(&row), |_, _| true).unwrap().caution
+        };
+        (0..125).map(of).sum::<f64>() / 125.0
+    };
+    assert!(mean(10.0) > 1.5 * mean(60.0), "{} and {}", mean(10.0), mean(60.0));
+    assert!(trained.held_out.comparison.model.over_limit <= 0.01, "{:?}", trained.held_out.comparison.model);
+
+    // Another device has a further choice, before all others.
+    let folder = tempfile::tempdir().unwrap();
+    let (path, log) = (folder.path().join("model.json"), folder.path().join("new.txt"));
+    model.write(&path).unwrap();
+    let text = oblique(200, noise);
+    let further: String = text
+        .lines()
+        .filter(|line| line.contains(",b,"))
+        .fold(String::new(), |all, line| all + &line.replace(",b,", ",aa,") + "\n");
+    std::fs::write(&log, text + &further).unwrap();
+    let params = AdaptParams { model: path, logs: vec![log], ..AdaptParams::default() };
+    let adapted = adapt(&params).unwrap().model;
+    adapted.validate().unwrap();
+    assert!(adapted.choice_id("aa").is_some());
 }
 
 #[test]

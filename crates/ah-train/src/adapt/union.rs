@@ -30,8 +30,11 @@ pub fn with_choices_of(model: &Model, table: &Table) -> Model {
         let old = model.choices.len();
         let from: Vec<Option<usize>> =
             new.choices.iter().map(|name| model.choice_id(name).map(ChoiceId::index)).collect();
-        let row = |row: &[i8]| from.iter().map(|at| at.map_or(0, |at| row[at])).collect::<Vec<i8>>();
-        boosted.scores = boosted.scores.chunks_exact(old).flat_map(row).collect();
+        let row = |row: &[i8]| {
+            let scores = from.iter().map(|at| at.map_or(0, |at| row[at]));
+            scores.chain(row[old..].iter().copied()).collect::<Vec<i8>>()
+        };
+        boosted.scores = boosted.scores.chunks_exact(boosted.row_length(old)).flat_map(row).collect();
     }
     (new.fallback, new.eligible, new.trees) = (fallback, eligible, trees);
     new

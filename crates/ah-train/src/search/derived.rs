@@ -51,9 +51,9 @@ pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
         let mut candidates = if stage == 0 { words.simple() } else { words.combined(&best) };
         candidates.extend(best);
         candidates.retain(|formula| !tournament.is_logged(formula));
-        // Many inputs need no quotients, and among so many candidates those that win by chance cost more: with quotients, the
-        // convolutions lose 1.0452 1.0167 1.0295 instead of FIG (mean of four seeds). Few inputs need them: without, pad_mm
-        // loses 1.0046 instead of 1.0037, and mixed_mm 1.0045 instead of 1.0039.
+        // Many inputs need no quotients, and those that win by chance cost more: with quotients, the convolutions lose 1.0452
+        // 1.0167 1.0295 instead of 1.0423 1.0160 1.0300 (mean of four seeds). Few inputs need them: without, pad_mm loses 1.0046
+        // instead of 1.0037, and mixed_mm 1.0045 instead of 1.0039.
         candidates.retain(|formula| training.len() < LARGE || !formula.is_quotient());
         best = tournament.best(&Vec::from_iter(candidates), stage);
     }

@@ -315,7 +315,6 @@ pub(crate) static LEAVES: [Leaf; 52] = [
             (0.01587222222222222, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
             Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5,
         ],
         outside: None,

@@ -11,9 +11,9 @@
 //! parent's mean. With a promise of 1 %, the convolutions lose 1.0603 1.0186 1.0344 instead of 1.0667 1.0190 1.0345 (mean of
 //! four seeds), at the same share of slow inputs.
 //!
-//! Tried instead, on the forward ones (two seeds, where this loses 1.0605): 8 or 24 further trees of 64 or 32 leaves grown for the risk 1.0611 and 1.0607; one of
-//! 128 leaves 1.0634; with the predicted savings as further features 1.0614; the mean of how much slower in the place of how
-//! often 1.0607; risks to the powers of 1, 0.5 and 0.33 1.065, 1.0606 and 1.0608.
+//! Tried instead, on the forward ones (two seeds, where this loses 1.0605): 8 or 24 further trees of 64 or 32 leaves grown for
+//! the risk 1.0627 and 1.0607; one of 128 leaves 1.0634; how much slower in the place of how often 1.0607; risks to the powers
+//! of 0.5 and 0.33 1.0606 and 1.0608. More in docs/laboratory.md.
 
 use ah_types::{BOOSTED_SCORES, ChoiceId};
 

@@ -59,8 +59,8 @@ impl Boosted {
 
     /// Returns what a choice must save where choices are allowed up to this price; `None` if all are.
     pub fn margin(threshold: f64) -> Option<f64> {
-        // No choice saves 1.
-        let margin = if threshold > 0.0 { (PRICE / threshold).min(1.0) } else { 1.0 };
+        // No choice saves 1, however low the caution.
+        let margin = if threshold > 0.0 { PRICE / threshold } else { 1.0 / LEAST_CAUTION };
         threshold.is_finite().then(|| (margin / MARGIN_STEP).ceil() * MARGIN_STEP)
     }
 

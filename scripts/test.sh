@@ -21,7 +21,7 @@ for check in scripts/slurm/test.sh scripts/kubernetes/check.py; do
   $check 2>&1 | tee -a $log || failed=yes
 done
 
-passed=$(grep -oE '[0-9]+ passed' $log | awk '{ n += $1 } END { print n + 0 }')
+passed=$(grep -oE '(^|[^:0-9])[0-9]+ passed' $log | grep -oE '[0-9]+' | awk '{ n += $1 } END { print n + 0 }') # No time of day.
 skips=$(grep -oE '(^|[^a-z])skipped: .*|^SKIPPED .*' $log | sed -E 's/^[^a-zS]//' | sort | uniq -c | sort -rn || true)
 echo
 echo "$passed tests passed."

@@ -17,7 +17,7 @@ out=target/examples
 rm -rf "$out" && mkdir -p "$out"
 
 # The same flags are in examples/faer_qr/README.md.
-"$bin/ah-train" examples/faer_qr/train.txt.gz --heuristic-name QrBlocking --max-risk 0.02 --max-leaves 400 \
+"$bin/ah-train" examples/faer_qr/train.txt.gz --heuristic-name QrBlocking --max-risk 0.005 --max-leaves 400 \
   --model "$out/model.json" --out "$out" > "$out/figures.txt"
 if [ $write = yes ]; then
   rm -rf examples/faer_qr/qr_blocking

@@ -21,12 +21,6 @@ use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
-/// `ceil(m/64)*ceil(n/16)`: `ceil(m / 64) * ceil(n / 16)`
-#[inline]
-pub(crate) fn ceil_m_over_64_times_ceil_n_over_16(row: &impl Row) -> Option<f64> {
-    defined(ceil(row.m() / 64.0) * ceil(row.n() / 16.0))
-}
-
 /// `ceil(m/128)*n`: `ceil(m / 128) * n`
 #[inline]
 pub(crate) fn ceil_m_over_128_times_n(row: &impl Row) -> Option<f64> {
@@ -49,12 +43,6 @@ pub(crate) fn m_over_n(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn min_m_n(row: &impl Row) -> Option<f64> {
     defined(min(row.m(), row.n()))
-}
-
-/// `ceil(m/32)*n`: `ceil(m / 32) * n`
-#[inline]
-pub(crate) fn ceil_m_over_32_times_n(row: &impl Row) -> Option<f64> {
-    defined(ceil(row.m() / 32.0) * row.n())
 }
 
 /// `m*n`: `m * n`

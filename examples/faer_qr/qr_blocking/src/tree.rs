@@ -19,66 +19,52 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if m <= 43.0 {
                 if m <= 41.0 {
                     if n <= 6.5 {
-                        let m_times_n = needed(features::m_times_n(row), 9)?;
-                        if m_times_n <= 31.0 {
-                            if feature_1_over_1_over_m_plus_1_over_n <= 2.5227272727272725 {
-                                Ok(0) // block=1_recursive=False: 4 inputs, 1.003 times the best time (worst 1.012), at most 1.012 times the fallback's
-                            } else {
-                                Ok(1) // declines, no choice is allowed: 2 inputs, 1.012 times the best time (worst 1.019), at most 1.019 times the fallback's
-                            }
-                        } else {
-                            Ok(2) // block=1_recursive=False: 16 inputs, 1.000 times the best time (worst 1.002), at most 1.002 times the fallback's
-                        }
+                        Ok(0) // declines, no choice is allowed: 22 inputs, 1.002 times the best time (worst 1.019), at most 1.019 times the fallback's
                     } else if n <= 14.5 {
-                        Ok(3) // block=1_recursive=False: 39 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                        Ok(1) // block=1_recursive=False: 39 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                     } else {
                         let m_times_n = needed(features::m_times_n(row), 9)?;
                         if m_times_n <= 130.5 {
-                            Ok(4) // declines, no choice is allowed: 2 inputs, 1.017 times the best time (worst 1.035), at most 1.035 times the fallback's
+                            Ok(2) // declines, no choice is allowed: 2 inputs, 1.017 times the best time (worst 1.035), at most 1.035 times the fallback's
                         } else {
-                            Ok(5) // block=1_recursive=False: 18 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
+                            Ok(3) // block=1_recursive=False: 18 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
                         }
                     }
                 } else {
-                    Ok(6) // faer: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                    Ok(4) // faer: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                 }
             } else if feature_1_over_1_over_m_plus_1_over_n <= 13.457474184826868 {
                 if feature_1_over_1_over_m_plus_1_over_n <= 10.925047648597136 {
-                    Ok(7) // block=1_recursive=False: 99 inputs, 1.000 times the best time (worst 1.000), at most 0.997 times the fallback's
+                    Ok(5) // block=1_recursive=False: 99 inputs, 1.000 times the best time (worst 1.000), at most 0.997 times the fallback's
                 } else if m <= 560.0 {
                     let ceil_m_over_128_times_n = needed(features::ceil_m_over_128_times_n(row), 3)?;
                     if ceil_m_over_128_times_n <= 26.5 {
                         if m <= 79.0 {
-                            Ok(8) // declines, no choice is allowed: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.680 times the fallback's
+                            Ok(6) // declines, no choice is allowed: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.680 times the fallback's
                         } else {
-                            Ok(9) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.807 times the fallback's
+                            Ok(7) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.807 times the fallback's
                         }
                     } else {
-                        Ok(10) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.848 times the fallback's
+                        Ok(8) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.848 times the fallback's
                     }
                 } else {
-                    Ok(11) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.529 times the fallback's
+                    Ok(9) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.529 times the fallback's
                 }
             } else {
-                Ok(12) // declines, no choice is allowed: 1 input, 1.000 times the best time (worst 1.000), at most 0.430 times the fallback's
+                Ok(10) // declines, no choice is allowed: 1 input, 1.000 times the best time (worst 1.000), at most 0.430 times the fallback's
             }
         } else {
             let m = number(row.m(), 0)?;
             if m <= 173.5 {
-                if feature_1_over_1_over_m_plus_1_over_n <= 18.00889827313174 {
-                    Ok(13) // block=1_recursive=False: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.908 times the fallback's
-                } else {
-                    Ok(14) // declines, no choice is allowed: 1 input, 1.000 times the best time (worst 1.000), at most 0.591 times the fallback's
-                }
+                Ok(11) // declines, no choice is allowed: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.908 times the fallback's
             } else if n <= 19.5 {
-                Ok(15) // block=8_recursive=False: 14 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
-            } else {
-                let ceil_m_over_32_times_n = needed(features::ceil_m_over_32_times_n(row), 7)?;
-                if ceil_m_over_32_times_n <= 180.0 {
-                    Ok(16) // block=8_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.558 times the fallback's
+                if feature_1_over_1_over_m_plus_1_over_n <= 15.463904964971064 {
+                    Ok(12) // declines, no choice is allowed: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
                 } else {
-                    Ok(17) // declines, no choice is allowed: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.563 times the fallback's
+                    Ok(13) // block=1_recursive=False: 9 inputs, 1.127 times the best time (worst 1.270), at most 0.627 times the fallback's
                 }
+            } else {
+                Ok(14) // declines, no choice is allowed: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.563 times the fallback's
             }
         }
     } else {
@@ -87,107 +73,66 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if n <= 325.5 {
                 let m_times_n = needed(features::m_times_n(row), 9)?;
                 if m_times_n <= 196.0 {
-                    Ok(18) // faer: 3 inputs, 1.032 times the best time (worst 1.096), at most 1.000 times the fallback's
+                    Ok(15) // faer: 3 inputs, 1.032 times the best time (worst 1.096), at most 1.000 times the fallback's
                 } else if n <= 123.5 {
                     let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
                     if feature_1_over_1_over_m_plus_1_over_n <= 4.7519841269841265 {
-                        Ok(19) // block=128_recursive=False: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.989 times the fallback's
+                        Ok(16) // declines, no choice is allowed: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.989 times the fallback's
                     } else if m_times_n <= 254.0 {
-                        Ok(20) // block=64_recursive=True: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.973 times the fallback's
+                        Ok(17) // declines, no choice is allowed: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.973 times the fallback's
                     } else {
                         let m_over_n = needed(features::m_over_n(row), 5)?;
                         if m_over_n <= 0.12403846153846154 {
-                            Ok(21) // block=64_recursive=True: 9 inputs, 1.004 times the best time (worst 1.007), at most 0.905 times the fallback's
+                            Ok(18) // block=16_recursive=True: 9 inputs, 1.004 times the best time (worst 1.009), at most 0.907 times the fallback's
                         } else {
-                            Ok(22) // block=128_recursive=True: 7 inputs, 1.001 times the best time (worst 1.004), at most 0.882 times the fallback's
+                            Ok(19) // block=32_recursive=False: 7 inputs, 1.003 times the best time (worst 1.008), at most 0.885 times the fallback's
                         }
                     }
                 } else {
-                    let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
-                    if feature_1_over_1_over_m_plus_1_over_n <= 5.729308005427409 {
-                        Ok(23) // block=64_recursive=False: 8 inputs, 1.002 times the best time (worst 1.006), at most 0.996 times the fallback's
-                    } else {
-                        let m_over_n = needed(features::m_over_n(row), 5)?;
-                        if m_over_n <= 0.037540508761363965 {
-                            Ok(24) // declines, no choice is allowed: 7 inputs, 1.004 times the best time (worst 1.008), at most 1.001 times the fallback's
-                        } else {
-                            Ok(25) // block=128_recursive=True: 7 inputs, 1.002 times the best time (worst 1.013), at most 0.995 times the fallback's
-                        }
-                    }
+                    Ok(20) // declines, no choice is allowed: 22 inputs, 1.004 times the best time (worst 1.013), at most 1.003 times the fallback's
                 }
             } else {
-                let m_over_n = needed(features::m_over_n(row), 5)?;
-                if m_over_n <= 0.006137407110277474 {
-                    Ok(26) // block=8_recursive=False: 4 inputs, 1.003 times the best time (worst 1.006), at most 0.932 times the fallback's
-                } else {
-                    let m_times_n = needed(features::m_times_n(row), 9)?;
-                    if m_times_n <= 4032.0 {
-                        Ok(27) // block=128_recursive=False: 9 inputs, 1.010 times the best time (worst 1.034), at most 1.007 times the fallback's
-                    } else if m_over_n <= 0.008128766951280763 {
-                        Ok(28) // declines, no choice is allowed: 2 inputs, 1.001 times the best time (worst 1.002), at most 0.901 times the fallback's
-                    } else {
-                        Ok(29) // block=64_recursive=False: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.931 times the fallback's
-                    }
-                }
+                Ok(21) // declines, no choice is allowed: 19 inputs, 1.007 times the best time (worst 1.034), at most 1.007 times the fallback's
             }
         } else {
             let m_times_n = needed(features::m_times_n(row), 9)?;
             if m_times_n <= 2148.0 {
                 if n <= 34.5 {
-                    if m <= 16.5 {
-                        Ok(30) // declines, no choice is allowed: 5 inputs, 1.047 times the best time (worst 1.170), at most 0.988 times the fallback's
-                    } else if m <= 23.5 {
-                        Ok(31) // block=8_recursive=True: 3 inputs, 1.051 times the best time (worst 1.060), at most 0.815 times the fallback's
-                    } else if m <= 39.5 {
-                        Ok(32) // block=1_recursive=False: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.907 times the fallback's
-                    } else {
-                        Ok(33) // block=8_recursive=True: 6 inputs, 1.117 times the best time (worst 1.247), at most 0.999 times the fallback's
-                    }
+                    Ok(22) // declines, no choice is allowed: 19 inputs, 1.012 times the best time (worst 1.170), at most 0.988 times the fallback's
                 } else {
                     let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
                     if feature_1_over_1_over_m_plus_1_over_n <= 12.957658569500675 {
                         if m <= 9.5 {
-                            Ok(34) // block=8_recursive=True: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.994 times the fallback's
+                            Ok(23) // declines, no choice is allowed: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.994 times the fallback's
                         } else if m <= 12.5 {
                             if m <= 11.5 {
-                                Ok(35) // block=8_recursive=True: 5 inputs, 1.005 times the best time (worst 1.023), at most 0.995 times the fallback's
+                                Ok(24) // block=8_recursive=False: 5 inputs, 1.016 times the best time (worst 1.026), at most 0.994 times the fallback's
                             } else {
-                                Ok(36) // block=16_recursive=True: 3 inputs, 1.008 times the best time (worst 1.010), at most 0.991 times the fallback's
+                                Ok(25) // declines, no choice is allowed: 3 inputs, 1.001 times the best time (worst 1.003), at most 0.981 times the fallback's
                             }
                         } else {
-                            Ok(37) // block=8_recursive=True: 10 inputs, 1.002 times the best time (worst 1.017), at most 0.996 times the fallback's
+                            Ok(26) // block=8_recursive=True: 10 inputs, 1.002 times the best time (worst 1.017), at most 0.996 times the fallback's
                         }
                     } else {
-                        Ok(38) // block=8_recursive=True: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
+                        Ok(27) // declines, no choice is allowed: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
                     }
                 }
             } else {
                 let min_m_n = needed(features::min_m_n(row), 6)?;
                 if min_m_n <= 194.0 {
-                    Ok(39) // block=8_recursive=False: 359 inputs, 1.000 times the best time (worst 1.038), at most 1.002 times the fallback's
+                    Ok(28) // block=8_recursive=False: 359 inputs, 1.000 times the best time (worst 1.038), at most 1.002 times the fallback's
                 } else if min_m_n <= 518.5 {
                     if m <= 1189.0 {
-                        if n <= 318.5 {
-                            Ok(40) // block=8_recursive=False: 27 inputs, 1.001 times the best time (worst 1.014), at most 0.928 times the fallback's
-                        } else {
-                            Ok(41) // block=16_recursive=False: 41 inputs, 1.006 times the best time (worst 1.117), at most 0.997 times the fallback's
-                        }
-                    } else if n <= 371.0 {
-                        Ok(42) // block=16_recursive=False: 8 inputs, 1.076 times the best time (worst 1.591), at most 1.165 times the fallback's
+                        Ok(29) // block=16_recursive=False: 68 inputs, 1.011 times the best time (worst 1.117), at most 0.997 times the fallback's
                     } else {
-                        Ok(43) // block=8_recursive=False: 4 inputs, 1.040 times the best time (worst 1.172), at most 0.867 times the fallback's
+                        Ok(30) // declines, no choice is allowed: 12 inputs, 1.125 times the best time (worst 1.865), at most 1.367 times the fallback's
                     }
                 } else {
                     let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
                     if feature_1_over_1_over_m_plus_1_over_n <= 385.307965770775 {
-                        Ok(44) // faer: 7 inputs, 1.120 times the best time (worst 1.438), at most 1.000 times the fallback's
+                        Ok(31) // faer: 7 inputs, 1.120 times the best time (worst 1.438), at most 1.000 times the fallback's
                     } else {
-                        let ceil_m_over_64_times_ceil_n_over_16 = needed(features::ceil_m_over_64_times_ceil_n_over_16(row), 2)?;
-                        if ceil_m_over_64_times_ceil_n_over_16 <= 776.0 {
-                            Ok(45) // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.696 times the fallback's
-                        } else {
-                            Ok(46) // block=16_recursive=False: 3 inputs, 1.277 times the best time (worst 1.675), at most 1.048 times the fallback's
-                        }
+                        Ok(32) // declines, no choice is allowed: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.696 times the fallback's
                     }
                 }
             }

@@ -15,10 +15,10 @@
 //! the risk 1.0627 and 1.0607; one of 128 leaves 1.0634; how much slower in the place of how often 1.0607; risks to the powers
 //! of 0.5 and 0.33 1.0606 and 1.0608. More in docs/laboratory.md.
 
-use ah_types::{BOOSTED_SCORES, ChoiceId};
+use ah_types::ChoiceId;
 
 use crate::data::{Columns, Table, Targets};
-use crate::tree::{Boosted, CAUTION_UNIT, FittedTrees, Lookup};
+use crate::tree::{Boosted, CAUTION_UNIT, FittedTrees, Lookup, nearest_score};
 
 /// The share of a node's mean that its caution takes.
 const RATE: f64 = 0.1;
@@ -67,10 +67,8 @@ pub fn learn<'a>(boosted: &mut Boosted, columns: &Columns, taken: impl Iterator<
     let risk = |taken: &Taken| f64::from(u8::from(taken.is_slow)) / mean;
     let mut left: Vec<f64> = taken.iter().map(|taken| (1.0 + risk(taken)) / 2.0 - 1.0).collect();
     for tree in &mut boosted.trees {
-        let leaf = |codes| tree.splits.leaf(codes);
-        let leaves: Vec<usize> = codes.chunks_exact(columns.all().len()).map(leaf).collect();
-        let [least, most] = [BOOSTED_SCORES.start(), BOOSTED_SCORES.end()].map(|score| f64::from(*score));
-        let caution = |mean: f64| (mean * RATE / CAUTION_UNIT).round().clamp(least, most) as i8;
+        let leaves = tree.splits.leaves(&codes, columns.all().len());
+        let caution = |mean: f64| nearest_score(mean * RATE, CAUTION_UNIT);
         tree.cautions = means(&tree.splits, &leaves, &left).into_iter().map(caution).collect();
         for (left, leaf) in left.iter_mut().zip(leaves) {
             *left -= f64::from(tree.cautions[leaf]) * CAUTION_UNIT;

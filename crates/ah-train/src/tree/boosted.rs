@@ -1,6 +1,9 @@
 //! Boosted trees over the inputs of one table.
 
-use ah_types::{Added, BoostedColumn, BoostedNode, BoostedTrees, ChoiceId, LEAST_CAUTION, MARGIN_STEP, Test};
+use ah_types::{
+    Added, BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, ChoiceId, LEAST_CAUTION, MARGIN_STEP,
+    Test,
+};
 
 use super::lookup::Lookup;
 use crate::data::Columns;
@@ -35,6 +38,12 @@ pub const CAUTION_UNIT: f64 = 1.0 / 32.0;
 /// The price of a choice that saves 1, in the unit of the scores. With it, the thresholds that calibration tries reach from
 /// far above the greatest saving to far below the least that matters.
 const PRICE: f64 = 0.03;
+
+/// Returns the score that comes nearest to a value, in this unit.
+pub fn nearest_score(value: f64, unit: f64) -> i8 {
+    let [least, most] = [BOOSTED_SCORES.start(), BOOSTED_SCORES.end()].map(|score| f64::from(*score));
+    (value / unit).round().clamp(least, most) as i8
+}
 
 impl Boosted {
     /// Returns what these trees say about a row with these codes.

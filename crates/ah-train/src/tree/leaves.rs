@@ -189,13 +189,16 @@ fn leaf(
             }
         }
     }
+    let mut measured = vec![0; table.choices.len()];
+    let cells = own.iter().flat_map(|&input| table.cells(input));
+    cells.for_each(|cell| measured[cell.choice.index()] += 1);
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
         let offered = eligible.get(&choice).map_or(own.len(), |condition| {
             let values = |input: u32| &*table.inputs[input as usize].values;
             own.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
         });
-        let measured = own.iter().filter(|&&input| table.cell(input, choice).is_some()).count();
+        let measured = measured[choice.index()];
         let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
         let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };
         RankedChoice {

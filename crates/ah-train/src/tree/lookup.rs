@@ -41,6 +41,11 @@ impl Lookup {
         (0..self.nodes()).filter_map(|node| self.split(node).map(|(column, limit, _)| (column, limit)))
     }
 
+    /// Returns the leaf that each row of codes reaches, for this number of columns.
+    pub fn leaves(&self, codes: &[u16], columns: usize) -> Vec<usize> {
+        codes.chunks_exact(columns).map(|codes| self.leaf(codes)).collect()
+    }
+
     /// Returns the leaf that a row with these codes reaches.
     pub fn leaf(&self, codes: &[u16]) -> usize {
         let mut at = 0;

@@ -15,7 +15,7 @@ pub mod prune;
 pub mod scores;
 mod shortlist;
 
-pub use boosted::{Boosted, BoostedTree, CAUTION_UNIT};
+pub use boosted::{Boosted, BoostedTree, CAUTION_UNIT, nearest_score};
 pub use fitted::{FittedTree, FittedTrees, ScoredChoice};
 pub use grown::GrownTree;
 pub use leaves::RankingPolicy;

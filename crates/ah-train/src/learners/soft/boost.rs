@@ -1,7 +1,7 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
-use ah_types::{BOOSTED_SCORES, softened};
+use ah_types::softened;
 use serde::Serialize;
 
 use super::fit_data::FitData;
@@ -10,7 +10,7 @@ use super::parameters::{Preset, Soft};
 use super::samples::Samples;
 use crate::data::targets::Cost;
 use crate::data::{COST_ONE, Rows, Targets, random};
-use crate::tree::{Boosted, BoostedTree, FittedTree, GrownTree, Lookup, Scores};
+use crate::tree::{Boosted, BoostedTree, FittedTree, GrownTree, Lookup, Scores, nearest_score};
 
 /// The parameters of boosted trees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,16 +63,13 @@ impl Boost {
         let mut boosted = Boosted { choices, unit: self.unit, trees: Vec::new(), fallback: None };
         for number in 0..self.trees {
             let grown = self.grow(&soft, rows, &left, &weights, choices, number);
-            let leaves: Vec<usize> =
-                codes.chunks_exact(rows.columns.all().len()).map(|c| grown.leaf(c)).collect();
+            let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
-            let [least, most] = [BOOSTED_SCORES.start(), BOOSTED_SCORES.end()].map(|score| f64::from(*score));
-            let score = |mean: f64| (mean * self.rate / self.unit).round().clamp(least, most);
-            let scores: Vec<f64> = means.into_iter().map(score).collect();
-            let values: Vec<f64> = scores.iter().map(|score| score * self.unit).collect();
+            let scores: Vec<i8> =
+                means.into_iter().map(|mean| nearest_score(mean * self.rate, self.unit)).collect();
+            let values: Vec<f64> = scores.iter().map(|score| f64::from(*score) * self.unit).collect();
             subtract(&mut left, leaf, &values, choices);
-            let scores = scores.into_iter().map(|score| score as i8).collect();
             boosted.trees.push(BoostedTree { splits: grown, scores, cautions: Vec::new() });
         }
         let fitted = FittedTree { boosted: Some(boosted), ..FittedTree::new(tree, first) };

@@ -87,6 +87,19 @@ fn the_order_of_logs_does_not_matter_and_a_log_counts_once() {
 }
 
 #[test]
+fn devices_that_a_third_log_does_not_tell_apart_count_as_one() {
+    let run = three_devices();
+    run.write("pytorch.txt", log(80, 8, true));
+    let logs = ["50.txt", "pytorch.txt", "100.txt"];
+    let trained = learn(&run, &logs, |params| params.test_split = SplitBy::Device);
+    let names: Vec<&str> = trained.held_out.by_device.iter().map(|device| device.device.as_str()).collect();
+    assert_eq!(names, ["GPU 50 or GPU 100", "capability 8.0"]);
+    assert!(trained.warnings.iter().any(|warning| warning.starts_with("GPU 50 or GPU 100: no feature")));
+    let apart = learn(&run, &logs[..2], |_| ());
+    assert!(!apart.warnings.iter().any(|warning| warning.contains("no feature")), "{:?}", apart.warnings);
+}
+
+#[test]
 fn devices_that_cannot_be_told_apart_are_refused() {
     let run = three_devices();
     run.write("a.txt", log(100, 9, false).replace("GPU 100", "other")).write("b.txt", log(50, 9, true));

@@ -12,12 +12,12 @@ const FEATURES: [&str; 7] =
 /// The feature that counts of tiles are divided by.
 pub const MULTIPROCESSORS: &str = FEATURES[0];
 
-/// A device that logs were measured on.
+/// A device that logs were measured on, or several that the features known of all devices do not tell apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedDevice {
-    /// Its name; for a log of PyTorch its capability.
-    pub name: String,
-    /// Its known features.
+    /// Their names; for a log of PyTorch the capability.
+    names: Vec<String>,
+    /// The known features of the first.
     features: Vec<(&'static str, f64)>,
 }
 
@@ -41,7 +41,17 @@ impl LoggedDevice {
         features.push(("capability", f64::from(major) + f64::from(minor) / 10.0));
         let name =
             metadata.device().map_or_else(|| format!("capability {major}.{minor}"), |d| d.name().into());
-        Self { name, features }
+        Self { names: vec![name], features }
+    }
+
+    /// Returns the name, or all names.
+    pub fn name(&self) -> String {
+        self.names.join(" or ")
+    }
+
+    /// Returns whether these are several devices.
+    pub fn is_several(&self) -> bool {
+        self.names.len() > 1
     }
 
     /// Returns a feature, if it is known.
@@ -101,7 +111,7 @@ pub fn read(
         return Err(error);
     }
     let logs = logs.into_iter().zip(&of_logs).map(|(log, device)| with_features(log, device, &names));
-    Ok((join(logs.collect()), devices))
+    Ok((join(logs.collect()), told_apart(devices, &names)))
 }
 
 /// Returns whether this key of the metadata may differ between logs of several devices.
@@ -120,6 +130,19 @@ fn names(wanted: &[&str], devices: &[LoggedDevice], logged: &Schema) -> Vec<&'st
         .into_iter()
         .filter(|name| logged.slot(name).is_none() && known(name) && is_wanted(name))
         .collect()
+}
+
+/// Returns the devices, those that agree in these features as one.
+fn told_apart(devices: Vec<LoggedDevice>, names: &[&str]) -> Vec<LoggedDevice> {
+    let mut found: Vec<LoggedDevice> = Vec::new();
+    for device in devices {
+        let agrees = |other: &&mut LoggedDevice| names.iter().all(|n| other.feature(n) == device.feature(n));
+        match found.iter_mut().find(agrees) {
+            Some(other) => other.names.extend(device.names),
+            None => found.push(device),
+        }
+    }
+    found
 }
 
 /// Returns a log of one device with these features of the device.

@@ -84,7 +84,7 @@ impl Task {
         }
         let mut warnings = irregularities::warnings(&log.irregularities);
         if devices.len() > 1 {
-            let names = devices.iter().map(|device| device.name.clone());
+            let names = devices.iter().map(LoggedDevice::name);
             let features = log.schema.features().iter().map(|feature| feature.name.clone());
             warnings.push(format!(
                 "the logs are of {} devices ({}), so the heuristic asks for the device too: {}",
@@ -92,6 +92,12 @@ impl Task {
                 listed(names),
                 listed(features.filter(|name| devices::is_of_device(name)))
             ));
+            warnings.extend(devices.iter().filter(|device| device.is_several()).map(|device| {
+                format!(
+                    "{}: no feature that all logs know tells them apart; they count as one device",
+                    device.name()
+                )
+            }));
         }
         exclude::exclude(&mut log, &params.exclude)?;
         let (optimization, undeclared) = declared::optimization(params, &log)?;

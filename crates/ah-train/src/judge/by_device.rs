@@ -44,7 +44,7 @@ impl DeviceReport {
                 Ok(Metrics::new(&task.table, &judged, heuristic.fallback, recipe.params.max_slowdown))
             };
             let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
-            Ok(Self { device: device.name.clone(), never_measured, learned_there })
+            Ok(Self { device: device.name(), never_measured, learned_there })
         };
         task.devices.iter().map(report).collect()
     }

@@ -31,8 +31,7 @@ pub struct SearchResult {
     pub tried: Vec<ScoredConfiguration>,
 }
 
-/// Inputs from which on a declared optimization may have boosted trees, and from which on one fold judges them beside one
-/// preset. Smaller logs of declared ones have derived features made by hand, and small trees that people read.
+/// Inputs from which on one fold judges boosted trees beside one preset.
 const LARGE: usize = 20_000;
 /// Boosted trees are many times as large as others. They must lose this much less in log slowdown, or that must at least
 /// be within a standard error: on small logs the folds are noisy, and boosted trees are better on most. Against one leaf,
@@ -97,7 +96,7 @@ pub fn search(
     // Search by plain cost; leave the promise's penalty out. Where a choice is too slow the promise
     // declines anyway; with the penalty the search prefers a tree that always takes the fallback
     // (mm H200).
-    let costs = task.targets(fallback, portfolio);
+    let costs = task.targets(portfolio);
     if grid.growths.is_empty() || is_empty {
         return Err(TrainError::Expression {
             optimization: task.optimization.name.clone(),
@@ -110,7 +109,7 @@ pub fn search(
     let may_be_boosted = params.excludes_boosting().is_none()
         && match kind {
             LearnerKind::Boosted => true,
-            LearnerKind::Auto => policy.allows_boosting() && (task.undeclared || task.usable.len() >= LARGE),
+            LearnerKind::Auto => policy.allows_boosting(),
             LearnerKind::Soft | LearnerKind::Linfa | LearnerKind::Regression => false,
         };
     if may_be_boosted && training.len() >= LARGE {

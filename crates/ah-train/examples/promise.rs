@@ -34,7 +34,7 @@ impl Run {
     fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Self {
         let (task, columns) = (recipe.task, &recipe.features.columns);
         let (table, fallback) = (&task.table, heuristic.fallback);
-        let targets = task.targets(fallback, &[]);
+        let targets = task.targets(&[]);
         let promised = heuristic.promise.is_some();
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();

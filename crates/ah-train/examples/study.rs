@@ -58,7 +58,7 @@ fn main() {
         let task = Task::read(&params.check().expect("valid parameters"), None).expect("a sound log");
         let features = task.ranked(&task.usable);
         let fallback = task.fallback(&task.usable);
-        let targets = task.targets(fallback, &[]);
+        let targets = task.targets(&[]);
         let keys = task.keys(by, &task.usable);
         let mut first: Vec<f64> = Vec::new();
         for text in &variants {

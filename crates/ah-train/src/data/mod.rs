@@ -24,6 +24,6 @@ pub mod weights;
 
 pub use columns::{Column, Columns, RankedFeatures};
 pub use rows::Rows;
-pub use table::Table;
-pub use targets::{COST_LIMIT, COST_ONE, Targets};
+pub use table::{COST_LIMIT, Table};
+pub use targets::{COST_ONE, Targets};
 pub use task::Task;

@@ -13,6 +13,9 @@ use super::evidence;
 use crate::error::TrainError;
 use crate::policy::CellFilter;
 
+/// The greatest log slowdown that counts: being ten times slower is as bad as it gets, and as bad as failing.
+pub const COST_LIMIT: f64 = 2.3;
+
 /// One choice on one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -30,10 +33,9 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Returns true if it takes more than `limit` times as long as `base`. A failed choice is not slower:
-    /// it falls back.
+    /// Returns true if it takes more than `limit` times as long as `base`, as a failed choice does.
     pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
-        self.time.is_finite() && self.time > limit * base.time
+        self.time > limit * base.time
     }
 }
 
@@ -240,8 +242,10 @@ impl Table {
             let weight = self.inputs[input as usize].weight;
             // Every choice pays what a missing one costs; those with a time get the difference back.
             let missing = self.fallback_price(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
-            for cell in self.cells(input).iter().filter(|c| c.time.is_finite()) {
-                total[cell.choice.index()] += weight * (cell.log_slowdown - missing);
+            for cell in self.cells(input) {
+                let failed = missing.max(COST_LIMIT);
+                let price = if cell.time.is_finite() { cell.log_slowdown } else { failed };
+                total[cell.choice.index()] += weight * (price - missing);
             }
         }
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);

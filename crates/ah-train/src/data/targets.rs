@@ -2,20 +2,17 @@
 
 use ah_types::{ChoiceId, softened};
 
-use super::table::Table;
+use super::table::{COST_LIMIT, Table};
 
 /// The cost of a log slowdown of 1. Costs are whole numbers, so their sums do not depend on the order
 /// of rows or threads; 2^39 of the largest fit into an `i64`.
 pub const COST_ONE: f64 = (1_u32 << 24) as f64;
 
-/// The greatest log slowdown that counts: being ten times slower is as bad as it gets.
-pub const COST_LIMIT: f64 = 2.3;
-
 /// One measured choice of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub choice: ChoiceId,
-    /// Log slowdown in units of [`COST_ONE`]; a failed choice costs what the fallback costs.
+    /// Log slowdown in units of [`COST_ONE`], at most [`COST_LIMIT`]; so much does a failed choice cost.
     pub cost: u32,
     /// False if it failed.
     pub usable: bool,
@@ -32,9 +29,9 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Returns the costs of a table with this fallback, for the choices where `keep` is true. Rare choices have
-    /// none, so they are never ranked.
-    pub fn new(table: &Table, fallback: ChoiceId, keep: impl Fn(ChoiceId) -> bool) -> Self {
+    /// Returns the costs of a table for the choices where `keep` is true. Rare choices have none, so they are never
+    /// ranked.
+    pub fn new(table: &Table, keep: impl Fn(ChoiceId) -> bool) -> Self {
         let mut targets = Self {
             choices: table.choices.len(),
             offsets: vec![0],
@@ -43,13 +40,11 @@ impl Targets {
         };
         for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
-                let failed = quantised(table.fallback_price(input, fallback));
                 let learned =
                     table.cells(input).iter().filter(|c| keep(c.choice) && !table.is_rare(c.choice));
                 targets.costs.extend(learned.map(|c| {
                     let usable = c.log_slowdown.is_finite();
-                    let cost = if usable { quantised(c.log_slowdown) } else { failed };
-                    Cost { choice: c.choice, cost, usable }
+                    Cost { choice: c.choice, cost: quantised(c.log_slowdown), usable }
                 }));
             }
             targets.offsets.push(targets.costs.len() as u32);

@@ -175,15 +175,15 @@ impl Task {
         RankedFeatures::new(&self.values, inputs, MAX_BINS)
     }
 
-    /// Returns the costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).
-    pub fn targets(&self, fallback: ChoiceId, portfolio: &[ChoiceId]) -> Targets {
-        Targets::new(&self.table, fallback, |c| portfolio.is_empty() || portfolio.contains(&c))
+    /// Returns the costs of all inputs, for the choices of `portfolio` (empty: all).
+    pub fn targets(&self, portfolio: &[ChoiceId]) -> Targets {
+        Targets::new(&self.table, |c| portfolio.is_empty() || portfolio.contains(&c))
     }
 
     /// [`targets`](Self::targets) for learning with a promise: they include a penalty for each choice
     /// that is slower than the fallback by more than `limit`.
     pub fn targets_within(&self, fallback: ChoiceId, portfolio: &[ChoiceId], limit: Option<f64>) -> Targets {
-        let targets = self.targets(fallback, portfolio);
+        let targets = self.targets(portfolio);
         match limit {
             Some(limit) => targets.with_penalty(&self.table, fallback, limit, PENALTY),
             None => targets,

@@ -46,7 +46,9 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             ranking.extend(taken.filter_map(|place| offered(place.choice)));
         }
         let plain = match model.choose(&values) {
-            Ok(ranked) => offered(ranked.choice).map_or(PlainPick::Untimed, PlainPick::Timed),
+            Ok(ranked) => to_table[ranked.choice.index()]
+                .filter(|&choice| table.usable(input, choice).is_some())
+                .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,
         };
         JudgedInput { input, ranking, plain, outside: model.is_outside(&values) }

@@ -1,5 +1,5 @@
 //! The price of decisions. If the model declines, or its choice failed, the input costs the fallback's
-//! time.
+//! time. A choice that failed counts as slower than the fallback too: a program cannot always run another one.
 
 use ah_types::ChoiceId;
 use serde::Serialize;
@@ -22,8 +22,10 @@ pub struct Metrics {
     pub worst: f64,
     /// Geometric mean of the fallback's time ÷ time.
     pub speedup_over_fallback: f64,
-    /// The share of inputs that are slower than the fallback by more than the limit.
+    /// The share of inputs that are slower than the fallback by more than the limit, or whose choice failed.
     pub over_limit: f64,
+    /// The number of inputs whose choice failed.
+    pub failed: usize,
     /// Geometric-mean slowdown where the best of the first 3 offered choices is taken.
     pub top3: f64,
     /// Geometric-mean slowdown where the best of the first 10 offered choices is taken.
@@ -48,7 +50,7 @@ impl Metrics {
         let mut mean = 0.0;
         let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
         let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
-        let (mut plain_mean, mut plain_untimed) = (0.0, 0);
+        let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
             let fallback_price = table.fallback_price(input, fallback);
@@ -59,7 +61,10 @@ impl Metrics {
             let slowdown = best_of(1);
             let comparable = table.usable(input, fallback).is_some();
             decided += if_true(!ranking.is_empty());
-            over_limit += if_true(comparable && slowdown - fallback_price > max_slowdown.ln());
+            let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
+            failed += usize::from(has_failed);
+            let is_slower = slowdown - fallback_price > max_slowdown.ln();
+            over_limit += if_true(comparable && (is_slower || has_failed));
             over_fallback += weight * (fallback_price - slowdown);
             top3 += weight * best_of(3);
             top10 += weight * best_of(10);
@@ -84,6 +89,7 @@ impl Metrics {
             worst: slowdowns[slowdowns.len() - 1].exp(),
             speedup_over_fallback: (over_fallback / n).exp(),
             over_limit: over_limit / n,
+            failed,
             top3: (top3 / n).exp(),
             top10: (top10 / n).exp(),
             plain_slowdown: (plain_mean / n).exp(),

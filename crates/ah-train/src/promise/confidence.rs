@@ -41,7 +41,7 @@ pub fn threshold(
 ) -> Result<f64, TrainError> {
     let task = recipe.task;
     let configuration = &recipe.configurations[..1];
-    let targets = task.targets(fallback, &recipe.ranking.portfolio);
+    let targets = task.targets(&recipe.ranking.portfolio);
     let keys = task.keys(SplitBy::Input, inputs);
     let mut wrong = Vec::new();
     for part in split::partitions(&task.table, inputs, &keys, FOLDS, recipe.params.seed) {

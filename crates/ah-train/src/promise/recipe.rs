@@ -72,7 +72,7 @@ impl Recipe<'_> {
     /// Those of the learners.
     pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
         let fallback = self.task.fallback(inputs);
-        let targets = self.task.targets(fallback, &self.ranking.portfolio);
+        let targets = self.task.targets(&self.ranking.portfolio);
         let rows = Rows { columns: &self.features.columns, inputs };
         let trees = self.fit(&rows, &targets)?;
         let grown_from = inputs.to_vec();

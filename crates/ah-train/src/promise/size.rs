@@ -84,7 +84,7 @@ impl<'a> SizeJudge<'a> {
         let portfolio = &recipe.ranking.portfolio;
         let limit = params.max_risk.share().map(|_| params.max_slowdown);
         let targets = task.targets_within(fallback, portfolio, limit);
-        Self { recipe, fallback, targets, costs: task.targets(fallback, portfolio) }
+        Self { recipe, fallback, targets, costs: task.targets(portfolio) }
     }
 
     fn fold<'f>(&self, part: &'f Partition) -> Result<Fold<'f>, TrainError> {

@@ -83,6 +83,15 @@ pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<S
             model.inputs
         ));
     }
+    if model.failed > 0 {
+        notes.push(format!(
+            "on {} of {} inputs the choice that it takes failed. They count as slower than {}, and its time counts there. \
+             Give the choice an `eligible` condition, or measure more inputs like these",
+            model.failed,
+            model.inputs,
+            name(&comparison.always_fallback.choice),
+        ));
+    }
     let saving = |metrics: &Metrics| metrics.speedup_over_fallback.max(1.0).ln();
     if let Some(always) =
         always.filter(|always| saving(always) >= 0.01 && saving(model) <= 0.5 * saving(always))

@@ -86,11 +86,10 @@ struct Tournament<'a> {
 
 impl<'a> Tournament<'a> {
     fn new(task: &Task, table: &'a Table, seed: u64) -> Self {
-        let all: Vec<u32> = (0..table.inputs.len() as u32).collect();
         let logged = task.features.clone();
         let names = logged.all().features().iter().map(|f| &f.name);
         Self {
-            targets: Targets::new(table, table.best_single(&all, None), |_| true),
+            targets: Targets::new(table, |_| true),
             names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
             places: PLACES,
             table,

@@ -190,7 +190,7 @@ fn leaf(
         }
     }
     let mut measured = vec![0; table.choices.len()];
-    let cells = own.iter().flat_map(|&input| table.cells(input));
+    let cells = own.iter().flat_map(|&input| table.cells(input)).filter(|cell| cell.time.is_finite());
     cells.for_each(|cell| measured[cell.choice.index()] += 1);
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];

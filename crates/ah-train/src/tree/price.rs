@@ -100,7 +100,7 @@ fn count(tree: &GrownTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, l
     for &input in rows.inputs {
         let Some(base) = table.usable(input, fallback) else { continue };
         let leaf = tree.leaf_of(rows.columns, input) as usize;
-        for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
+        for cell in table.cells(input) {
             let count = &mut counts[leaf * choices + cell.choice.index()];
             count.inputs += 1.0;
             count.slow += f64::from(u8::from(cell.is_slower(base, limit)));

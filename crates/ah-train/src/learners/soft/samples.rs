@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::lanes::Block;
 use super::parameters::Soft;
-use crate::data::targets::{COST_LIMIT, COST_ONE, Targets};
+use crate::data::{COST_LIMIT, COST_ONE, Targets};
 
 /// Sums of targets stay below 2^31.
 const SUM_BITS: u32 = 31;

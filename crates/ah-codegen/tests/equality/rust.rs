@@ -26,9 +26,9 @@ pub fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     for case in cases {
         let place = emit(&case.model, &Rust, folder.path(), Some(&templates));
         let name = place.file_name().unwrap().to_str().unwrap().to_owned();
-        // Only here the crates share one workspace, so that one build compiles them all.
+        // The crates share one workspace, so that one build compiles them all.
         let path = place.join("Cargo.toml");
-        let text = std::fs::read_to_string(&path).unwrap().replace("[workspace]\n", "");
+        let text = std::fs::read_to_string(&path).unwrap();
         let text = format!(
             "{text}\n[[bin]]\nname = \"{name}-driver\"\npath = \"src/bin/driver.rs\"\nrequired-features = [\"runtime\"]\n"
         );

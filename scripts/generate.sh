@@ -21,7 +21,7 @@ name() { echo "$1_$2" | sed -E 's/(^|_)([a-z0-9])/\U\2/g'; }
 
 shopt -s nullglob
 stale=0
-for log in data/*/*.txt.gz; do
+for log in data/*/h200.txt.gz; do
   optimization=$(basename "$(dirname "$log")") device=$(basename "$log" .txt.gz)
   heuristic=$(name "$optimization" "$device") crate="${optimization}_$device"
   echo "$log -> $out/$crate" >&2

@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 const FEATURES: [&str; 7] =
     ["multiprocessors", "cores", "clock_khz", "memory_clock_khz", "l2", "shared_memory", "capability"];
 
+/// The version of what a GPU can do: 8.9, 9.0.
+const CAPABILITY: &str = FEATURES[6];
+
 /// The feature that counts of tiles are divided by.
 pub const MULTIPROCESSORS: &str = FEATURES[0];
 
@@ -38,7 +41,7 @@ impl LoggedDevice {
         if let Some(bytes) = metadata.shared_memory {
             features.push(("shared_memory", bytes as f64));
         }
-        features.push(("capability", f64::from(major) + f64::from(minor) / 10.0));
+        features.push((CAPABILITY, f64::from(major) + f64::from(minor) / 10.0));
         let name =
             metadata.device().map_or_else(|| format!("capability {major}.{minor}"), |d| d.name().into());
         Self { names: vec![name], features }
@@ -153,7 +156,9 @@ fn with_features(mut log: Log, device: &LoggedDevice, names: &[&str]) -> Log {
     let values: Vec<Value> =
         names.iter().filter_map(|name| device.feature(name)).map(Value::Number).collect();
     for (name, value) in names.iter().zip(&values) {
-        let integer = value.as_scalar().number().is_some_and(|value| value.fract() == 0.0);
+        // A capability is a whole number on some devices only.
+        let whole = value.as_scalar().number().is_some_and(|value| value.fract() == 0.0);
+        let integer = whole && *name != CAPABILITY;
         let feature = Feature { integer, ..Feature::numerical(*name) };
         log.schema.push(feature).expect("the log lacks the feature");
         log.metadata.numerical_features.push((*name).to_owned());

@@ -2,9 +2,10 @@
 //!
 //! The hash of the seed and of an input's key decides where the input goes, so neither the order of
 //! rows nor the other inputs matter. The key is the input's text, or its combination of dimensions
-//! where whole combinations are held out together.
+//! where whole combinations are held out together. It lacks the features of the device: what was measured on one device
+//! teaches much about the same input on another, so both are held out together.
 
-use ah_types::Features;
+use ah_types::{Features, Value};
 use rustc_hash::FxHashMap;
 
 use super::devices::is_of_device;
@@ -20,18 +21,16 @@ pub fn keys(
     inputs: &[u32],
 ) -> Vec<String> {
     let slots: Vec<usize> = dimensions.iter().filter_map(|d| features.base().slot(d)).collect();
+    let is_of_input = |slot: &usize| !is_of_device(&features.base().features()[*slot].name);
+    let of_input: Vec<usize> = (0..features.base().len()).filter(is_of_input).collect();
+    let joined = |values: &[Value], slots: &[usize]| {
+        slots.iter().map(|&slot| values[slot].to_string()).collect::<Vec<_>>().join(",")
+    };
     let key = |&input: &u32| {
         let input = &table.inputs[input as usize];
         match by {
-            // A shape of the test part is new on every device.
-            SplitBy::Device => {
-                let of_input = features.base().features().iter().zip(&input.values);
-                let of_input = of_input.filter(|(feature, _)| !is_of_device(&feature.name));
-                of_input.map(|(_, value)| value.to_string()).collect::<Vec<_>>().join(",")
-            }
-            SplitBy::Dims if !slots.is_empty() => {
-                slots.iter().map(|&s| input.values[s].to_string()).collect::<Vec<_>>().join(",")
-            }
+            SplitBy::Dims if !slots.is_empty() => joined(&input.values, &slots),
+            _ if of_input.len() < input.values.len() => joined(&input.values, &of_input),
             _ => input.text.to_string(),
         }
     };

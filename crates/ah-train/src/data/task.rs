@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::listed;
 use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
+use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
 use super::declared;
@@ -195,9 +196,16 @@ impl Task {
         split::keys(&self.table, &self.features, &self.optimization.training.dimensions, by, inputs)
     }
 
-    /// Returns how many of these inputs may be held out, to judge or to calibrate: those of further logs may not.
+    /// Returns how many of these inputs may be held out, to judge or to calibrate: those of further logs may not. The same
+    /// input on several devices counts once.
     pub fn count_judging(&self, inputs: &[u32]) -> usize {
-        inputs.iter().filter(|&&input| !self.table.inputs[input as usize].further).count()
+        let may = |input: &u32| !self.table.inputs[*input as usize].further;
+        let inputs: Vec<u32> = inputs.iter().copied().filter(may).collect();
+        if self.devices.len() < 2 {
+            return inputs.len();
+        }
+        let keys: FxHashSet<String> = self.keys(SplitBy::Input, &inputs).into_iter().collect();
+        keys.len()
     }
 
     /// Holds out the test part. Inputs of further logs stay in the training part.

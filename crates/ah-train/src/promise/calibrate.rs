@@ -173,24 +173,32 @@ pub fn violations_of(
     steps.windows(2).filter_map(between).collect()
 }
 
-/// Walks the grid, testing for a `target` share of `inputs` inputs. `None`: even the safest threshold
-/// fails.
+/// Walks the grid, testing for a `target` share of `inputs` inputs, of which only so many are `independent`: the same input on
+/// several devices counts once. `None`: even the safest threshold fails.
 pub fn walk(
     violations: &[Violation],
     inputs: usize,
+    independent: usize,
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    walk_at(violations, inputs, mode.test(target))
+    walk_with(violations, inputs, independent, mode.test(target))
 }
 
-/// [`walk`] with this share and level.
-pub fn walk_at(
+/// [`walk`] with this share and level, where all inputs are independent.
+pub fn walk_at(violations: &[Violation], inputs: usize, test: (f64, f64)) -> Option<CalibratedThreshold> {
+    walk_with(violations, inputs, inputs, test)
+}
+
+fn walk_with(
     violations: &[Violation],
     inputs: usize,
+    independent: usize,
     (share, level): (f64, f64),
 ) -> Option<CalibratedThreshold> {
-    let binomial = Binomial::new(share, inputs as u64).ok()?;
+    let binomial = Binomial::new(share, independent as u64).ok()?;
+    // As if all devices broke the limit on the same inputs.
+    let on_each = |count: i64| (count as u64 * independent as u64).div_ceil(inputs.max(1) as u64);
     // By step, how many violations begin there less how many end: all, and the clear ones.
     let mut changes = vec![(0, 0); GRID.len() + 1];
     for violation in violations {
@@ -203,7 +211,7 @@ pub fn walk_at(
     let (mut count, mut clear) = (0, 0);
     for (&threshold, change) in GRID.iter().zip(changes) {
         (count, clear) = (count + change.0, clear + change.1);
-        if binomial.cdf(count as u64) > level {
+        if binomial.cdf(on_each(count)) > level {
             break;
         }
         last = Some(CalibratedThreshold {

@@ -121,8 +121,9 @@ impl Recipe<'_> {
             calibrate::violations(&fitted, columns, table, &targets, inputs, fallback, limit)
         };
         let violations: Vec<_> = fitted.into_par_iter().enumerate().map(judge).collect();
-        let count = parts.iter().map(|part| part.held_out.len()).sum();
-        let calibrated = calibrate::walk(&violations.concat(), count, mode, target);
+        let judged: Vec<u32> = parts.iter().flat_map(|part| &part.held_out).copied().collect();
+        let independent = task.count_judging(&judged);
+        let calibrated = calibrate::walk(&violations.concat(), judged.len(), independent, mode, target);
         Ok(Heuristic {
             trees,
             grown_from,

@@ -119,9 +119,10 @@ impl<'a> SizeJudge<'a> {
                 calibrate::violations(trees, columns, table, &self.targets, held_out, self.fallback, limit)
             };
             let violations: Vec<_> = pruned.iter().flat_map(of_fold).collect();
-            let count = pruned.iter().map(|(_, held_out)| held_out.len()).sum();
-            self.recipe
-                .threshold(calibrate::walk(&violations, count, params.promise, target).as_ref(), target)
+            let judged: Vec<u32> = pruned.iter().flat_map(|(_, held_out)| *held_out).copied().collect();
+            let (count, independent) = (judged.len(), task.count_judging(&judged));
+            let calibrated = calibrate::walk(&violations, count, independent, params.promise, target);
+            self.recipe.threshold(calibrated.as_ref(), target)
         });
         let (mut sum, mut weights) = (0.0, 0.0);
         let mut ranking = Vec::new();

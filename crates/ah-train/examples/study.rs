@@ -57,7 +57,6 @@ fn main() {
         let params = Params { optimization: optimization.clone(), ..Params::new(vec![log.into()], "T") };
         let task = Task::read(&params.check().expect("valid parameters"), None).expect("a sound log");
         let features = task.ranked(&task.usable);
-        let fallback = task.fallback(&task.usable);
         let targets = task.targets(&[]);
         let keys = task.keys(by, &task.usable);
         let mut first: Vec<f64> = Vec::new();

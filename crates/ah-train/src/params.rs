@@ -104,8 +104,8 @@ pub struct Params {
     /// The number of trees that vote, 1 to 3.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().trees, value_name = "N"))]
     pub trees: usize,
-    /// The share of inputs that may be slower than the fallback by more than --max-slowdown, with
-    /// 95 % confidence; `none` always decides [default: 0.01, or what the inputs can show: 0.02 or 0.05].
+    /// The share of inputs that may be slower than the fallback by more than --max-slowdown, such as 1% or 0.01, with
+    /// 95 % confidence; `none` always decides [default: 1%, or what the inputs can show: 2% or 5%].
     #[serde(serialize_with = "risk")]
     #[cfg_attr(feature = "cli", arg(long, default_value = "usual", hide_default_value = true, value_name = "P|none", value_parser = max_risk))]
     pub max_risk: MaxRisk,
@@ -319,6 +319,8 @@ fn max_risk(text: &str) -> Result<MaxRisk, String> {
     match text {
         "usual" => Ok(MaxRisk::Usual),
         "none" => Ok(MaxRisk::None),
-        _ => text.parse().map(MaxRisk::Share).map_err(|_| "expected a share such as 0.01, or none".into()),
+        _ => {
+            share(text).map(MaxRisk::Share).map_err(|_| "expected a share such as 1% or 0.01, or none".into())
+        }
     }
 }

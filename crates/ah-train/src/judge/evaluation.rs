@@ -49,12 +49,19 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     }
     let mut warnings = irregularities::warnings(&log.irregularities);
     let slots = slots(model, &log, &mut warnings);
-    let hashes = log.sources.iter().map(|source| source.hash.clone()).collect();
+    let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
     let table = Table::new(log, &[], &CellFilter::default());
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {
         warnings.push(format!("{failed} inputs do not count: every choice failed there"));
+    }
+    if model.provenance.logs.iter().any(|log| hashes.contains(&log.blake3)) {
+        warnings.push(
+            "the model was learned from these inputs, so it loses more on new ones; its figures on held-out inputs are \
+             in its record"
+                .to_owned(),
+        );
     }
     let judged = decisions::decide(model, &table, &inputs, &slots);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));

@@ -20,7 +20,9 @@ pub struct Metrics {
     pub p95: f64,
     /// The greatest time ÷ winner's time.
     pub worst: f64,
-    /// Geometric mean of the fallback's time ÷ time.
+    /// The number of inputs on which the fallback has a time.
+    pub comparable: usize,
+    /// Geometric mean of the fallback's time ÷ time, over these.
     pub speedup_over_fallback: f64,
     /// The share of inputs that are slower than the fallback by more than the limit, or whose choice failed.
     pub over_limit: f64,
@@ -49,6 +51,7 @@ impl Metrics {
         let mut slowdowns = Vec::with_capacity(judged.len());
         let mut mean = 0.0;
         let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
+        let mut with_fallback = (0, 0.0);
         let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
@@ -65,7 +68,11 @@ impl Metrics {
             failed += usize::from(has_failed);
             let is_slower = slowdown - fallback_price > max_slowdown.ln();
             over_limit += if_true(comparable && (is_slower || has_failed));
-            over_fallback += weight * (fallback_price - slowdown);
+            if comparable {
+                with_fallback.0 += 1;
+                with_fallback.1 += weight;
+                over_fallback += weight * (fallback_price - slowdown);
+            }
             top3 += weight * best_of(3);
             top10 += weight * best_of(10);
             beyond += if_true(outside);
@@ -87,7 +94,8 @@ impl Metrics {
             slowdown: mean.exp(),
             p95: slowdowns[at95].exp(),
             worst: slowdowns[slowdowns.len() - 1].exp(),
-            speedup_over_fallback: (over_fallback / n).exp(),
+            comparable: with_fallback.0,
+            speedup_over_fallback: (over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp(),
             over_limit: over_limit / n,
             failed,
             top3: (top3 / n).exp(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::Promise;
+use ah_types::{CalibrationMode, Promise};
 use serde_json::{Value, json};
 
 use super::percent;
@@ -29,17 +29,29 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(learned_there.slowdown),
         );
     }
-    let inputs = trained.held_out.train_inputs + comparison.model.inputs;
+    let inputs = learned_from(trained);
+    let leaves = model.leaf_count();
     let _ = match &model.boosted {
-        None => writeln!(text, "Learned from all {inputs} inputs: {} leaves.", model.leaf_count()),
+        None => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         Some(boosted) => writeln!(
             text,
-            "Learned from all {inputs} inputs: {} boosted trees, {} leaves.",
+            "Learned from {inputs}: {} boosted trees, {leaves} leaves. (`--learner soft`: one tree, which people can read.)",
             boosted.trees.len(),
-            model.leaf_count()
         ),
     };
     text
+}
+
+/// Returns what the model that ships is learned from.
+pub(super) fn learned_from(trained: &TrainedModel) -> String {
+    let all = (trained.held_out.train_inputs + trained.held_out.comparison.model.inputs) as u64;
+    let is_hold_out = |promise: &&Promise| promise.mode == CalibrationMode::HoldOut;
+    match trained.model.promise.as_ref().filter(is_hold_out) {
+        None => format!("all {all} inputs"),
+        Some(Promise { inputs, .. }) => {
+            format!("{} inputs, calibrated on {inputs} others", all.saturating_sub(*inputs))
+        }
+    }
 }
 
 /// Returns the figures of a training, for programs.
@@ -112,12 +124,16 @@ pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<S
 fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown } = comparison;
     let (fallback, single) = (name(&always_fallback.choice), name(&best_single.choice));
+    let without = match model.inputs - model.comparable {
+        0 => String::new(),
+        others => format!("; on {others} others it has no time"),
+    };
     format!(
-        "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs.\n\
+        "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs{without}.\n\
          Loses {} to the best choice (always {single}: {}), {:.2} times at worst.\n\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
         model.speedup_over_fallback,
-        model.inputs,
+        model.comparable,
         loss(model.slowdown),
         loss(best_single.metrics.slowdown),
         model.worst,

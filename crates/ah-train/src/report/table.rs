@@ -5,7 +5,7 @@ use std::fmt;
 use ah_types::Promise;
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::percent;
+use super::{percent, summary};
 use crate::judge::{BaselineComparison, Metrics};
 use crate::params::SplitBy;
 use crate::train::TrainedModel;
@@ -30,9 +30,10 @@ pub fn trained(trained: &TrainedModel) -> String {
     }
     table.baselines(comparison, || vec!["-".to_owned(); 2]);
     let mut text = format!(
-        "{table}\nLearned from {} inputs and judged on {} others. The model that ships is learned from all of them ({} leaves).\n",
+        "{table}\nLearned from {} inputs and judged on {} others. The model that ships is learned from {} ({} leaves).\n",
         held_out.train_inputs,
         comparison.model.inputs,
+        summary::learned_from(trained),
         trained.model.leaf_count(),
     );
     if let Some(p) = &trained.portfolio {

@@ -160,7 +160,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         promise: model.promise.clone(),
         stricter: stricter.map(|(share, way)| Stricter { share, judged: way.judged }),
         inputs_for_wanted: wanted.map(target::inputs_for),
-        advice: advice(rows.len() / 2, rows.len(), last_half),
+        advice: advice((rows.len() / 2, rows.len()), last_half, best.judged.always.ln()),
         last_half,
         warnings,
         model: Model::default(),

@@ -10,20 +10,21 @@ const TARGETS: [f64; 5] = [0.01, 0.02, 0.05, 0.1, 0.2];
 /// The mode of every adaptation: new inputs are too few to hold some out.
 pub const MODE: PromiseMode = PromiseMode::CrossFitted;
 
-/// Returns the shares to promise with this many inputs, the strictest first: the asked one, or `wanted`, or else the
-/// least above it that is possible, and the next one; `[None]` if none is possible. They depend on the number of inputs
-/// alone, so that their times cannot bend the promise.
+/// Returns the shares to promise with this many inputs, the strictest first: the asked one alone, or else the first of
+/// `wanted` and the [usual ones](TARGETS) above it that is possible, and the next looser one; `[None]` if none is possible.
+/// They depend on the number of inputs alone, so that their times cannot bend the promise.
+///
+/// The looser one is tried even where `wanted` is possible, because a test with few violations ends the walk early by
+/// chance. On pad_mm from A100 to H200 with 1000 inputs (six draws), 1 % alone lost 0.5 to 8.7 %, with 2 % beside it 0.4 to
+/// 0.8 %.
 pub fn targets(asked: Option<f64>, wanted: Option<f64>, inputs: usize) -> Vec<Option<f64>> {
     if let Some(asked) = asked {
         return vec![Some(asked).filter(|&asked| passes(asked, inputs, 0, 1))];
     }
     let Some(wanted) = wanted else { return vec![None] };
-    if passes(wanted, inputs, ROOM, 1) {
-        return vec![Some(wanted)];
-    }
-    let mut others = TARGETS.into_iter().filter(|&target| target > wanted);
-    let first = others.find(|&target| passes(target, inputs, ROOM, 2));
-    std::iter::once(first).chain(others.next().map(Some)).collect()
+    let mut shares = std::iter::once(wanted).chain(TARGETS.into_iter().filter(|&target| target > wanted));
+    let first = shares.find(|&target| passes(target, inputs, ROOM, 2));
+    std::iter::once(first).chain(shares.next().map(Some)).collect()
 }
 
 /// Returns the level of each test. The least loss is taken of all ways with all shares, and it favours the way whose
@@ -36,7 +37,7 @@ pub fn level(targets: usize) -> f64 {
 
 /// Returns the number of inputs from which on `target` is taken without being asked for.
 pub fn inputs_for(target: f64) -> usize {
-    (1..).find(|&inputs| passes(target, inputs, ROOM, 1)).unwrap_or(usize::MAX)
+    (1..).find(|&inputs| passes(target, inputs, ROOM, 2)).unwrap_or(usize::MAX)
 }
 
 /// Returns whether a threshold with this many violations passes, where so many shares are tried.
@@ -53,7 +54,7 @@ mod tests {
         let of = |inputs| targets(None, Some(0.01), inputs);
         let shares = [1000, 500, 200, 100, 60, 20].map(of);
         let expected: [&[Option<f64>]; 6] = [
-            &[Some(0.01)],
+            &[Some(0.01), Some(0.02)],
             &[Some(0.02), Some(0.05)],
             &[Some(0.05), Some(0.1)],
             &[Some(0.1), Some(0.2)],
@@ -61,7 +62,9 @@ mod tests {
             &[None],
         ];
         assert_eq!(shares, expected);
-        assert_eq!(targets(None, Some(0.03), 1000), [Some(0.03)]);
+        assert_eq!(targets(None, Some(0.03), 1000), [Some(0.03), Some(0.05)]);
+        assert_eq!(targets(None, Some(0.2), 1000), [Some(0.2)]);
+        assert_eq!(targets(Some(0.01), Some(0.01), 1000), [Some(0.01)]);
         assert_eq!(targets(None, None, 1000), [None]);
         assert_eq!([250, 240].map(|inputs| targets(Some(0.02), None, inputs)[0]), [Some(0.02), None]);
         assert_eq!([inputs_for(0.01), inputs_for(0.01) - 1].map(|n| of(n)[0]), [Some(0.01), Some(0.02)]);

@@ -103,14 +103,19 @@ impl Study {
         let [.., half, whole] = by_share;
         let learning_curve: Vec<CurvePoint> = by_share.into_iter().map(point).collect();
         let last_doubling = difference(half, whole);
-        let advice = advice(learning_curve[2].inputs, parts.training.len(), last_doubling);
+        let inputs = (learning_curve[2].inputs, parts.training.len());
+        let advice = advice(inputs, last_doubling, learning_curve[3].slowdown.ln());
         Ok(Self { learners, learning_curve, last_doubling, advice })
     }
 }
 
 /// Returns what more inputs would save. Each doubling usually saves less than the one before, so the last one
-/// bounds the next.
-pub fn advice(half: usize, whole: usize, Difference { mean, error }: Difference) -> String {
+/// bounds the next. The log slowdown with the whole bounds it too.
+pub fn advice(
+    (half, whole): (usize, usize),
+    Difference { mean, error }: Difference,
+    log_slowdown: f64,
+) -> String {
     let percent = |log: f64| log.exp_m1() * 100.0;
     let (low, high) = (percent(mean - 1.96 * error), percent(mean + 1.96 * error));
     let doubling = format!(
@@ -123,7 +128,7 @@ pub fn advice(half: usize, whole: usize, Difference { mean, error }: Difference)
         );
     }
     let more = [100, 500, 2000, 10_000].into_iter().rfind(|more| *more <= whole / 4).unwrap_or(100);
-    let saved = percent(mean * (1.0 + more as f64 / whole as f64).log2());
+    let saved = percent((mean * (1.0 + more as f64 / whole as f64).log2()).min(log_slowdown));
     format!("{doubling}. {more} more inputs would save about {saved:.2} % or less.")
 }
 
@@ -171,4 +176,17 @@ pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
     (mean, (variance / n).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_inputs_save_no_more_than_the_loss() {
+        let saved = Difference { mean: 0.05, error: 0.001 };
+        let with_loss = |loss| advice((50, 100), saved, loss);
+        assert!(with_loss(0.002).ends_with("100 more inputs would save about 0.20 % or less."));
+        assert!(with_loss(0.08).ends_with("100 more inputs would save about 5.13 % or less."));
+    }
 }

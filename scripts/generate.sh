@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Learns a heuristic from each log under data/ and generates its crate under generated/.
+# Learns a heuristic from each log of an H200 under data/ and generates its crate under generated/.
 # `--check` writes nothing there. It fails with the difference if generated/ does not follow
 # byte for byte from data/.
 set -euo pipefail

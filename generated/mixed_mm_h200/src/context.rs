@@ -38,6 +38,10 @@ pub(crate) trait Row {
     fn m(&self) -> Self::Whole;
     fn k(&self) -> Self::Whole;
     fn n(&self) -> Self::Whole;
+    fn mat1_stride_0(&self) -> Self::Whole;
+    fn mat1_stride_1(&self) -> Self::Whole;
+    fn mat2_stride_0(&self) -> Self::Whole;
+    fn mat2_stride_1(&self) -> Self::Whole;
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     fn mat2_dtype(&self) -> Option<Mat2Dtype>;
     fn mat1_iscontig(&self) -> Option<Mat1Iscontig>;
@@ -52,6 +56,14 @@ impl Row for Context {
     fn k(&self) -> i64 { self.k }
     #[inline]
     fn n(&self) -> i64 { self.n }
+    #[inline]
+    fn mat1_stride_0(&self) -> i64 { self.mat1_stride_0 }
+    #[inline]
+    fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
+    #[inline]
+    fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
+    #[inline]
+    fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
     fn mat1_dtype(&self) -> Option<Mat1Dtype> { Some(self.mat1_dtype) }
     #[inline]
@@ -107,9 +119,9 @@ category! {
     /// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
     Mat1Dtype {
         /// `torch.bfloat16`
-        TorchBfloat16(3) = "torch.bfloat16",
+        TorchBfloat16 = "torch.bfloat16",
         /// `torch.float16`
-        TorchFloat16(4) = "torch.float16",
+        TorchFloat16 = "torch.float16",
     }
 }
 
@@ -117,9 +129,9 @@ category! {
     /// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
     Mat2Dtype {
         /// `torch.int8`
-        TorchInt8(5) = "torch.int8",
+        TorchInt8 = "torch.int8",
         /// `torch.uint8`
-        TorchUint8(6) = "torch.uint8",
+        TorchUint8 = "torch.uint8",
     }
 }
 
@@ -127,7 +139,7 @@ category! {
     /// `mat1_iscontig`: True where matrix 1 is contiguous, row by row.
     Mat1Iscontig {
         /// `True`
-        True(2) = "True",
+        True = "True",
     }
 }
 
@@ -135,6 +147,6 @@ category! {
     /// `mat2_iscontig`: True where matrix 2 is contiguous, row by row.
     Mat2Iscontig {
         /// `False`
-        False(1) = "False",
+        False = "False",
     }
 }

@@ -51,22 +51,10 @@ pub(crate) fn arith_intensity(row: &impl Row) -> Option<f64> {
     defined(if eq(row.m().float(), 0.0)? || eq(row.k().float(), 0.0)? || eq(row.n().float(), 0.0)? { 0.0 } else { divide(row.m().float() * row.k().float() * row.n().float(), row.m().float() * row.k().float() + row.k().float() * row.n().float() + row.m().float() * row.n().float()) })
 }
 
-/// `1LEQmLEQ16`: `m >= 1 and m <= 16`
-#[inline]
-pub(crate) fn feature_1leqm_leq16(row: &impl Row) -> Option<bool> {
-    Some(ge(row.m().float(), 1.0)? && le(row.m().float(), 16.0)?)
-}
-
 /// `17LEQmLEQ32`: `m >= 17 and m <= 32`
 #[inline]
 pub(crate) fn feature_17leqm_leq32(row: &impl Row) -> Option<bool> {
     Some(ge(row.m().float(), 17.0)? && le(row.m().float(), 32.0)?)
-}
-
-/// `33LEQmLEQ64`: `m >= 33 and m <= 64`
-#[inline]
-pub(crate) fn feature_33leqm_leq64(row: &impl Row) -> Option<bool> {
-    Some(ge(row.m().float(), 33.0)? && le(row.m().float(), 64.0)?)
 }
 
 /// `65LEQmLEQ128`: `m >= 65 and m <= 128`
@@ -87,12 +75,6 @@ pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
     defined(min(row.k().trailing_zeros(), 16.0))
 }
 
-/// `ctz(n)`: `min(ctz(n), 16)`
-#[inline]
-pub(crate) fn ctz_n(row: &impl Row) -> Option<f64> {
-    defined(min(row.n().trailing_zeros(), 16.0))
-}
-
 /// `tiles_16x64`: `ceil(m / 16) * ceil(n / 64)`
 #[inline]
 pub(crate) fn tiles_16x64(row: &impl Row) -> Option<f64> {
@@ -103,18 +85,6 @@ pub(crate) fn tiles_16x64(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn tiles_32x32(row: &impl Row) -> Option<f64> {
     defined(row.m().ceil_shifted(5) * row.n().ceil_shifted(5))
-}
-
-/// `tiles_64x64`: `ceil(m / 64) * ceil(n / 64)`
-#[inline]
-pub(crate) fn tiles_64x64(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(6) * row.n().ceil_shifted(6))
-}
-
-/// `tiles_128x64`: `ceil(m / 128) * ceil(n / 64)`
-#[inline]
-pub(crate) fn tiles_128x64(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(7) * row.n().ceil_shifted(6))
 }
 
 /// `tiles_128x128`: `ceil(m / 128) * ceil(n / 128)`

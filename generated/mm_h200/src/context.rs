@@ -45,8 +45,6 @@ pub(crate) trait Row {
     fn mat2_stride_0(&self) -> Self::Whole;
     fn mat2_stride_1(&self) -> Self::Whole;
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
-    fn mat1_iscontig(&self) -> Option<Mat1Iscontig>;
-    fn mat2_iscontig(&self) -> Option<Mat2Iscontig>;
     fn using_tf32(&self) -> Option<UsingTf32>;
 }
 
@@ -68,10 +66,6 @@ impl Row for Context {
     fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
     fn mat1_dtype(&self) -> Option<Mat1Dtype> { Some(self.mat1_dtype) }
-    #[inline]
-    fn mat1_iscontig(&self) -> Option<Mat1Iscontig> { Some(self.mat1_iscontig) }
-    #[inline]
-    fn mat2_iscontig(&self) -> Option<Mat2Iscontig> { Some(self.mat2_iscontig) }
     #[inline]
     fn using_tf32(&self) -> Option<UsingTf32> { Some(self.using_tf32) }
 }
@@ -121,11 +115,11 @@ category! {
     /// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
     Mat1Dtype {
         /// `torch.bfloat16`
-        TorchBfloat16(4) = "torch.bfloat16",
+        TorchBfloat16 = "torch.bfloat16",
         /// `torch.float16`
-        TorchFloat16(5) = "torch.float16",
+        TorchFloat16 = "torch.float16",
         /// `torch.float32`
-        TorchFloat32(6) = "torch.float32",
+        TorchFloat32 = "torch.float32",
     }
 }
 
@@ -133,11 +127,11 @@ category! {
     /// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
     Mat2Dtype {
         /// `torch.bfloat16`
-        TorchBfloat16(4) = "torch.bfloat16",
+        TorchBfloat16 = "torch.bfloat16",
         /// `torch.float16`
-        TorchFloat16(5) = "torch.float16",
+        TorchFloat16 = "torch.float16",
         /// `torch.float32`
-        TorchFloat32(6) = "torch.float32",
+        TorchFloat32 = "torch.float32",
     }
 }
 
@@ -145,9 +139,9 @@ category! {
     /// `mat1_iscontig`: True where matrix 1 is contiguous, row by row.
     Mat1Iscontig {
         /// `False`
-        False(1) = "False",
+        False = "False",
         /// `True`
-        True(2) = "True",
+        True = "True",
     }
 }
 
@@ -161,9 +155,9 @@ category! {
     /// `mat2_iscontig`: True where matrix 2 is contiguous, row by row.
     Mat2Iscontig {
         /// `False`
-        False(1) = "False",
+        False = "False",
         /// `True`
-        True(2) = "True",
+        True = "True",
     }
 }
 
@@ -177,11 +171,11 @@ category! {
     /// `using_tf32`: True or False for float32, by whether TF32 is allowed; not\_float\_32 otherwise.
     UsingTf32 {
         /// `False`
-        False(1) = "False",
+        False = "False",
         /// `True`
-        True(2) = "True",
+        True = "True",
         /// `not_float_32`
-        NotFloat32(3) = "not_float_32",
+        NotFloat32 = "not_float_32",
     }
 }
 

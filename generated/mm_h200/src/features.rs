@@ -57,12 +57,6 @@ pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
     defined(min(row.k().trailing_zeros(), 16.0))
 }
 
-/// `ctz(n)`: `min(ctz(n), 16)`
-#[inline]
-pub(crate) fn ctz_n(row: &impl Row) -> Option<f64> {
-    defined(min(row.n().trailing_zeros(), 16.0))
-}
-
 /// `tiles_16x64`: `ceil(m / 16) * ceil(n / 64)`
 #[inline]
 pub(crate) fn tiles_16x64(row: &impl Row) -> Option<f64> {

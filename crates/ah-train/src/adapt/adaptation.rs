@@ -16,6 +16,7 @@ use super::{target, union};
 use crate::data::random::mix;
 use crate::data::{Task, domain};
 use crate::error::TrainError;
+use crate::judge::comparison::BaselineComparison;
 use crate::judge::evaluation::max_slowdown;
 use crate::judge::study::{Difference, advice};
 use crate::params::{MaxRisk, Params, ValidParams};
@@ -41,6 +42,8 @@ pub struct Adaptation {
     pub corrected: Judged,
     /// Learned from the new inputs alone; cross-fitted.
     pub anew: Judged,
+    /// The adapted model out of fold, also for a program that does not name its choices.
+    pub comparison: BaselineComparison,
     /// What the old scores weigh.
     pub strength: Strength,
     /// The standard deviation of the corrected scores' misses.
@@ -53,9 +56,11 @@ pub struct Adaptation {
     pub stricter: Option<Stricter>,
     /// The number of new inputs from which on `wanted` could be promised.
     pub inputs_for_wanted: Option<usize>,
+    /// The loosest share that takes the place of `wanted`, and the number of new inputs from which on it could be promised.
+    pub inputs_for_any: Option<(f64, usize)>,
     /// What the second half of the new inputs saved, where scores are corrected or learned anew.
     pub last_half: Difference,
-    /// What more inputs would save, in a sentence.
+    /// What more inputs would save if the model always decided, in a sentence.
     pub advice: String,
     /// Sentences for the user.
     pub warnings: Vec<String>,
@@ -130,14 +135,14 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     // The best one, from all new inputs.
     let strength = Strength::choose(&evidence, &all);
     let mut model = match method {
-        Method::Kept => rewrite(&evidence, &Correction::none(&evidence), best.risk, best.threshold),
+        Method::Kept => rewrite(&evidence, &Correction::none(&evidence), &all, best.risk, best.threshold),
         Method::Corrected => {
             let correction = Correction::new(&evidence, &all, strength);
-            rewrite(&evidence, &correction, best.risk, best.threshold)
+            rewrite(&evidence, &correction, &all, best.risk, best.threshold)
         }
         Method::Anew => {
             let evidence = Evidence::new(anew::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
-            rewrite(&evidence, &Correction::none(&evidence), best.risk, best.threshold)
+            rewrite(&evidence, &Correction::none(&evidence), &[], best.risk, best.threshold)
         }
     };
     let calibrated = best.calibrated.as_ref().zip(target);
@@ -154,12 +159,14 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         kept: judged(Method::Kept, target),
         corrected: judged(Method::Corrected, target),
         anew: judged(Method::Anew, target),
+        comparison: trial.comparison(&folds, best),
         strength,
         spread: best.risk.spread,
         wanted,
         promise: model.promise.clone(),
         stricter: stricter.map(|(share, way)| Stricter { share, judged: way.judged }),
         inputs_for_wanted: wanted.map(target::inputs_for),
+        inputs_for_any: wanted.map(target::inputs_for_any),
         advice: advice((rows.len() / 2, rows.len()), last_half, best.judged.always.ln()),
         last_half,
         warnings,

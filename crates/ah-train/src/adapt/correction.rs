@@ -27,7 +27,7 @@ const CUT: f64 = 0.2;
 const CUT_WEIGHT: f64 = 10.0;
 
 /// What the old scores weigh, in new inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Strength {
     /// The old score of the root.
     pub root: f64,

@@ -38,6 +38,13 @@ pub struct NewInput {
     pub added: Added,
 }
 
+impl NewInput {
+    /// Returns true if a choice of the model has a time there.
+    pub fn measures(&self, choice: ChoiceId) -> bool {
+        self.cells.iter().any(|cell| cell.choice == choice)
+    }
+}
+
 /// A choice with a time on an input.
 #[derive(Clone, Copy)]
 pub struct TimedChoice {

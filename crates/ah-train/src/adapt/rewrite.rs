@@ -13,22 +13,27 @@ use crate::tree::leaves::{by_evidence, rounded};
 /// New inputs that must lack a choice that the old leaves would expect there, before a program that does not list its
 /// choices is no longer expected to offer it.
 const ABSENT: usize = 3;
+/// New inputs, in a leaf or in the nearest node above, that show whether a choice is usual: a single one often measured a
+/// choice that half of the inputs offer. On convolutions of another type (500 inputs), 1, 3, 10 and 30 lose 2.2, 2.4, 2.6 and
+/// 3.5 % without names, and 5.9 % where no choice becomes usual.
+const ENOUGH: usize = 10;
 
-/// Returns the model with corrected scores and the new inputs as further evidence; choices with a price above
+/// Returns the model with corrected scores and these new inputs as further evidence; choices with a price above
 /// `threshold` are not allowed.
-pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, threshold: f64) -> Model {
+pub fn rewrite(
+    evidence: &Evidence<'_>,
+    correction: &Correction,
+    inputs: &[usize],
+    risk: Risk,
+    threshold: f64,
+) -> Model {
     let mut model = evidence.model.clone();
     if let Some(boosted) = &mut model.boosted {
         boosted.margin = Boosted::margin(threshold);
     }
-    let absent = absent(evidence);
+    let absent = absent(evidence, inputs);
     for (tree, old) in evidence.model.trees.iter().enumerate() {
-        let mut members: BTreeMap<usize, Vec<&NewInput>> = BTreeMap::new();
-        for input in &evidence.inputs {
-            if let Some(reached) = input.reached.get(tree) {
-                members.entry(reached.leaf as usize).or_default().push(input);
-            }
-        }
+        let members = Members::new(evidence, inputs, tree);
         for (id, leaf) in old.leaves() {
             let of_leaf = |outside| {
                 let mut votes = choices(evidence, correction, risk, (tree, id as u32, leaf), outside);
@@ -36,8 +41,7 @@ pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, thr
                 votes.sort_by(Vote::order);
                 votes.into_iter().map(|vote| vote.place(threshold))
             };
-            let members = members.get(&id).map_or(&[][..], |members| members);
-            let mut new = with_members(evidence, leaf, members);
+            let mut new = with_members(evidence, leaf, members.of(id as u32), members.around(id as u32));
             let ranked = |place: Place| {
                 let mut ranked = new.ranked(place.choice).cloned()?;
                 let is_known = ranked.measured > 0;
@@ -62,11 +66,54 @@ pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, thr
     model
 }
 
+/// The new inputs below each node of a tree.
+struct Members<'a> {
+    evidence: &'a Evidence<'a>,
+    tree: usize,
+    by_node: BTreeMap<u32, Vec<&'a NewInput>>,
+}
+
+impl<'a> Members<'a> {
+    fn new(evidence: &'a Evidence<'a>, inputs: &[usize], tree: usize) -> Self {
+        let mut by_node: BTreeMap<u32, Vec<&NewInput>> = BTreeMap::new();
+        for input in inputs.iter().map(|&at| &evidence.inputs[at]) {
+            let mut at = input.reached.get(tree).map(|reached| reached.leaf);
+            while let Some(node) = at {
+                by_node.entry(node).or_default().push(input);
+                at = evidence.parent(tree, node);
+            }
+        }
+        Self { evidence, tree, by_node }
+    }
+
+    fn of(&self, node: u32) -> &[&'a NewInput] {
+        self.by_node.get(&node).map_or(&[], |members| members)
+    }
+
+    /// Returns the inputs of the node, or of the nearest node above with [enough](ENOUGH) of them.
+    fn around(&self, mut node: u32) -> &[&'a NewInput] {
+        while self.of(node).len() < ENOUGH
+            && let Some(parent) = self.evidence.parent(self.tree, node)
+        {
+            node = parent;
+        }
+        self.of(node)
+    }
+}
+
+/// Returns true if nearly all (99 %) of the inputs on which a choice can run measured it.
+fn is_offered(model: &Model, choice: ChoiceId, inputs: &[&NewInput]) -> bool {
+    let can_run = inputs.iter().filter(|input| model.is_eligible(choice, &*input.values));
+    let (count, measured) = can_run
+        .fold((0, 0), |(count, measured), input| (count + 1, measured + usize::from(input.measures(choice))));
+    measured * 100 >= count * 99
+}
+
 /// Returns, by choice, whether the new inputs never measured it although their leaves would expect it.
-fn absent(evidence: &Evidence<'_>) -> Vec<bool> {
+fn absent(evidence: &Evidence<'_>, inputs: &[usize]) -> Vec<bool> {
     let choices = evidence.model.choices.len();
     let (mut expected, mut found) = (vec![0; choices], vec![false; choices]);
-    for input in &evidence.inputs {
+    for input in inputs.iter().map(|&at| &evidence.inputs[at]) {
         input.cells.iter().for_each(|cell| found[cell.choice.index()] = true);
         let leaf = input.reached.first().and_then(|r| evidence.model.trees[0].leaf(r.leaf as usize));
         for ranked in leaf.into_iter().flat_map(|leaf| &leaf.ranking).filter(|ranked| ranked.usual) {
@@ -76,8 +123,10 @@ fn absent(evidence: &Evidence<'_>) -> Vec<bool> {
     expected.iter().zip(&found).map(|(&expected, found)| expected >= ABSENT && !found).collect()
 }
 
-/// Returns a leaf with the new inputs as further evidence: its old ranking, with the choices that only they measured.
-fn with_members(evidence: &Evidence<'_>, leaf: &Leaf, members: &[&NewInput]) -> Leaf {
+/// Returns a leaf with its new inputs as further evidence: its old ranking, with the choices that only they measured. A
+/// choice that was not usual there becomes usual by the inputs `around`. Without new inputs in the leaf it does not: its
+/// old inputs know better what can run there than new inputs elsewhere.
+fn with_members(evidence: &Evidence<'_>, leaf: &Leaf, members: &[&NewInput], around: &[&NewInput]) -> Leaf {
     let mut new = leaf.clone();
     new.samples += members.len() as u64;
     for (slot, range) in new.ranges.iter_mut().enumerate() {
@@ -105,12 +154,11 @@ fn with_members(evidence: &Evidence<'_>, leaf: &Leaf, members: &[&NewInput]) -> 
         });
         add(&mut new.ranking[at], &times, leaf.samples, members.len() as u64);
     }
-    // A choice that the new inputs of the leaf lack is not usual there.
     for ranked in &mut new.ranking {
-        let count = members.iter().filter(|m| m.cells.iter().any(|c| c.choice == ranked.choice)).count();
-        let is_new = leaf.ranked(ranked.choice).is_none_or(|old| old.measured == 0);
-        ranked.usual = (ranked.usual || (is_new && count > 0 && leaf.samples == 0)) && count == members.len();
-        if count == 0 {
+        let is_offered = |inputs| is_offered(&evidence.model, ranked.choice, inputs);
+        let becomes_usual = !members.is_empty() && ranked.measured > 0 && is_offered(around);
+        ranked.usual = (ranked.usual || becomes_usual) && is_offered(members);
+        if !members.iter().any(|input| input.measures(ranked.choice)) {
             let share = leaf.samples as f64 / new.samples.max(1) as f64;
             ranked.probability = rounded(ranked.probability * share, 4);
         }

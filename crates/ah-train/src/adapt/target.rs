@@ -40,6 +40,12 @@ pub fn inputs_for(target: f64) -> usize {
     (1..).find(|&inputs| passes(target, inputs, ROOM, 2)).unwrap_or(usize::MAX)
 }
 
+/// Returns the loosest share that is promised without being asked for, and the number of inputs from which on it is.
+pub fn inputs_for_any(wanted: f64) -> (f64, usize) {
+    let loosest = TARGETS.into_iter().fold(wanted, f64::max);
+    (loosest, inputs_for(loosest))
+}
+
 /// Returns whether a threshold with this many violations passes, where so many shares are tried.
 fn passes(target: f64, inputs: usize, violations: u64, targets: usize) -> bool {
     calibrate::passes((MODE.test(target).0, level(targets)), inputs, violations)
@@ -67,6 +73,7 @@ mod tests {
         assert_eq!(targets(Some(0.01), Some(0.01), 1000), [Some(0.01)]);
         assert_eq!(targets(None, None, 1000), [None]);
         assert_eq!([250, 240].map(|inputs| targets(Some(0.02), None, inputs)[0]), [Some(0.02), None]);
+        assert_eq!(inputs_for_any(0.01), (0.2, inputs_for(0.2)));
         assert_eq!([inputs_for(0.01), inputs_for(0.01) - 1].map(|n| of(n)[0]), [Some(0.01), Some(0.02)]);
     }
 

@@ -1,6 +1,7 @@
 //! The ways to adapt, each judged out of fold.
 
 use ah_types::{ChoiceId, Model};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::anew;
@@ -8,11 +9,13 @@ use super::corrected::{self, Risk, rank};
 use super::correction::{Correction, Strength};
 use super::evidence::{Evidence, slots};
 use super::method::Method;
+use super::rewrite::rewrite;
 use super::strength::part;
 use super::target::{self, MODE};
 use crate::data::Task;
 use crate::error::TrainError;
-use crate::judge::decisions;
+use crate::judge::comparison::BaselineComparison;
+use crate::judge::decisions::{self, JudgedInput};
 use crate::judge::study::{Difference, mean_and_error};
 use crate::params::ValidParams;
 use crate::promise::calibrate::{self, CalibratedThreshold, Violation};
@@ -51,6 +54,7 @@ pub struct Trial<'a> {
 
 /// One fold: learned from the other inputs, and from half of them.
 pub struct Fold<'a> {
+    training: Vec<usize>,
     held_out: Vec<usize>,
     correction: Correction,
     half: Correction,
@@ -111,6 +115,7 @@ impl<'a> Trial<'a> {
             half: Correction::new(self.evidence, &half, strength),
             anew: anew(&training)?,
             anew_half: anew(&half)?,
+            training,
             held_out,
         })
     }
@@ -193,6 +198,26 @@ impl<'a> Trial<'a> {
             over_limit: share(costs.iter().zip(self.rows).filter(|&pair| is_slow(pair)).count()),
             always: mean(&mut (0..count).map(|at| cost(at, f64::INFINITY).0)).exp(),
         }
+    }
+
+    /// Returns the adapted model's decisions out of fold, beside always taking one choice.
+    pub fn comparison(&self, folds: &[Fold<'_>], best: &Assessment) -> BaselineComparison {
+        let Assessment { risk, threshold, .. } = *best;
+        let judged = |fold: &Fold<'_>| {
+            let none = || Correction::none(self.evidence);
+            let (old, training) = (self.evidence, &fold.training);
+            let model = match best.method {
+                Method::Kept => rewrite(old, &none(), training, risk, threshold),
+                Method::Corrected => rewrite(old, &fold.correction, training, risk, threshold),
+                Method::Anew => rewrite(&fold.anew, &Correction::none(&fold.anew), &[], risk, threshold),
+            };
+            let rows: Vec<u32> = fold.held_out.iter().map(|&at| self.rows[at]).collect();
+            decisions::decide(&model, &self.task.table, &rows, &slots(&model, self.task))
+        };
+        let judged: Vec<JudgedInput> = folds.par_iter().flat_map(judged).collect();
+        let single = self.task.table.best_single(self.rows, Some(self.fallback));
+        let limit = self.params.max_slowdown;
+        BaselineComparison::new(&self.task.table, &judged, self.fallback, single, limit)
     }
 
     pub fn old(&self, old: &Model) -> Judged {

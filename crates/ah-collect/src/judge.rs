@@ -236,9 +236,11 @@ fn one(
 pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, Rng)>, CollectError> {
     let schema = runner.subject().optimization.schema()?;
     let mut queue = InputQueue::new(None, seed, Shard::default(), EarlierInputs::default(), schema);
-    let next = || queue.next(runner).map(|p| p.map(|p| (p.context, p.rng))).transpose();
-    let drawn: Result<_, Failure> = std::iter::from_fn(next).take(count).collect();
-    drawn.map_err(|failure| CollectError::Device(failure.to_string()))
+    let next = || queue.next(runner).transpose();
+    let inputs = std::iter::from_fn(next).filter(|input| !input.as_ref().is_ok_and(|p| p.flaw.is_some()));
+    let inputs = inputs.map(|input| input.map(|p| (p.context, p.rng)));
+    let drawn: Result<_, Failure> = inputs.take(count).collect();
+    drawn.map_err(|failure| CollectError::Device(format!("no input can be drawn: {}", failure.reason())))
 }
 
 /// Returns a model as the `decide` of [`judge`].

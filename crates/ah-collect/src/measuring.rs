@@ -112,13 +112,16 @@ pub(crate) fn measure_inputs(
         drop(send);
         let mut skipped_in_a_row = 0;
         let result = receive.iter().try_for_each(|drawn| {
-            let input = drawn.map_err(|e| CollectError::Device(format!("no input can be drawn: {e}")))?;
+            let input =
+                drawn.map_err(|e| CollectError::Device(format!("no input can be drawn: {}", e.reason())))?;
             each(&input)?;
             if let Some(reason) = input.lost_device() {
                 return Err(CollectError::Device(format!("the device is lost: {reason}")));
             }
             match &input.result {
                 Ok(_) => skipped_in_a_row = 0,
+                // The queue counts these.
+                Err(_) if input.planned.flaw.is_some() => {}
                 Err(failure) => {
                     skipped_in_a_row += 1;
                     if skipped_in_a_row >= MAX_SKIPPED {
@@ -151,9 +154,15 @@ fn take_inputs(
             }
         };
         let wanted = |choice: usize| planned.wanted.as_ref().is_none_or(|wanted| wanted[choice]);
-        let result = measure_some(runner, &planned.context, planned.rng.clone(), &policy, wanted);
+        let (label, result) = match &planned.flaw {
+            Some(reason) => (format!("{:?}", planned.text), Err(Failure::skipped(reason))),
+            None => {
+                let result = measure_some(runner, &planned.context, planned.rng.clone(), &policy, wanted);
+                (runner.label(&planned.context), result)
+            }
+        };
         lock(queue).note(&planned, &result, &policy);
-        let input = MeasuredInput { label: runner.label(&planned.context), planned, result };
+        let input = MeasuredInput { label, planned, result };
         let lost = input.lost_device().is_some();
         if send.send(Ok(input)).is_err() || lost {
             return;

@@ -3,8 +3,10 @@
 mod common;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
-use ah_types::log;
+use ah_collect::{Options, collect, decision};
+use ah_types::{TimingPolicy, log};
 use assert_cmd::Command;
 use common::{Folder, feedback, inputs, refused, succeed};
 
@@ -104,4 +106,60 @@ fn contexts_that_no_input_has_are_refused_or_skipped() {
     std::fs::write(folder.path("inputs.csv"), "size,even\n10,False\n").unwrap();
     let stderr = succeed(example(&folder, "unruly_functions").unwrap().args(["--inputs", "inputs.csv"]));
     assert!(stderr.contains("input_like made an input with the features size=10 even=True"), "{stderr}");
+}
+
+#[test]
+fn inputs_that_a_log_cannot_hold_are_skipped_and_recorded_once() {
+    let folder = Folder::new();
+    let run = |inputs: &str| {
+        let mut program = example(&folder, "unruly_inputs")?;
+        Some(succeed(program.args(["--num-samples", inputs, "--num-reps", "1"])))
+    };
+    let Some(stderr) = run("20") else { return };
+    let before = inputs(&folder);
+    assert_eq!(before.len(), 20);
+    let outcomes = || folder.read("train.txt.outcomes.jsonl").lines().map(str::to_owned).collect::<Vec<_>>();
+    let recorded = outcomes();
+    for (input, reason) in [
+        (",NaN,", "the feature \"mean\" is NaN, expected a finite number"),
+        (",-inf,", "the feature \"mean\" is -inf, expected a finite number"),
+        ("two\\nlines", "the feature \"name\" has a line end, expected text of one line"),
+        ("draw ", "attempt to divide by zero"),
+    ] {
+        let escaped = reason.replace('"', "\\\"");
+        let is_it = |line: &String| line.contains(input) && line.contains(&escaped);
+        assert!(recorded.iter().any(is_it), "{input} {reason}: {recorded:#?}");
+        assert!(stderr.contains(reason), "{reason} in {stderr}");
+    }
+
+    run("30");
+    assert_eq!(inputs(&folder).len(), 30);
+    assert_eq!(inputs(&folder)[..20], before);
+    let mut records = outcomes();
+    assert_eq!(records[..recorded.len()], recorded, "the same inputs are not recorded again");
+    records.sort();
+    records.dedup();
+    assert_eq!(records.len(), outcomes().len());
+}
+
+#[test]
+fn a_feature_that_is_never_a_number_ends_the_run() {
+    let folder = Folder::new();
+    let options = Options { num_samples: Some(5), ..Options::new(folder.log(), TimingPolicy::default()) };
+    let run = |last_good: u64| {
+        let decision = decision("always")
+            .input(|rng| ah_collect::sampling::log_uniform(rng, 1, 1_000_000))
+            .feature("size", |size| *size)
+            .feature("mean", move |size| if *size <= last_good { 1.0 } else { f64::NAN })
+            .choice("steady", |size| *size += 1)
+            .choice("other", |size| *size += 1);
+        collect(&mut [decision.runner().unwrap()], &options, &AtomicBool::new(false), &mut ())
+    };
+    for _ in 0..2 {
+        let error = run(0).unwrap_err().to_string();
+        let parts = ["1000 in a row", ",NaN: the feature \"mean\" is NaN", "Change how inputs are drawn"];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+    // The program is mended, and the same log goes on.
+    assert_eq!(run(1_000_000).unwrap().measured, 5);
 }

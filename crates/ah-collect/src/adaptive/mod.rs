@@ -130,7 +130,8 @@ impl AdaptivePlan {
 
     /// Returns for each choice whether it is timed on this input; `None`: all are.
     fn wanted(&mut self, input: &PlannedInput) -> Option<Vec<bool>> {
-        if self.random_part.contains(&input.text) || self.known.len() < LEAST_KNOWN {
+        let is_flawed = input.flaw.is_some();
+        if is_flawed || self.random_part.contains(&input.text) || self.known.len() < LEAST_KNOWN {
             return None;
         }
         let encoded = self.encoder.encode(&input.context.row(&self.schema).ok()?);

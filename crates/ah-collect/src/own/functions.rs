@@ -67,39 +67,31 @@ impl<T> FunctionRunner<T> {
     }
 
     /// Returns the features of an input.
-    fn context(&self, input: &T) -> Result<Context, Failure> {
+    fn context(&self, input: &T) -> Context {
         let features = self.subject.optimization.features.iter().zip(&self.functions.features);
-        features
-            .map(|(feature, value)| match value(input) {
-                Value::Number(x) if !x.is_finite() => {
-                    Err(Failure::failed(format!("the feature {:?} is {x}, expected a number", feature.name)))
-                }
-                value => Ok((feature.name.as_str(), value)),
-            })
-            .collect()
+        features.map(|(feature, value)| (feature.name.as_str(), value(input))).collect()
     }
 
     /// Returns the input of a context: the one that `rng` draws, or one that the user's function makes.
     fn create(&self, context: &Context, mut rng: Rng) -> Result<T, Failure> {
         let original = (self.functions.draw)(&mut rng.clone());
-        if self.matches(&original, context)? {
+        if self.matches(&original, context) {
             return Ok(original);
         }
         let draw_like = self.functions.draw_like.as_ref();
         let like = draw_like.and_then(|draw_like| draw_like(context, &mut rng));
         match like {
-            Some(input) if self.matches(&input, context)? => Ok(input),
+            Some(input) if self.matches(&input, context) => Ok(input),
             Some(input) => {
-                let found = self.context(&input)?;
+                let found = self.context(&input);
                 Err(Failure::skipped(format!("input_like made an input with the features {found}")))
             }
             None => Err(Failure::skipped("no input has these features")),
         }
     }
 
-    fn matches(&self, input: &T, context: &Context) -> Result<bool, Failure> {
-        let found = self.context(input)?;
-        Ok(found.iter().all(|(name, value)| context.get(name) == Some(value)))
+    fn matches(&self, input: &T, context: &Context) -> bool {
+        self.context(input).iter().all(|(name, value)| context.get(name) == Some(value))
     }
 }
 
@@ -109,7 +101,7 @@ impl<T: Clone + Send> Runner for FunctionRunner<T> {
     }
 
     fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        self.context(&(self.functions.draw)(rng))
+        Ok(self.context(&(self.functions.draw)(rng)))
     }
 
     fn accepts(&self, _: &Context) -> Result<(), String> {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{Failure, Runner};
-use ah_types::{Context, Schema};
+use ah_types::{Context, Schema, Value};
 
 pub use earlier::EarlierInputs;
 pub use inputs_file::read_inputs;
@@ -16,6 +16,9 @@ pub use shard::Shard;
 
 /// A sequence counts as exhausted after this many draws in a row that repeat earlier ones.
 const MAX_REPEATS: u32 = 100_000;
+
+/// A run gives up after this many draws in a row that cannot be measured: their cause is probably the same.
+const MAX_FLAWED: u32 = 1000;
 
 /// An input to be measured.
 #[derive(Clone, Debug)]
@@ -29,6 +32,21 @@ pub struct PlannedInput {
     pub text: String,
     /// By choice: whether it is timed; `None`: all are.
     pub wanted: Option<Vec<bool>>,
+    /// The reason why a log cannot hold this input; it is recorded and not measured.
+    pub flaw: Option<String>,
+}
+
+/// Returns the reason why a log cannot hold this context.
+fn flaw(context: &Context) -> Option<String> {
+    context.iter().find_map(|(name, value)| match value {
+        Value::Number(x) if !x.is_finite() => {
+            Some(format!("the feature {name:?} is {x}, expected a finite number"))
+        }
+        Value::Category(category) if category.contains(['\n', '\r']) => {
+            Some(format!("the feature {name:?} has a line end, expected text of one line"))
+        }
+        _ => None,
+    })
 }
 
 /// The inputs that are still to be measured.
@@ -42,6 +60,8 @@ pub struct InputQueue {
     seed: u64,
     shard: Shard,
     seen: HashSet<String>,
+    /// The last draws in a row that cannot be measured.
+    flawed: u32,
     earlier: EarlierInputs,
     schema: Schema,
 }
@@ -55,7 +75,8 @@ impl InputQueue {
         earlier: EarlierInputs,
         schema: Schema,
     ) -> Self {
-        Self { listed, next: 0, end: u64::MAX, seed, shard, seen: HashSet::new(), earlier, schema }
+        let seen = HashSet::new();
+        Self { listed, next: 0, end: u64::MAX, seed, shard, seen, flawed: 0, earlier, schema }
     }
 
     /// Notes that this choice was skipped. Returns the number of inputs that are done by this.
@@ -78,27 +99,43 @@ impl InputQueue {
     /// Returns the next input; `None` when the list or the sequence ends, or every draw repeats an earlier one.
     ///
     /// # Errors
-    /// The runner cannot draw.
+    /// The runner cannot draw, or too many inputs in a row cannot be measured.
     pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
         let mut repeats = 0;
         while repeats < MAX_REPEATS && self.next < self.end {
             let position = self.next;
             self.next += 1;
             let rng = sampling::rng(self.seed, position);
-            let context = match &self.listed {
+            let drawn = match &self.listed {
                 Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
-                    Some(context) => context.clone(),
+                    Some(context) => Ok(context.clone()),
                     None => return Ok(None),
                 },
-                None => runner.draw(&mut rng.clone())?,
+                None => runner.draw(&mut rng.clone()),
             };
-            let text = context.log_text(&self.schema);
+            let (context, text, flaw) = match drawn {
+                Ok(context) => {
+                    let (text, flaw) = (context.log_text(&self.schema), flaw(&context));
+                    (context, text, flaw)
+                }
+                Err(Failure::Skipped(reason)) => {
+                    (Context::new(), format!("draw {position} of seed {}", self.seed), Some(reason))
+                }
+                Err(failure) => return Err(failure),
+            };
+            self.flawed = if flaw.is_some() { self.flawed + 1 } else { 0 };
+            if let Some(reason) = flaw.as_ref().filter(|_| self.flawed >= MAX_FLAWED) {
+                return Err(Failure::failed(format!(
+                    "{MAX_FLAWED} in a row cannot be measured. The last was {text}: {reason}. \
+                     Change how inputs are drawn, or the features"
+                )));
+            }
             // An input that is drawn twice belongs to the shard that drew it first.
             if !self.seen.insert(text.clone()) || self.earlier.is_done(&text) {
                 repeats += 1;
             } else if self.shard.contains(position) {
                 self.earlier.forget(&text);
-                return Ok(Some(PlannedInput { context, rng, text, wanted: None }));
+                return Ok(Some(PlannedInput { context, rng, text, wanted: None, flaw }));
             }
         }
         Ok(None)

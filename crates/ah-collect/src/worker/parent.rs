@@ -36,6 +36,14 @@ impl Worker {
 
     /// Sends a request and returns the answer. If the worker is lost, the request has failed.
     fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+        self.ask_once(request).map_err(|failure| match failure {
+            Failure::DeviceLost(reason) => Failure::Failed(reason),
+            other => other,
+        })
+    }
+
+    /// Sends a request and returns the answer, or [`Failure::DeviceLost`] if the worker is lost.
+    fn ask_once(&self, request: &Request) -> Result<Answer, Failure> {
         let mut link = self.link();
         let reason = match link.ask(request) {
             Ok(Answer::DeviceLost { reason }) => reason,
@@ -45,7 +53,7 @@ impl Worker {
             Err(reason) => reason,
         };
         link.end();
-        Err(Failure::Failed(reason))
+        Err(Failure::DeviceLost(reason))
     }
 }
 
@@ -66,7 +74,12 @@ impl Runner for Worker {
         &self.subject
     }
     fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        match self.ask(&Request::Draw { rng: rng.clone() })? {
+        let drawn = self.ask_once(&Request::Draw { rng: rng.clone() });
+        match drawn.map_err(|failure| match failure {
+            // The functions panicked on this input. The next one may be drawn.
+            Failure::DeviceLost(reason) => Failure::Skipped(reason),
+            other => other,
+        })? {
             Answer::Drawn { context, rng: after } => {
                 *rng = after;
                 Ok(context.into())

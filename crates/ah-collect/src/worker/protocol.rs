@@ -74,13 +74,18 @@ pub(super) struct WireContext(Vec<(String, WireValue)>);
 #[serde(untagged)]
 enum WireValue {
     Number(f64),
+    /// JSON has no infinity and no NaN.
+    NotFinite {
+        number: String,
+    },
     Category(String),
 }
 
 impl From<&Context> for WireContext {
     fn from(context: &Context) -> Self {
         let wire = |value: &Value| match value {
-            Value::Number(x) => WireValue::Number(*x),
+            Value::Number(x) if x.is_finite() => WireValue::Number(*x),
+            Value::Number(x) => WireValue::NotFinite { number: x.to_string() },
             Value::Category(c) => WireValue::Category(c.to_string()),
         };
         Self(context.iter().map(|(name, value)| (name.to_owned(), wire(value))).collect())
@@ -91,6 +96,7 @@ impl From<WireContext> for Context {
     fn from(wire: WireContext) -> Self {
         let value = |value| match value {
             WireValue::Number(x) => Value::Number(x),
+            WireValue::NotFinite { number } => Value::Number(number.parse().unwrap_or(f64::NAN)),
             WireValue::Category(c) => Value::from(c),
         };
         wire.0.into_iter().map(|(name, v)| (name, value(v))).collect()

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use ah_types::Device;
 use etcetera::{BaseStrategy as _, choose_base_strategy};
 
+use crate::warnings::warn_user;
+
 /// The environment's settings, read once, by the first decision point.
 ///
 /// | variable | meaning |
@@ -14,7 +16,7 @@ use etcetera::{BaseStrategy as _, choose_base_strategy};
 /// | `AUTOHEURISTIC_USE` | optimizations that consult, separated by commas; unset: all, unless the program sets a role |
 /// | `AUTOHEURISTIC_COLLECT` | optimizations that measure every choice, append to the log and take the fallback |
 /// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder, if there is one |
-/// | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
+/// | `AUTOHEURISTIC_PATH` | folders of model files, or model files, separated as in `PATH` |
 /// | `AUTOHEURISTIC_PIN` | the versions that may decide, `pad_mm=3f2a9c41,mm=…`: the first 8 or more characters of a model's hash |
 /// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or by name, `softmax=1,mm=0` |
 /// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel neither stores nor reads picks on disk |
@@ -166,7 +168,7 @@ fn pins(text: &str) -> Vec<(String, String)> {
     let parse = |item: &str| match item.split_once('=') {
         Some((name, version)) => Some((name.trim().to_owned(), version.trim().to_owned())),
         None => {
-            log::warn!("AUTOHEURISTIC_PIN: expected NAME=VERSION, found {item:?}; ignored");
+            warn_user(format!("AUTOHEURISTIC_PIN: expected NAME=VERSION, found {item:?}; ignored"));
             None
         }
     };
@@ -182,9 +184,9 @@ fn forced(text: &str) -> Vec<(Option<String>, usize)> {
         };
         let kernel = kernel.trim().parse().ok();
         if kernel.is_none() {
-            log::warn!(
+            warn_user(format!(
                 "AUTOHEURISTIC_FORCE_KERNEL: expected KERNEL or NAME=KERNEL, where KERNEL is a number from 0, found {item:?}; ignored"
-            );
+            ));
         }
         Some((name, kernel?))
     };
@@ -204,7 +206,7 @@ fn limit(text: &str) -> u64 {
     };
     let bytes = digits.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
     bytes.unwrap_or_else(|| {
-        log::warn!("AUTOHEURISTIC_CACHE_LIMIT: expected bytes such as 64M, found {text:?}; ignored");
+        warn_user(format!("AUTOHEURISTIC_CACHE_LIMIT: expected bytes such as 64M, found {text:?}; ignored"));
         CACHE_LIMIT
     })
 }

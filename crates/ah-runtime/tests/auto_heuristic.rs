@@ -203,6 +203,8 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
 
     let read = log::read(&[&path]).unwrap();
     assert_eq!(read.metadata.name, "pad_mm");
+    let collection = read.metadata.collection.unwrap();
+    assert_eq!(collection.timing, None, "the program's clock follows no policy");
     let inputs: Vec<&str> = read.inputs.iter().map(|i| &*i.text).collect();
     assert_eq!(inputs, ["float32,101,64,0", "float32,5,64,0"]);
     assert_eq!(

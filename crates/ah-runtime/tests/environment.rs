@@ -1,5 +1,6 @@
 //! The environment sets folders and limits, and events reach the `log` crate.
 
+mod common;
 #[path = "common/logger.rs"]
 mod logger;
 #[path = "common/virtual_kernels.rs"]
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use ah_runtime::ah_types::{Device, Outcome};
+use ah_runtime::ah_types::{Device, Model, Outcome};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
 use virtual_kernels::*;
 
@@ -115,6 +116,89 @@ fn the_environment_of_the_process_collects_into_its_folder() {
     let rows: Vec<&str> = log.lines().skip(1).collect();
     assert_eq!(rows, ["m,choice,feedback", "7,orig,4", "7,pad,3"]);
     assert!(!folder.path().join("softmax.txt").exists(), "it is not listed");
+}
+
+/// Collects or asks in the environment of its process; does nothing unless a test below started it.
+#[test]
+fn a_process_without_a_logger() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    let auto = decision().environment(Environment::current().clone()).choices(["orig", "pad"]);
+    let auto = auto.build().unwrap();
+    for k in [1000.0, 1001.0] {
+        let measured = |_: &str| Outcome::Measured { feedback: vec![1.0] };
+        println!("answer: {}", auto.choose_or_collect(&values(64.0, k, "float32"), measured));
+    }
+}
+
+/// Returns the last answer of that process, and its warnings.
+fn answer_and_warnings(variables: &[(&str, &Path)]) -> (String, Vec<String>) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["a_process_without_a_logger", "--exact", "--nocapture"]).env("AH_TEST_CHILD", "1");
+    let output = child.envs(variables.iter().copied()).output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let (_, answer) = stdout.rsplit_once("answer: ").unwrap_or_else(|| panic!("{stdout}{stderr}"));
+    let warnings = stderr.lines().filter_map(|line| line.strip_prefix("ah-runtime: "));
+    (answer.lines().next().unwrap().to_owned(), warnings.map(str::to_owned).collect())
+}
+
+#[test]
+fn a_run_that_was_asked_to_collect_and_cannot_warns_once_without_a_logger() {
+    let folder = tempfile::tempdir().unwrap();
+    let collect = |log: &Path| {
+        answer_and_warnings(&[
+            ("AUTOHEURISTIC_COLLECT", Path::new("pad_mm")),
+            ("AUTOHEURISTIC_LOG_PATH", log),
+        ])
+    };
+    let log = folder.path().join("log.txt");
+    assert_eq!(collect(&log), ("orig (fallback: collecting)".to_owned(), Vec::new()));
+    let other = folder.path().join("other.txt");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&other, text.replace(r#""fallback":["orig"]"#, r#""fallback":["pad"]"#)).unwrap();
+    for (path, reason) in [
+        (other, r#"autoheuristic_rs.fallback (log: ["pad"], other: ["orig"])"#),
+        (log.join("below.txt"), "below.txt: cannot"),
+    ] {
+        let (answer, warnings) = collect(&path);
+        assert_eq!(answer, "orig (fallback: collecting)");
+        let [warning] = warnings.as_slice() else { panic!("{warnings:#?}") };
+        assert!(warning.starts_with("pad_mm: measurements are lost: "), "{warning}");
+        assert!(warning.contains(reason), "{warning}");
+    }
+}
+
+#[test]
+fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger() {
+    let folder = tempfile::tempdir().unwrap();
+    let [own, other, empty] = ["own", "other", "empty"].map(|name| folder.path().join(name));
+    let model = common::pad_mm("Own", None);
+    for (folder, optimization) in [(&own, "pad_mm"), (&other, "softmax")] {
+        std::fs::create_dir(folder).unwrap();
+        let model = Model { optimization: optimization.to_owned(), ..model.clone() };
+        std::fs::write(folder.join("model.json"), model.to_json()).unwrap();
+    }
+    std::fs::create_dir(&empty).unwrap();
+    let ask = |path: &Path| answer_and_warnings(&[("AUTOHEURISTIC_PATH", path)]);
+    let learned = ("pad".to_owned(), Vec::new());
+    assert_eq!(ask(&own), learned);
+    assert_eq!(ask(&own.join("model.json")), learned, "one file");
+    for (path, reason) in [
+        (other, "other decides softmax"),
+        (empty, "empty has no model (*.json) that can be read"),
+        (folder.path().join("missing"), "missing: No such file"),
+    ] {
+        let (answer, warnings) = ask(&path);
+        assert_eq!(answer, "orig (fallback: no heuristic)");
+        let [warning] = warnings.as_slice() else { panic!("{warnings:#?}") };
+        assert!(warning.starts_with("pad_mm: takes its fallback, because AUTOHEURISTIC_PATH"), "{warning}");
+        assert!(warning.contains(reason), "{warning}");
+    }
+    // A decision point that is not in AUTOHEURISTIC_USE asks for no model.
+    let off = [("AUTOHEURISTIC_PATH", folder.path()), ("AUTOHEURISTIC_USE", Path::new("softmax"))];
+    assert_eq!(answer_and_warnings(&off), ("orig (fallback: not enabled)".to_owned(), Vec::new()));
 }
 
 #[test]

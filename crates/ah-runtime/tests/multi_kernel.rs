@@ -181,6 +181,7 @@ fn a_sure_heuristic_decides_and_measuring_is_for_the_rest() {
     let read = log::read(&[&log_path]).unwrap();
     let inputs: Vec<&str> = read.inputs.iter().map(|i| &*i.text).collect();
     assert_eq!(inputs, ["64,101,float64", "64,1001,int8"]);
+    assert!(read.metadata.collection.unwrap().timing.is_some(), "a MultiKernel measures by its policy");
     assert_eq!(read.metadata.choices.unwrap(), ["orig", "pad"]);
 }
 

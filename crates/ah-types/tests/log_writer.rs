@@ -9,7 +9,7 @@ use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
 fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> {
     let schema = Schema::new([Feature::numerical("length")]).unwrap();
     let cpu = Cpu { model: "x".to_owned(), cores: 1, caches: Vec::new(), instruction_sets: Vec::new() };
-    let (device, tool) = (Device::Cpu(cpu), "test".to_owned());
+    let (device, tool) = (Some(Device::Cpu(cpu)), "test".to_owned());
     let collection = Collection {
         format: 1,
         device,

@@ -28,12 +28,12 @@ fn schema() -> Schema {
 fn metadata(seed: u64) -> Metadata {
     let collection = Collection {
         format: 1,
-        device: Device::Cpu(Cpu {
+        device: Some(Device::Cpu(Cpu {
             model: "test".into(),
             cores: 2,
             caches: vec![32 << 10],
             instruction_sets: vec!["avx2".into()],
-        }),
+        })),
         timing: Some(TimingPolicy::default()),
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
@@ -371,4 +371,31 @@ fn a_log_names_its_fallback() {
     assert_eq!(log::differences(&named(&[]), &named(&["a"])), [], "a log of an earlier version has none");
     let found = log::differences(&named(&["a"]), &named(&["c"]));
     assert_eq!(found[0].to_string(), r#"autoheuristic_rs.fallback (log: ["a"], other: ["c"])"#);
+}
+
+#[test]
+fn a_timing_policy_that_one_side_lacks_does_not_keep_logs_apart() {
+    let mut of_a_program = metadata(1);
+    of_a_program.collection.as_mut().unwrap().timing = None;
+    assert_eq!(log::differences(&metadata(1), &of_a_program), []);
+    assert_eq!(log::differences(&of_a_program, &metadata(1)), []);
+}
+
+#[test]
+fn a_log_written_by_hand_may_leave_out_keys_of_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = |ours: &str| {
+        let keys = r#""numerical_features":["m","k"],"categorical_features":["dtype"]"#;
+        format!(r#"{{"name":"toy","device_capa":[0,0],{keys},"autoheuristic_rs":{ours}}}"#)
+    };
+    let rows = "m,dtype,k,choice,feedback\n1,x,2,old,0.5\n1,x,2,new,0.25\n";
+    let read = |ours: &str| log::read(&[write(folder.path(), &format!("{}\n{rows}", head(ours)))]);
+    for ours in [r#"{"format":1,"fallback":["old"]}"#, r#"{"fallback":["old"]}"#] {
+        let metadata = read(ours).unwrap().metadata;
+        assert_eq!(metadata.device(), None);
+        assert_eq!(metadata.collection.unwrap().fallback, ["old"]);
+    }
+    let error = read(r#"{"device":{"kind":"cpu","cores":2}}"#).unwrap_err().to_string();
+    let parts = ["expected under autoheuristic_rs", "missing field `model`", "docs/log-format.md"];
+    assert!(parts.iter().all(|part| error.contains(part)), "{error}");
 }

@@ -106,7 +106,7 @@ impl Appender {
 fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
     let collection = Collection {
         format: 1,
-        device: subject.device.clone(),
+        device: Some(subject.device.clone()),
         timing: Some(options.policy),
         seed: options.seed,
         eligible: subject.optimization.eligible(),

@@ -83,7 +83,9 @@ impl fmt::Display for LogFacts {
             writeln!(f, "failed: {} rows", self.failures)?;
         }
         if let Some(c) = &self.collection {
-            writeln!(f, "device: {}", c.device)?;
+            if let Some(device) = &c.device {
+                writeln!(f, "device: {device}")?;
+            }
             writeln!(f, "seed: {}; tool: {}", c.seed, c.tool)?;
             if let Some(timing) = &c.timing {
                 writeln!(f, "policy: {}", serde_json::to_string(timing).unwrap_or_default())?;

@@ -98,7 +98,7 @@ impl LogReport {
             drift: drift(log),
             always_fallback: facts.always_fallback,
             best_single: facts.best_single,
-            device: facts.collection.as_ref().map(|collection| collection.device.to_string()),
+            device: facts.collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
             collection: facts.collection,
         }
     }
@@ -115,11 +115,8 @@ impl LogReport {
             self.failures
         );
         if let Some(collection) = &self.collection {
-            let _ = writeln!(
-                text,
-                "Measured on {} by {}, seed {}.",
-                collection.device, collection.tool, collection.seed
-            );
+            let device = self.device.as_deref().unwrap_or("a device without a name");
+            let _ = writeln!(text, "Measured on {device} by {}, seed {}.", collection.tool, collection.seed);
         }
         if let Some(spread) = self.repeats.spreads.first() {
             let (median, p95) = (percent(spread.median), percent(spread.p95));

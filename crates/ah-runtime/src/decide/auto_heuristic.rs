@@ -8,13 +8,14 @@ use ah_types::expr::BoolExpr;
 use ah_types::{Context, Device, Features, Outcome, Scalar, Unsure};
 
 use super::answer::{Answer, Reason};
-use super::binding::Bindings;
+use super::binding::{Bindings, Misfit};
 use super::pin::Pins;
 use super::recorder::{RecordError, Recorder};
 use crate::find;
 use crate::heuristics::Heuristic;
 use crate::panics::caught;
 use crate::sync::{ArcSwap, Snapshot};
+use crate::warnings::Warnings;
 
 /// The choices worth autotuning; see [`AutoHeuristic::top_k`].
 pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
@@ -39,6 +40,8 @@ pub struct AutoHeuristic {
     pub(super) consults: bool,
     pub(super) collects: bool,
     pub(super) recorder: Recorder,
+    /// Warnings of models that do not serve.
+    pub(super) warnings: Warnings,
     pub(super) bindings: ArcSwap<Bindings>,
 }
 
@@ -113,7 +116,8 @@ impl AutoHeuristic {
     /// Chooses. If this run collects, it instead measures every choice with `feedback`, appends the outcomes to
     /// the log, and takes the fallback. A choice whose measurement panics has failed.
     ///
-    /// A failure to append is a warning of the `log` crate; the answer is still the fallback.
+    /// A failure to append is a warning of the `log` crate; the answer is still the fallback. If
+    /// `AUTOHEURISTIC_COLLECT` asks for the log and the program has no logger, the warning goes to standard error.
     pub fn choose_or_collect(
         &self,
         values: &[Scalar<'_>],
@@ -125,7 +129,7 @@ impl AutoHeuristic {
             };
             let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
             if let Err(error) = self.recorder.append(values, outcomes) {
-                self.recorder.warn(format!("{}: {error}", self.name));
+                self.warn_unrecorded(&error);
             }
         }
         self.choose(values)
@@ -163,6 +167,11 @@ impl AutoHeuristic {
             });
         }
         self.recorder.append(values, timings)
+    }
+
+    /// Warns that measurements are not in the log.
+    pub(crate) fn warn_unrecorded(&self, error: &RecordError) {
+        self.recorder.warn(format!("{}: measurements are lost: {error}", self.name));
     }
 
     /// Returns the choices worth autotuning: the `k` best of the heuristic's ranking, best first, then the
@@ -312,7 +321,25 @@ impl AutoHeuristic {
         let bindings =
             Bindings::new(generation, found, &self.pins, &self.device, &self.features, &self.choices);
         bindings.report(&self.name, &self.bindings.load());
+        self.warn_unserved(&bindings);
         self.bindings.store(Arc::new(bindings));
+    }
+
+    /// Warns if the environment names models and none of them serves.
+    fn warn_unserved(&self, bindings: &Bindings) {
+        let asks_models = self.consults && !self.collects && !self.model_folders.is_empty();
+        if !asks_models || !bindings.serving.is_empty() {
+            return;
+        }
+        let misfit = |(name, misfit): &(String, Misfit)| format!("{name}: {misfit}");
+        let why = match bindings.misfits.as_slice() {
+            [] => find::decided_in(&self.model_folders),
+            misfits => misfits.iter().map(misfit).collect::<Vec<_>>().join("; "),
+        };
+        let name = &self.name;
+        self.warnings.warn_user(format!(
+            "{name}: takes its fallback, because AUTOHEURISTIC_PATH has no model for it: {why}"
+        ));
     }
 }
 

@@ -16,6 +16,7 @@ use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
 use crate::sync::ArcSwap;
+use crate::warnings::Warnings;
 
 /// Whether a decision point consults, collects, or does neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Builder {
     environment: Option<Environment>,
     role: Role,
     log: Option<PathBuf>,
-    timing: TimingPolicy,
+    timing: Option<TimingPolicy>,
 }
 
 /// A decision point cannot be set up.
@@ -194,9 +195,9 @@ impl Builder {
         self
     }
 
-    /// Sets the timing policy for the log's metadata.
+    /// Sets the timing policy for the log's metadata, if the program's clock follows one. Default: none.
     pub fn timing(mut self, policy: TimingPolicy) -> Self {
-        self.timing = policy;
+        self.timing = Some(policy);
         self
     }
 
@@ -266,8 +267,9 @@ impl Builder {
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
         let log = self.log.or_else(|| environment.log_file(&name, &device));
         let fallback_name = &self.choices[fallback];
-        let recorder =
+        let mut recorder =
             Recorder::new(log, &name, features.base(), &self.choices, fallback_name, &device, self.timing);
+        recorder.is_requested = collects && self.role == Role::FromEnvironment;
         let auto_heuristic = AutoHeuristic {
             name,
             choices: self.choices,
@@ -282,6 +284,7 @@ impl Builder {
             consults,
             collects,
             recorder,
+            warnings: Warnings::default(),
             bindings: ArcSwap::from_pointee(Bindings::default()),
         };
         auto_heuristic.bind();

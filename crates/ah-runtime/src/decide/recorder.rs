@@ -20,6 +20,8 @@ pub(super) struct Recorder {
     metadata: Metadata,
     schema: Schema,
     log: Mutex<OpenLog>,
+    /// True if a variable of the environment asks for this log.
+    pub(super) is_requested: bool,
     warnings: Warnings,
 }
 
@@ -62,12 +64,12 @@ impl Recorder {
         choices: &[String],
         fallback: &str,
         device: &Device,
-        timing: TimingPolicy,
+        timing: Option<TimingPolicy>,
     ) -> Self {
         let collection = Collection {
             format: 1,
-            device: device.clone(),
-            timing: Some(timing),
+            device: Some(device.clone()),
+            timing,
             // The program's own inputs; none is drawn.
             eligible: BTreeMap::new(),
             fallback: vec![fallback.to_owned()],
@@ -80,6 +82,7 @@ impl Recorder {
             metadata: Metadata::new(optimization, schema, choices.to_vec(), collection),
             schema: schema.clone(),
             log: Mutex::default(),
+            is_requested: false,
             warnings: Warnings::default(),
         }
     }
@@ -89,7 +92,11 @@ impl Recorder {
     }
 
     pub(super) fn warn(&self, warning: impl Display) {
-        self.warnings.warn(warning);
+        if self.is_requested {
+            self.warnings.warn_user(warning);
+        } else {
+            self.warnings.warn(warning);
+        }
     }
 
     /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. While another process

@@ -2,10 +2,12 @@
 //!
 //! If a changed file holds no valid model, its previous model stays, with a warning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use ah_types::shown::listed;
 
 use crate::heuristics::{Heuristic, LoadedModel};
 
@@ -15,6 +17,7 @@ const MAX_BYTES: u64 = 256 << 20;
 static FOLDERS: Mutex<Vec<Folder>> = Mutex::new(Vec::new());
 
 struct Folder {
+    /// A folder of models, or one model's file.
     path: PathBuf,
     /// By path, sorted.
     files: BTreeMap<PathBuf, ModelFile>,
@@ -41,6 +44,23 @@ pub(super) fn models(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuri
     models.filter(|model| model.optimization() == optimization).collect()
 }
 
+/// Returns the reason why none of these folders has a model of some optimization: the optimizations that their models
+/// decide, and the folders that have none. The folders must have been looked at.
+pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
+    let known = lock();
+    let of = |path: &PathBuf| known.iter().find(|folder| folder.path == *path);
+    let of_folder = |folder: &Folder| {
+        let models = folder.files.values().filter_map(|file| file.model.as_ref());
+        let decided: BTreeSet<&str> = models.map(|model| model.optimization()).collect();
+        match (decided.is_empty(), std::fs::metadata(&folder.path)) {
+            (false, _) => format!("{} decides {}", folder.path.display(), listed(decided)),
+            (true, Err(error)) => format!("{}: {error}", folder.path.display()),
+            (true, Ok(_)) => format!("{} has no model (*.json) that can be read", folder.path.display()),
+        }
+    };
+    paths.iter().filter_map(of).map(of_folder).collect::<Vec<_>>().join("; ")
+}
+
 /// Looks at all folders again; true if anything changed.
 pub(super) fn reload() -> bool {
     let mut changed = false;
@@ -55,7 +75,11 @@ impl Folder {
     fn scan(&mut self) -> bool {
         let mut here: BTreeMap<PathBuf, (SystemTime, u64)> = BTreeMap::new();
         match std::fs::read_dir(&self.path) {
-            Ok(entries) => here.extend(entries.flatten().filter_map(|entry| model_file(&entry.path()))),
+            Ok(entries) => {
+                let files = entries.flatten().map(|entry| entry.path()).filter(|path| is_model(path));
+                here.extend(files.filter_map(stamped));
+            }
+            Err(_) if self.path.is_file() => here.extend(stamped(self.path.clone())),
             // A folder that does not exist yet may be made later.
             Err(error) if self.files.is_empty() => log::debug!("{}: {error}", self.path.display()),
             Err(error) => {
@@ -97,13 +121,17 @@ impl Folder {
     }
 }
 
-/// Returns the file with its stamp, if it can be a model.
-fn model_file(path: &Path) -> Option<(PathBuf, (SystemTime, u64))> {
-    let name = path.file_name()?.to_string_lossy();
-    let metadata = std::fs::metadata(path).ok()?;
-    let is_model = name.ends_with(".json") && !name.starts_with('.');
+/// Returns whether a file of this name in a folder is a model.
+fn is_model(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".json") && !name.starts_with('.')
+}
+
+/// Returns the file with its stamp, if its size can be that of a model.
+fn stamped(path: PathBuf) -> Option<(PathBuf, (SystemTime, u64))> {
+    let metadata = std::fs::metadata(&path).ok()?;
     let fits = metadata.is_file() && metadata.len() <= MAX_BYTES;
-    (is_model && fits).then_some((path.to_owned(), (metadata.modified().ok()?, metadata.len())))
+    fits.then_some((path, (metadata.modified().ok()?, metadata.len())))
 }
 
 fn lock() -> MutexGuard<'static, Vec<Folder>> {

@@ -12,6 +12,7 @@ mod folders;
 mod registry;
 mod watch;
 
+pub(crate) use folders::decided_in;
 pub(crate) use registry::generation;
 pub use registry::{register, registered};
 pub(crate) use watch::in_folders;

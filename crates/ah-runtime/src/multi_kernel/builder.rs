@@ -19,7 +19,7 @@ use crate::decide::{Builder as DecisionBuilder, SetupError};
 use crate::drift::Drift;
 use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex};
-use crate::warnings::Warnings;
+use crate::warnings::{Warnings, warn_user};
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].
 #[must_use = "a builder does nothing until `build`"]
@@ -224,10 +224,10 @@ impl<F> Builder<F> {
         let forced = environment.forced_kernel(&name).filter(|&kernel| {
             let exists = kernel < names.len();
             if !exists {
-                log::warn!(
+                warn_user(format!(
                     "{name}: AUTOHEURISTIC_FORCE_KERNEL names kernel {kernel}, expected 0 to {}; ignored",
                     names.len() - 1
-                );
+                ));
             }
             exists
         });

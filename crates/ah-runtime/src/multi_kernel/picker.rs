@@ -233,7 +233,7 @@ impl Picker {
                 other => other,
             });
             if let Err(error) = self.decision.append(values, names.zip(rows)) {
-                self.warnings.warn(format!("{}: {error}", self.decision.name()));
+                self.decision.warn_unrecorded(&error);
             }
         }
         let named = winner.map(|kernel| (self.name_of(kernel), medians[kernel]));

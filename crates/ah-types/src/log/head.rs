@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rustc_hash::FxHashSet;
+use serde_json::Value as Json;
 
 use super::csv;
 use super::error::{LogError, LogPlace, io_error, shown};
@@ -65,13 +66,12 @@ impl Name<'_> {
             // The place is printed separately.
             let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
             let why = reason(&why.replace('\n', " "));
-            self.malformed(
-                1,
-                e.column(),
-                "a JSON object with name, device_capa, numerical_features and categorical_features",
-                format!("{} ({why})", shown(line, "nothing")),
-                HINT,
-            )
+            let (expected, hint) = if is_right_without_collection(line) {
+                ("under autoheuristic_rs, keys and values of a log", "docs/log-format.md lists them")
+            } else {
+                ("a JSON object with name, device_capa, numerical_features and categorical_features", HINT)
+            };
+            self.malformed(1, e.column(), expected, format!("{} ({why})", shown(line, "nothing")), hint)
         })
     }
 
@@ -129,4 +129,11 @@ impl Name<'_> {
         }
         Ok((columns, present))
     }
+}
+
+/// Returns whether this line would be the metadata of a log if it had no key `autoheuristic_rs`.
+fn is_right_without_collection(line: &[u8]) -> bool {
+    let Ok(Json::Object(mut keys)) = serde_json::from_slice(line) else { return false };
+    keys.remove("autoheuristic_rs").is_some()
+        && serde_json::from_value::<Metadata>(Json::Object(keys)).is_ok()
 }

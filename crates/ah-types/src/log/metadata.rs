@@ -57,13 +57,16 @@ pub enum FeatureNameError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collection {
     /// The version of the log format: 1.
+    #[serde(default = "format_1")]
     pub format: u32,
-    /// The device.
-    pub device: Device,
+    /// The device; absent if the log does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
     /// The timing policy; absent if another program measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<TimingPolicy>,
     /// The seed of the inputs.
+    #[serde(default)]
     pub seed: u64,
     /// The condition under which a choice can run: an expression over the logged features, by choice.
     /// Choices without an entry can run everywhere.
@@ -77,7 +80,12 @@ pub struct Collection {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_part: Option<RandomPart>,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
+    #[serde(default)]
     pub tool: String,
+}
+
+fn format_1() -> u32 {
+    1
 }
 
 impl Metadata {
@@ -86,8 +94,8 @@ impl Metadata {
         let names = |kind| schema.names(kind).map(str::to_owned).collect();
         Self {
             name: name.to_owned(),
-            shared_memory: Some(collection.device.shared_memory()),
-            device_capa: collection.device.capability(),
+            shared_memory: collection.device.as_ref().map(Device::shared_memory),
+            device_capa: collection.device.as_ref().map(Device::capability).unwrap_or_default(),
             numerical_features: names(FeatureKind::Numerical),
             categorical_features: names(FeatureKind::Categorical),
             choices: Some(choices),
@@ -97,7 +105,7 @@ impl Metadata {
 
     /// Returns the device, if the log has it.
     pub fn device(&self) -> Option<&Device> {
-        self.collection.as_ref().map(|c| &c.device)
+        self.collection.as_ref()?.device.as_ref()
     }
 
     /// Returns the kind of each feature by its name.
@@ -150,7 +158,7 @@ impl std::fmt::Display for Difference {
 }
 
 /// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
-/// version of the tool does not count, nor do `choices` or a `fallback` that only one side has.
+/// version of the tool does not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let normal = |m: &Metadata| {
         let mut m = m.clone();
@@ -166,11 +174,16 @@ pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
         a.choices = None;
         b.choices = None;
     }
-    if let (Some(a), Some(b)) = (&mut a.collection, &mut b.collection)
-        && (a.fallback.is_empty() || b.fallback.is_empty())
-    {
-        a.fallback.clear();
-        b.fallback.clear();
+    if let (Some(a), Some(b)) = (&mut a.collection, &mut b.collection) {
+        if a.fallback.is_empty() || b.fallback.is_empty() {
+            a.fallback.clear();
+            b.fallback.clear();
+        }
+        // A program may add its own timings to a log of ah-collect.
+        if a.timing.is_none() || b.timing.is_none() {
+            a.timing = None;
+            b.timing = None;
+        }
     }
     let mut found = Vec::new();
     let json = |m: &Metadata| serde_json::to_value(m).unwrap_or(Json::Null);

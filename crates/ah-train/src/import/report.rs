@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use ah_types::shown::listed;
 use serde::Serialize;
 
 /// The report of an import.
@@ -14,8 +15,10 @@ pub struct ImportReport {
     pub rows: u64,
     /// The inputs; beyond 1,000,000, new ones are no longer counted.
     pub inputs: u64,
-    /// The choices.
+    /// The number of choices.
     pub choices: usize,
+    /// The names of the choices, sorted.
+    pub choice_names: Vec<String>,
     /// The times that were measured.
     pub measured: u64,
     /// The times by which a choice failed.
@@ -40,6 +43,7 @@ impl fmt::Display for ImportReport {
         let over = if self.inputs >= MOST_INPUTS as u64 { "more than " } else { "" };
         write!(f, "{} rows: {over}{} inputs, {} choices", self.rows, self.inputs, self.choices)?;
         writeln!(f, "; {} times, {} failed, {} not measured", self.measured, self.failed, self.not_measured)?;
+        writeln!(f, "choices: {}", listed(&self.choice_names))?;
         for (kind, names) in [("numerical", &self.numerical), ("categorical", &self.categorical)] {
             if !names.is_empty() {
                 writeln!(f, "{kind}: {}", names.join(", "))?;

@@ -194,6 +194,8 @@ impl Import {
         self.report.log.clone_from(&params.output);
         self.report.inputs = self.inputs.len() as u64;
         self.report.choices = self.choices.len();
+        self.report.choice_names = self.choices.into_iter().collect();
+        self.report.choice_names.sort_unstable();
         self.report.bad_rows = skipped.count;
         self.report.warnings = warnings;
         Ok(self.report)

@@ -6,7 +6,7 @@ use ah_types::log::{Collection, Log};
 use ah_types::{FeatureKind, Optimization, Value};
 use serde::Serialize;
 
-use super::drift::{PartOfRun, drift};
+use super::drift::{self, PartOfRun, drift};
 use super::facts::LogFacts;
 use super::podium::{Podium, medians, share};
 use super::repeats::Repeats;
@@ -26,6 +26,7 @@ pub struct LogReport {
     points: Vec<Point>,
     repeats: Repeats,
     drift: Vec<PartOfRun>,
+    drift_in_words: Option<String>,
     always_fallback: Option<(String, f64)>,
     best_single: Option<(String, f64)>,
     device: Option<String>,
@@ -61,6 +62,7 @@ impl LogReport {
     /// Returns the facts of a log. The fallback is the one of `optimization`, if that is known.
     pub fn of(log: &Log, optimization: Option<&Optimization>) -> Self {
         let facts = LogFacts::of(log, optimization);
+        let drift = drift(log);
         let mut choices: Vec<ChoiceCoverage> = log
             .choices
             .iter()
@@ -95,7 +97,8 @@ impl LogReport {
             choices,
             points,
             repeats: Repeats::of(log),
-            drift: drift(log),
+            drift_in_words: drift::sentence(&drift),
+            drift,
             always_fallback: facts.always_fallback,
             best_single: facts.best_single,
             device: facts.collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
@@ -137,13 +140,8 @@ impl LogReport {
                 flips.clear
             );
         }
-        if let Some(part) = self.drift.iter().max_by(|a, b| a.slower.abs().total_cmp(&b.slower.abs())) {
-            let _ = writeln!(
-                text,
-                "- Drift: no tenth of the run differs from the others by more than {} (± {}).",
-                percent(part.slower.abs()),
-                percent(1.96 * part.error)
-            );
+        if let Some(sentence) = &self.drift_in_words {
+            let _ = writeln!(text, "- Drift: {sentence}");
         }
         text += "\n| feature | values | least | greatest |\n| --- | --- | --- | --- |\n";
         for feature in &self.features {

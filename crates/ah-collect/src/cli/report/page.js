@@ -1,7 +1,7 @@
 function head() {
   const [all] = facts.repeats.spreads;
   const { flips } = facts.repeats;
-  const [drifted] = [...facts.drift].sort((a, b) => Math.abs(b.slower) - Math.abs(a.slower));
+  const drifting = facts.drift.filter((part) => part.drifts).length;
   const device = facts.device === null ? "" : `, measured on ${facts.device}`;
   at("title").textContent = facts.name;
   at("subtitle").textContent = `A log${device}.`;
@@ -10,8 +10,7 @@ function head() {
     [percent(facts.failures / facts.rows, 1), "of rows are failures"],
     [all === undefined ? "–" : percent(all.median), "between repetitions, in the median"],
     [flips.inputs === 0 ? "–" : percent(flips.loss), "lost by taking the winner of the other half of the repetitions"],
-    [drifted === undefined ? "–" : percent(Math.abs(drifted.slower)),
-      `between a tenth of the run and the others, at most${drifted === undefined ? "" : ` (± ${percent(1.96 * drifted.error)})`}`],
+    [facts.drift.length === 0 ? "–" : `${drifting} of 10`, "tenths of the run in which the machine drifted"],
   ];
   if (facts.best_single !== null) tiles.push([loss(facts.best_single[1]), `lost by always taking ${facts.best_single[0]}`]);
   at("tiles").append(
@@ -68,14 +67,14 @@ function drift() {
     at("drifts").textContent = "Fewer than 50 inputs do not show a drift.";
     return;
   }
-  const log = (x) => Math.expm1(x) * 100;
-  const interval = facts.drift.map(({ slower, error }) => [log(slower - 1.96 * error), log(slower + 1.96 * error)]);
+  at("drifted").textContent = `In words: ${facts.drift_in_words}`;
+  const interval = facts.drift.map((part) => part.interval && part.interval.map((share) => share * 100));
   new Chart(at("drift"), {
     data: {
       labels: facts.drift.map((_, part) => `${part * 10} to ${part * 10 + 10} %`),
       datasets: [
-        { type: "line", label: "slower than similar inputs elsewhere", data: facts.drift.map(({ slower }) => log(slower)), borderColor: "#0072b2", backgroundColor: "#0072b2", borderWidth: 2, pointRadius: 4 },
-        { type: "bar", label: "95 % interval", data: interval, backgroundColor: "#0072b255" },
+        { type: "line", label: "slower than similar inputs elsewhere", data: facts.drift.map(({ longer }) => longer * 100), borderColor: "#0072b2", backgroundColor: "#0072b2", borderWidth: 2, pointRadius: 4 },
+        { type: "bar", label: "interval; all ten hold with 95 % confidence", data: interval, backgroundColor: "#0072b255" },
       ],
     },
     options: {

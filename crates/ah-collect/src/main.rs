@@ -1,6 +1,6 @@
 //! `ah-collect`: see `ah-collect --help` and the library's documentation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::ShellCommand;
@@ -102,6 +102,17 @@ enum BackendFlag {
     Fake,
 }
 
+/// Refuses the optimization that was `found` in a file if it is not the `expected` one.
+fn expect_name(expected: Option<&str>, found: &str, path: &Path, is: &str) -> Result<(), CollectError> {
+    match expected {
+        Some(expected) if expected != found => Err(CollectError::Usage(format!(
+            "{} {is} the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Flags {
     fn backend(&self) -> Backend {
         match self.backend {
@@ -122,14 +133,8 @@ impl Flags {
     fn own(&self, name: Option<&str>) -> Result<Option<Optimization>, CollectError> {
         let Some(path) = &self.optimization else { return Ok(None) };
         let optimization = Optimization::read(path)?;
-        match name.or(self.name.as_deref()) {
-            Some(name) if name != optimization.name => Err(CollectError::Usage(format!(
-                "{} is the optimization {:?}, expected {name:?}",
-                path.display(),
-                optimization.name
-            ))),
-            _ => Ok(Some(optimization)),
-        }
+        expect_name(name.or(self.name.as_deref()), &optimization.name, path, "is")?;
+        Ok(Some(optimization))
     }
 
     /// Returns the optimization `name`, or the one of --name or --optimization.
@@ -183,8 +188,13 @@ impl Flags {
 impl RunnerSource for Flags {
     fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
         MEMORY.let_callers_handle_it();
+        if let (Some(model), Some(found)) = (&self.run.use_heuristic, name) {
+            expect_name(self.name.as_deref(), found, model, "is a heuristic for")?;
+        }
         if let Some(log) = &self.replay {
-            return Ok(vec![replay::open(log, self.own(name)?)?]);
+            let runner = replay::open(log, self.own(name)?)?;
+            expect_name(self.name.as_deref(), &runner.subject().optimization.name, log, "is a log of")?;
+            return Ok(vec![runner]);
         }
         if let Some(commands) = self.commands(name)? {
             return Ok(vec![commands]);

@@ -26,6 +26,22 @@ fn an_optimization_that_nothing_measures_here() {
 }
 
 #[test]
+fn a_name_that_the_replayed_log_and_the_judged_model_do_not_have() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "60"]));
+    let replayed = |name| {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        command.current_dir(folder.path("")).args(["--replay", "train.txt", "-o", "copy.txt"]);
+        command.args(["--name", name]);
+        command
+    };
+    let expected = "train.txt is a log of the optimization \"fake\", expected \"mm\"";
+    refused(&mut replayed("mm"), 2, &[expected]);
+    assert!(!folder.path("copy.txt").exists());
+    succeed(replayed("fake").args(["--num-samples", "3"]));
+}
+
+#[test]
 fn outputs_that_cannot_be_written() {
     let folder = Folder::new();
     std::fs::write(folder.path("file"), "").unwrap();

@@ -43,6 +43,9 @@ fn a_heuristic_is_compared_with_winner_and_fallback() {
     let table = stdout(fake(&folder).args(["--use-heuristic", "model.json", "--inputs", "inputs.csv"]));
     insta::assert_snapshot!(table);
     assert!(!folder.log().exists(), "judging writes no log");
+    Model { optimization: "other".into(), ..model() }.write(&folder.path("model.json")).unwrap();
+    let expected = "model.json is a heuristic for the optimization \"other\", expected \"fake\"";
+    refused(fake(&folder).args(["--use-heuristic", "model.json"]), 2, &[expected]);
 }
 
 #[test]

@@ -46,6 +46,9 @@ pub struct Summary {
 /// The most winners, and the most reasons, to show.
 const SHOWN: usize = 12;
 
+/// The reason why an input is skipped if each of its choices is.
+pub(crate) const NO_CHOICE: &str = "no choice is offered";
+
 impl Summary {
     /// Starts the summary of a run on a log with `resumed` inputs.
     pub(crate) fn new(resumed: u64, runners: usize) -> Self {
@@ -87,7 +90,11 @@ impl Summary {
                 return;
             }
         };
-        self.measured += 1;
+        if measurement.outcomes.iter().all(|outcome| matches!(outcome, Outcome::Skipped { .. })) {
+            *self.skipped_inputs.entry(NO_CHOICE.to_owned()).or_default() += 1;
+        } else {
+            self.measured += 1;
+        }
         self.measuring += measurement.measuring;
         self.kernel_ms += measurement.kernel_ms;
         let best_ms = measurement.winner().map_or(0.0, |(_, ms)| ms);
@@ -233,6 +240,15 @@ impl Serialize for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_input_without_any_time_is_skipped() {
+        let outcomes = vec![Outcome::skipped("not here"); 2];
+        let measurement = Measurement { outcomes, measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
+        let mut summary = Summary::new(0, 1);
+        summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement), true);
+        assert_eq!((summary.measured, summary.skipped_inputs.get(NO_CHOICE)), (0, Some(&1)));
+    }
 
     #[test]
     fn the_last_lines_of_a_run() {

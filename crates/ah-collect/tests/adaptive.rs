@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ah_types::log::{self, Log, RandomPart};
 use assert_cmd::Command;
-use common::{Folder, fake, refused, succeed};
+use common::{Folder, fake, refused, stdout, succeed};
 
 const INPUTS: &str = "150";
 
@@ -94,6 +94,44 @@ fn an_adaptive_run_that_was_cut_off_ends_like_an_undisturbed_one() {
         assert_eq!(cut.read("train.txt"), expected, "{kept} inputs kept");
     }
     refused(fake(&whole).args(["--num-samples", INPUTS]), 3, &["random_part"]);
+}
+
+#[test]
+fn an_input_that_lacks_the_planned_choice_gets_all_others() {
+    let folder = Folder::new();
+    let head = r#"{"name":"x","device_capa":[0,0],"numerical_features":["size"],"categorical_features":[]}"#;
+    let (inputs, lacks) = (300, |size: u32| size % 20 == 7);
+    let row = |size: u32| {
+        let fast = if lacks(size) { String::new() } else { format!("{size},fast,1\n") };
+        format!("{fast}{size},slow,9\n{size},slower,10\n")
+    };
+    let text: String = (1..=inputs).map(row).collect();
+    std::fs::write(folder.path("source.txt"), format!("{head}\nsize,choice,feedback\n{text}")).unwrap();
+    let run = |name: &str| {
+        let mut command = replay(&folder.path("source.txt"), &folder.path(name));
+        let json = stdout(command.args(["--num-samples", "300", "--adaptive=0.2", "--json"]));
+        serde_json::from_str::<serde_json::Value>(&json).unwrap()["run"]["measured"].clone()
+    };
+    assert_eq!(run("log.txt"), inputs);
+    let log = log::read(&[folder.path("log.txt")]).unwrap();
+    let rows = rows(&log);
+    let mut mended = 0;
+    for (index, input) in log.inputs.iter().enumerate() {
+        let has_slow = rows.contains_key(&(&*input.text, "slow"));
+        if lacks(log.context(index).number("size").unwrap() as u32) {
+            mended += u32::from(!input.random);
+            assert!(has_slow && rows.contains_key(&(&*input.text, "slower")), "{}", input.text);
+        }
+    }
+    assert!(mended >= 5, "{mended} inputs lack the planned choice");
+    let timed = |choice| log.inputs.iter().filter(|input| rows.contains_key(&(&*input.text, choice))).count();
+    assert!(timed("slow") < 150, "the slow choice was timed on {} of 300 inputs", timed("slow"));
+    // A run that was cut off reads the same times from the log, and takes the same plan.
+    let expected = folder.read("log.txt");
+    let end = expected.find(&format!("\n{},", log.inputs[200].text)).unwrap() + 1;
+    std::fs::write(folder.path("cut.txt"), &expected[..end]).unwrap();
+    assert_eq!(run("cut.txt"), 100);
+    assert_eq!(folder.read("cut.txt"), expected);
 }
 
 #[test]

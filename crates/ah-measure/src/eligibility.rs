@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ah_types::expr::{self, BoolExpr};
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, Outcome};
 
 use crate::bench::{Bench, Burst, Times};
 use crate::failure::Failure;
@@ -72,6 +72,19 @@ impl<'a> EligibleChoices<'a> {
         for choice in choices {
             self.refusals[choice].get_or_insert_with(|| Failure::skipped(LEFT_OUT));
         }
+    }
+
+    /// Offers the choices that were left out. The others keep the `outcomes` that they have and do not run again.
+    /// Returns false if none was left out.
+    pub(crate) fn offer_left_out(&mut self, outcomes: &[Outcome]) -> bool {
+        for (refusal, outcome) in self.refusals.iter_mut().zip(outcomes) {
+            *refusal = match outcome {
+                Outcome::Skipped { reason } if reason != LEFT_OUT => Some(Failure::skipped(reason)),
+                Outcome::Failed { reason } => Some(Failure::failed(reason)),
+                Outcome::Skipped { .. } | Outcome::Measured { .. } => None,
+            };
+        }
+        self.refusals.contains(&None)
     }
 }
 

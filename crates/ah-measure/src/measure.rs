@@ -57,7 +57,8 @@ pub fn measure(
     measure_some(runner, context, rng, policy, |_| true)
 }
 
-/// [`measure`] for the choices where `wanted` is true. The others are skipped.
+/// [`measure`] for the choices where `wanted` is true. The others are skipped; if no wanted choice has a time, they are
+/// measured too.
 ///
 /// # Errors
 /// As [`measure`].
@@ -72,7 +73,14 @@ pub fn measure_some(
     let choices = runner.subject().choices.len();
     let mut bench = EligibleChoices::new(runner, context)?;
     bench.leave_out((0..choices).filter(|choice| !wanted(*choice)));
-    let measurement = measure_choices(&mut bench, choices, policy);
+    let mut measurement = measure_choices(&mut bench, choices, policy);
+    let in_vain = measurement.winner().is_none() && measurement.lost.is_none();
+    if in_vain && bench.offer_left_out(&measurement.outcomes) {
+        let Measurement { measuring, kernel_ms, .. } = measurement;
+        measurement = measure_choices(&mut bench, choices, policy);
+        measurement.measuring += measuring;
+        measurement.kernel_ms += kernel_ms;
+    }
     runner.unload();
     Ok(measurement)
 }

@@ -11,6 +11,7 @@ use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
 use crate::options::Options;
 use crate::plan::EarlierInputs;
+use crate::summary::NO_CHOICE;
 use crate::units;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::RunLock;
@@ -86,7 +87,7 @@ impl Appender {
             self.log.append_input(&input.planned.context, rows)?;
         } else if !self.earlier.is_logged(text) {
             // Only this record shows a resumed run that the input was tried.
-            self.append_skip(input, "no choice is offered")?;
+            self.append_skip(input, NO_CHOICE)?;
         }
         self.outcomes.append(records)?;
         Ok(match measurement.winner() {

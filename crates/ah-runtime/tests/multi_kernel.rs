@@ -147,6 +147,25 @@ fn beyond_the_limit_nothing_is_measured() {
 }
 
 #[test]
+fn measurements_that_overlap_keep_the_limit() {
+    let multi = plain().max_picks(1).dimension("k", Dimension::exact()).build().unwrap();
+    let overlaps = std::cell::Cell::new(true);
+    let ran = multi.run(&values(64.0, 1000.0, "f32"), |kernel| {
+        // As another thread would, while this one measures.
+        if overlaps.take() {
+            assert_eq!(measured(&multi, 64.0, 2000.0, "f32"), "pad");
+        }
+        kernel(1000.0)
+    });
+    ran.unwrap();
+    let picks = [1000.0, 2000.0].map(|k| multi.pick(&values(64.0, k, "f32")));
+    assert_eq!(picks, [None, Some(1)], "{}", multi.explain());
+    assert_eq!(remembered(&multi, 64.0, 1000.0, "f32"), "orig");
+    let limits = multi.events().into_iter().filter(|e| matches!(e, Event::Limit { picks: 1, .. })).count();
+    assert_eq!(limits, 1, "the limit is reported once");
+}
+
+#[test]
 fn the_environment_forces_a_kernel_that_supports_the_input() {
     let forced = |text: &str| {
         two(environment(&[("AUTOHEURISTIC_FORCE_KERNEL", Path::new(text))]))

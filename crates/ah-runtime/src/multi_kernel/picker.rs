@@ -161,12 +161,16 @@ impl Picker {
             return fallback;
         }
         if remembered >= self.max_picks {
-            if !self.limit_reported.swap(true, Ordering::Relaxed) {
-                self.events.add(self.decision.name(), Event::Limit { picks: remembered, miss });
-            }
+            self.report_limit(remembered, miss);
             return fallback;
         }
         self.measure(key, values, miss, trial).unwrap_or(fallback)
+    }
+
+    fn report_limit(&self, picks: usize, miss: Miss) {
+        if !self.limit_reported.swap(true, Ordering::Relaxed) {
+            self.events.add(self.decision.name(), Event::Limit { picks, miss });
+        }
     }
 
     /// Returns true if it is settled that nothing is measured. Such calls must be cheap.
@@ -237,7 +241,7 @@ impl Picker {
             }
         }
         let named = winner.map(|kernel| (self.name_of(kernel), medians[kernel]));
-        let event = Event::Measured { miss, context, winner: named };
+        let event = Event::Measured { miss: miss.clone(), context, winner: named };
         let Some(kernel) = winner else {
             self.give_up(key, event);
             return None;
@@ -256,9 +260,19 @@ impl Picker {
         }
         drop(table);
         let pick = Pick { guards, kernel, ms: medians, promised_ms };
-        self.change(|table| table.insert(pick.clone()));
-        self.share(&pick);
+        // Threads that measured at once may have filled the table: then this pick serves this call alone.
+        let full = self.change(|table| {
+            let full = table.len() >= self.max_picks && table.find(values).is_none();
+            if !full {
+                table.insert(pick.clone());
+            }
+            full.then(|| table.len())
+        });
         self.events.add(self.decision.name(), event);
+        match full {
+            None => self.share(&pick),
+            Some(remembered) => self.report_limit(remembered, miss),
+        }
         Some(kernel)
     }
 

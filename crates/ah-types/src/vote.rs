@@ -82,7 +82,7 @@ impl Place {
 ///
 /// `None` declines: no offered choice is allowed, or an offered choice that is not allowed ranks before the
 /// fallback (so the heuristic knows nothing better than the fallback). If there is a fallback but it is not
-/// offered, declining is impossible, and the first offered choice is taken.
+/// offered, declining is impossible, and the first offered choice of the ranking is taken.
 pub fn pick(
     ranking: impl IntoIterator<Item = Place>,
     fallback: Option<ChoiceId>,

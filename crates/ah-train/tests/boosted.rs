@@ -72,6 +72,19 @@ fn boosted_trees_lose_less_than_one() {
 }
 
 #[test]
+fn on_a_cpu_the_time_of_a_decision_counts() {
+    let device = r#""autoheuristic_rs": {"device": {"kind": "cpu", "model": "x", "cores": 2}}, "numerical"#;
+    let milliseconds = oblique(1000, |_| 0.01).replacen("\"numerical", device, 1);
+    // The same in tenths of nanoseconds: any decision takes longer than what it saves.
+    let short = milliseconds.lines().enumerate().map(|(line, text)| match text.rsplit_once(',') {
+        Some((start, time)) if line > 1 => format!("{start},{:e}\n", time.parse::<f64>().unwrap() * 1e-7),
+        _ => format!("{text}\n"),
+    });
+    assert!(learn_from(&milliseconds, |_| ()).model.boosted.is_some());
+    assert!(learn_from(&short.collect::<String>(), |_| ()).model.boosted.is_none());
+}
+
+#[test]
 fn boosted_trees_keep_the_promise_and_still_save() {
     let trained = learn(2000, |params| params.fallback = Some("a".to_owned()));
     assert_eq!(trained.configurations[0].name(), "boosted");

@@ -150,7 +150,8 @@ impl<'a> Trial<'a> {
         let level = target::level(self.targets.len());
         let with_target = |&target: &Option<f64>| {
             let tested = target.map(|target| (MODE.test(target).0, level));
-            let calibrated = tested.and_then(|test| calibrate::walk_at(&violations, self.rows.len(), test));
+            let calibrated = tested
+                .and_then(|test| calibrate::walk_at(&violations, self.rows.len(), self.rows.len(), test));
             let threshold = match (&calibrated, self.params.max_risk.share()) {
                 (_, None) => f64::INFINITY,
                 (Some(calibrated), _) => calibrated.threshold,

@@ -240,10 +240,10 @@ impl Table {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let weight = self.inputs[input as usize].weight;
-            // Every choice pays what a missing one costs; those with a time get the difference back.
+            // Every choice pays what a missing one costs, and those that were measured the difference.
             let missing = self.fallback_price(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
+            let failed = missing.max(COST_LIMIT);
             for cell in self.cells(input) {
-                let failed = missing.max(COST_LIMIT);
                 let price = if cell.time.is_finite() { cell.log_slowdown } else { failed };
                 total[cell.choice.index()] += weight * (price - missing);
             }

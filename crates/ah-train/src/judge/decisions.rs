@@ -46,7 +46,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             ranking.extend(taken.filter_map(|place| offered(place.choice)));
         }
         let plain = match model.choose(&values) {
-            Ok(ranked) => to_table[ranked.choice.index()]
+            Ok(ranked) => offered(ranked.choice)
                 .filter(|&choice| table.usable(input, choice).is_some())
                 .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,

@@ -56,7 +56,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     if failed > 0 {
         warnings.push(format!("{failed} inputs do not count: every choice failed there"));
     }
-    if model.provenance.logs.iter().any(|log| hashes.contains(&log.blake3)) {
+    if is_learned_from(model, &hashes) {
         warnings.push(
             "the model was learned from these inputs, so it loses more on new ones; its figures on held-out inputs are \
              in its record"
@@ -69,6 +69,11 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let single = table.best_single(&inputs, Some(fallback));
     let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
     Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
+}
+
+/// Returns whether the model was learned from a log with one of these hashes.
+pub fn is_learned_from(model: &Model, hashes: &[String]) -> bool {
+    model.provenance.logs.iter().any(|log| hashes.contains(&log.blake3))
 }
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.

@@ -182,15 +182,11 @@ pub fn walk(
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    walk_with(violations, inputs, independent, mode.test(target))
+    walk_at(violations, inputs, independent, mode.test(target))
 }
 
-/// [`walk`] with this share and level, where all inputs are independent.
-pub fn walk_at(violations: &[Violation], inputs: usize, test: (f64, f64)) -> Option<CalibratedThreshold> {
-    walk_with(violations, inputs, inputs, test)
-}
-
-fn walk_with(
+/// [`walk`] with this share and level.
+pub fn walk_at(
     violations: &[Violation],
     inputs: usize,
     independent: usize,

@@ -6,6 +6,7 @@ use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Tree, Unsure, Value};
 use serde::Serialize;
 
 use crate::data::Table;
+use crate::judge::evaluation::is_learned_from;
 use crate::judge::{BaselineComparison, Evaluation, Study};
 
 /// The most inputs on the map. More are thinned evenly.
@@ -150,13 +151,12 @@ impl<'a> Facts<'a> {
         let learners =
             learners.map(|l| Curve { name: &l.name, slowdowns: quantiles(l.log_slowdowns.clone()) });
         let step = taken.len().div_ceil(MOST_POINTS).max(1);
-        let sources: Vec<&str> = model.provenance.logs.iter().map(|log| log.blake3.as_str()).collect();
         Facts {
             heuristic: &model.heuristic,
             optimization: &model.optimization,
             device: model.device.as_ref().map(ToString::to_string),
             fallback: &comparison.always_fallback.choice,
-            learned_from_these: evaluation.hashes.iter().any(|hash| sources.contains(&hash.as_str())),
+            learned_from_these: is_learned_from(model, &evaluation.hashes),
             learned_from: evaluation.learned_from,
             comparison,
             max_slowdown: comparison.max_slowdown,

@@ -79,7 +79,8 @@ def tune(
     """
 
     def decorate(fn: Any) -> Tuner:
-        from .tuner import Options, Tuner
+        from .options import Options
+        from .tuner import Tuner
 
         options = Options(
             heuristic=heuristic,

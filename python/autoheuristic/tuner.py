@@ -4,67 +4,37 @@ A call that was seen before is one look-up in a dictionary. The first call with 
 measures, and remembers what ran.
 
 ``Tuner`` is a ``triton.runtime.Autotuner``, so that whatever handles one (``torch.compile``,
-``torch.library.wrap_triton``, ``triton.heuristics``) handles it too. This is the only module that imports Triton
-when it is loaded.
+``torch.library.wrap_triton``, ``triton.heuristics``) handles it too. This module and
+``kernel`` import Triton when they are loaded.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import inspect
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
-import triton.runtime.errors
-from triton.compiler.errors import CompilationError
 from triton.runtime.autotuner import Autotuner
 
 from . import device
-from .choices import choice_name, choice_names
-from .clock import Launch
+from .choices import choice_name
 from .environment import Environment
 from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError, MeasureError
 from .heuristic import Heuristic, Source
+from .kernel import Call, Kernel, cannot_launch
 from .key import Key
-from .measure import Outcome
-from .measuring import Measuring, Recorder
+from .measuring import Measuring
+from .options import Options
 from .picker import Fixed, Picker
 from .race import TimingPolicy
+from .recorder import Recorder
 
-CANNOT_LAUNCH = (
-    CompilationError,
-    *(getattr(triton.runtime.errors, n) for n in ("OutOfResources", "PTXASError") if hasattr(triton.runtime.errors, n)),
-)
 MOST_KEYS = 100_000
 """Keys that are remembered; a server whose sizes never repeat begins anew then."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What ``tune`` takes beyond the arguments of ``triton.autotune``; it documents them."""
-
-    heuristic: Source | Sequence[Source] | None = None
-    fallback: str | Any | None = None
-    collect: bool | None = None
-    log: Path | None = None
-    name: str | None = None
-    strict: bool = False
-    policy: TimingPolicy = TimingPolicy()
-    outputs: Sequence[str] | None = None
-    tolerance: float | None = None
-    seed: int = 0
-
-
-class Call(NamedTuple):
-    """One call of the kernel."""
-
-    grid: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
 
 
 def _not_yet(args: Any, kwargs: Any) -> Key:
@@ -88,29 +58,16 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self._pruner: Callable[..., Any] | None = None
         super().__init__(fn, fn.arg_names, list(configs), list(key), **arguments)
         self.options = options
-        self.jit = _innermost(fn)
+        self.kernel = Kernel(self)
         self.name: str = options.name or self.base_fn.__name__
-        self.names = choice_names(self.configs)
-        """The names of the configurations, in their order."""
-        self.user_do_bench: Any = self._do_bench
-        """Where the caller chose how to measure."""
         self.arguments: Callable[..., Any] | None = None
         """What ``example`` registered."""
         self.best_config: Any = None
         """What the last call launched."""
-        self._all_kwargs = [config.all_kwargs() for config in self.configs]
-        tuned = {name for kwargs in self._all_kwargs for name in kwargs}
-        self.constants = tuned | {self.jit.arg_names[i] for i in getattr(self.jit, "constexprs", ())}
-        """Parameters that are no run-time arguments."""
-        parameters = inspect.signature(self.base_fn).parameters.values()
-        self.defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
-        filled = {name: self.defaults[name] for name in self.constants - tuned if name in self.defaults}
-        self._filled = tuple(filled)
-        """Compile-time parameters that no configuration sets, because the kernel has a default."""
-        if filled:
-            self.configs = [_with(config, filled) for config in self.configs]
+        if self.kernel.filled:
+            self.configs = self.kernel.configs = [_with(config, self.kernel.filled) for config in self.configs]
         self._fallback = self._index_of(options.fallback)
-        self._launch = self.fn.run
+        self._launch = self.kernel.run
         self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
         self._fast: Callable[[Any, Any], Key] = _not_yet
         self._warned: set[str] = set()
@@ -130,7 +87,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             try:
                 return self._launch(*args, grid=grid, warmup=False, **kwargs, **chosen)
             except Exception as error:
-                if not self.cannot_launch(error):
+                if not cannot_launch(error):
                     raise
                 failed = error
             return self._first(Call(grid, args, kwargs), failed)
@@ -143,13 +100,6 @@ class Tuner(Autotuner):  # type: ignore[misc]
             return self.warmup(*args, grid=grid, **kwargs)
         return self[grid](*args, **kwargs)
 
-    def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
-        """Launches one configuration, or only compiles it."""
-        config, chosen = self.configs[index], self._all_kwargs[index]
-        if config.pre_hook is not None and not warmup:
-            config.pre_hook({**self.named_args(call), **chosen})
-        return self._launch(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
-
     def _first(self, call: Call, failed: Exception | None = None) -> Any:
         """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
         try:
@@ -160,22 +110,24 @@ class Tuner(Autotuner):  # type: ignore[misc]
             if isinstance(error, TypeError):
                 error = FeatureError(f"{self.name}: a value of the key cannot be compared ({error}); leave it out")
             self._trouble(error)
-            return self.launch(call, self._fallback)
+            return self.kernel.launch(call, self._fallback)
         if known is not None and failed is None:
             index = self.configs.index(known)
             self.best_config = known
-            return self.launch(call, index)
+            return self.kernel.launch(call, index)
         candidates = self._candidates(mode, key, call)
         for index in candidates:
             if failed is not None and self.configs[index] is known:
                 continue
             try:
-                result = self.launch(call, index)
+                result = self.kernel.launch(call, index)
             except Exception as error:
-                if not self.cannot_launch(error):
+                if not cannot_launch(error):
                     raise
                 failed = error
-                self._warn(f"{self.name}: {self.names[index]} cannot be launched ({error}); the next one runs", error)
+                self._warn(
+                    f"{self.name}: {self.kernel.names[index]} cannot be launched ({error}); the next one runs", error
+                )
                 continue
             self._remember(mode, key, call, index)
             return result
@@ -189,7 +141,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self.best_config = self.cache[key] = self.configs[index]
         # A configuration with a hook of its own takes the slower way each time.
         if self.best_config.pre_hook is None:
-            self._hot[key] = (self._all_kwargs[index], self.best_config)
+            self._hot[key] = (self.kernel.all_kwargs[index], self.best_config)
         if self._fast is _not_yet:
             self._fast = mode.reader.fast(call.args, call.kwargs) or _not_yet
 
@@ -200,9 +152,9 @@ class Tuner(Autotuner):  # type: ignore[misc]
             yield from mode.candidates(key, self._offered(call))
             return
         try:
-            outcomes = mode.outcomes(self, key, call, self._kept(call))
+            outcomes = mode.outcomes(key, call, self.kernel.pruned(call))
             if not any(math.isfinite(outcome.ms) for outcome in outcomes.values()):
-                reasons = "; ".join(f"{self.names[i]}: {outcome.reason}" for i, outcome in outcomes.items())
+                reasons = "; ".join(f"{self.kernel.names[i]}: {outcome.reason}" for i, outcome in outcomes.items())
                 raise MeasureError(f"{self.name}: no configuration could be measured ({reasons[:500]})")
         except (AutoHeuristicError, OSError) as error:
             self._trouble(error)
@@ -216,16 +168,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if self._user_prune is None:
             return None
         kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
-        return frozenset(self.names[self.configs.index(config)] for config in kept)
-
-    def _kept(self, call: Call) -> list[int]:
-        """Returns the configurations that are measured: all, or what ``prune_configs_by`` leaves."""
-        self.nargs = dict(zip(self.arg_names, call.args))
-        try:
-            kept = self.prune_configs(call.kwargs)
-        finally:
-            self.nargs = {}
-        return [self.configs.index(config) for config in kept]
+        return frozenset(self.kernel.names[self.configs.index(config)] for config in kept)
 
     def _ready(self) -> Fixed | Measuring:
         """Returns how this kernel chooses; decided at the first call, when the device is known."""
@@ -235,9 +178,9 @@ class Tuner(Autotuner):  # type: ignore[misc]
             if self.name in environment.collect if collect is None else collect:
                 path = environment.log_file(self.name, device.current()["name"], self.options.log)
                 recorder = Recorder(path, self.name, self.options.seed, self.options.policy)
-                self._mode = Measuring(self, environment, recorder)
+                self._mode = self._measuring(environment, recorder)
             elif self.options.heuristic is None:
-                self._mode = Measuring(self, environment, None)
+                self._mode = self._measuring(environment, None)
             else:
                 self._mode = self._picker(environment)
             unknown = [name for name in self.keys if name not in self.arg_names]
@@ -250,16 +193,19 @@ class Tuner(Autotuner):  # type: ignore[misc]
                 )
         return self._mode
 
+    def _measuring(self, environment: Environment, recorder: Recorder | None) -> Measuring:
+        return Measuring(self.name, self.kernel, self.keys, self.options, environment, recorder)
+
     def _picker(self, environment: Environment) -> Fixed:
-        fixed = Fixed(self.names, self._fallback)
+        fixed = Fixed(self.kernel.names, self._fallback)
         if environment.use is not None and self.name not in environment.use:
             return fixed
         try:
             heuristic = self._heuristic()
             fallback = self._fallback
-            if self.options.fallback is None and heuristic.fallback in self.names:
-                fallback = self._fallback = self.names.index(heuristic.fallback)
-            return Picker(heuristic, self.names, fallback, self.arg_names, self.defaults)
+            if self.options.fallback is None and heuristic.fallback in self.kernel.names:
+                fallback = self._fallback = self.kernel.names.index(heuristic.fallback)
+            return Picker(heuristic, self.kernel.names, fallback, self.arg_names, self.kernel.defaults)
         except AutoHeuristicError as error:
             self._trouble(error)
             return fixed
@@ -291,7 +237,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             return self._user_prune
         # One object: guards of torch.compile compare it by identity.
         if self._pruner is None:
-            self._pruner = mode.prune(self._user_prune, self._filled)
+            self._pruner = mode.prune(self._user_prune, tuple(self.kernel.filled))
         return self._pruner
 
     @early_config_prune.setter
@@ -341,50 +287,11 @@ class Tuner(Autotuner):  # type: ignore[misc]
         grid, args, *kwargs = self.arguments(**row)
         return self[grid](*args, **(kwargs[0] if kwargs else {}))
 
-    def prepared(self, call: Call, index: int) -> Launch:
-        """Returns the launch of one configuration, with the hooks around it."""
-        arguments = {**self.named_args(call), **self._all_kwargs[index]}
-        config = self.configs[index]
-
-        def before() -> None:
-            if config.pre_hook is not None:
-                config.pre_hook(arguments)
-            self.pre_hook(arguments)
-
-        def run() -> object:
-            return self._launch(*call.args, grid=call.grid, warmup=False, **call.kwargs, **self._all_kwargs[index])
-
-        return Launch(before, run, lambda exception: self.post_hook(arguments, exception=exception))
-
-    def bench(self, call: Call, index: int) -> Outcome:
-        """Measures one configuration with the caller's ``do_bench``."""
-        self.nargs = dict(zip(self.arg_names, call.args))
-        try:
-            found = self._bench(*call.args, grid=call.grid, warmup=False, config=self.configs[index], **call.kwargs)
-        finally:
-            self.nargs = {}
-        ms = float(found[0] if isinstance(found, (list, tuple)) else found)
-        if math.isfinite(ms) and ms > 0:
-            return Outcome([ms])
-        reason = "cannot be launched" if ms == math.inf else f"do_bench returned {ms} ms"
-        return Outcome(reason=reason, lasting=False)
-
-    def named_args(self, call: Call) -> dict[str, Any]:
-        """Returns the arguments of a call by name."""
-        return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
-
-    @staticmethod
-    def cannot_launch(error: Exception) -> bool:
-        """Whether an exception says that a configuration does not compile or does not fit the device."""
-        # A failed pass of the compiler is a plain RuntimeError.
-        passes = isinstance(error, RuntimeError) and "PassManager::run failed" in str(error)
-        return passes or isinstance(error, CANNOT_LAUNCH)
-
     # Troubles
 
     def _trouble(self, error: Exception) -> None:
         """Raises where the caller wants it strict; else warns that the fallback runs."""
-        self._warn(f"{error}. The fallback {self.names[self._fallback]} runs", error)
+        self._warn(f"{error}. The fallback {self.kernel.names[self._fallback]} runs", error)
 
     def _warn(self, message: str, error: Exception) -> None:
         if self.options.strict:
@@ -397,12 +304,12 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if fallback is None:
             return 0
         name = fallback if isinstance(fallback, str) else choice_name(fallback)
-        if name not in self.names:
+        if name not in self.kernel.names:
             raise ConfigError(
                 f"{self.name}: expected one of the configurations as fallback, found {name}; "
-                f"they are {', '.join(self.names)}"
+                f"they are {', '.join(self.kernel.names)}"
             )
-        return self.names.index(name)
+        return self.kernel.names.index(name)
 
 
 def _with(config: Any, filled: Mapping[str, Any]) -> Any:
@@ -410,10 +317,3 @@ def _with(config: Any, filled: Mapping[str, Any]) -> Any:
     copied = copy.copy(config)
     copied.kwargs = {**filled, **config.kwargs}
     return copied
-
-
-def _innermost(fn: Any) -> Any:
-    """Returns the kernel inside ``triton.heuristics``."""
-    while not inspect.isfunction(fn.fn):
-        fn = fn.fn
-    return fn

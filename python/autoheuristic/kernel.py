@@ -1,0 +1,138 @@
+"""A ``triton.Autotuner`` as a list of named configurations, each of which can be launched.
+
+This module imports Triton when it is loaded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import triton.runtime.errors
+from triton.compiler.errors import CompilationError
+
+from .choices import choice_names
+from .clock import Launch
+from .measure import Outcome
+
+CANNOT_LAUNCH = (
+    CompilationError,
+    *(getattr(triton.runtime.errors, n) for n in ("OutOfResources", "PTXASError") if hasattr(triton.runtime.errors, n)),
+)
+
+
+class Call(NamedTuple):
+    """One call of a kernel."""
+
+    grid: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class Kernel:
+    """The kernel of an autotuner, and its configurations by index."""
+
+    def __init__(self, autotuner: Any):
+        """Reads the autotuner's configurations as they are now.
+
+        Raises:
+            ConfigError: Two configurations have one name.
+
+        """
+        self._autotuner = autotuner
+        self.configs: list[Any] = list(autotuner.configs)
+        self.names = choice_names(self.configs)
+        """The names of the configurations, in their order."""
+        self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
+        self.arg_names: Sequence[str] = autotuner.arg_names
+        self.jit = _innermost(autotuner.fn)
+        self.run = autotuner.fn.run
+        tuned = {name for kwargs in self.all_kwargs for name in kwargs}
+        self.constants = tuned | {self.jit.arg_names[i] for i in getattr(self.jit, "constexprs", ())}
+        """Parameters that are no run-time arguments."""
+        parameters = inspect.signature(autotuner.base_fn).parameters.values()
+        self.defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+        self.filled = {name: self.defaults[name] for name in self.constants - tuned if name in self.defaults}
+        """Compile-time parameters that no configuration sets, because the kernel has a default."""
+
+    @property
+    def has_own_clock(self) -> bool:
+        """Whether the author chose how to measure (``do_bench``)."""
+        return self._autotuner._do_bench is not None
+
+    @property
+    def caches(self) -> bool:
+        """Whether timings may be kept on disk."""
+        return bool(self._autotuner.cache_results)
+
+    def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
+        """Launches one configuration, or only compiles it."""
+        config, chosen = self.configs[index], self.all_kwargs[index]
+        if config.pre_hook is not None and not warmup:
+            config.pre_hook({**self.named_args(call), **chosen})
+        return self.run(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
+
+    def prepared(self, call: Call, index: int) -> Launch:
+        """Returns the launch of one configuration, with the hooks around it."""
+        arguments = {**self.named_args(call), **self.all_kwargs[index]}
+        config, autotuner = self.configs[index], self._autotuner
+
+        def before() -> None:
+            if config.pre_hook is not None:
+                config.pre_hook(arguments)
+            autotuner.pre_hook(arguments)
+
+        def run() -> object:
+            return self.run(*call.args, grid=call.grid, warmup=False, **call.kwargs, **self.all_kwargs[index])
+
+        return Launch(before, run, lambda exception: autotuner.post_hook(arguments, exception=exception))
+
+    def bench(self, call: Call, index: int) -> Outcome:
+        """Measures one configuration as the autotuner itself does."""
+        autotuner = self._autotuner
+        autotuner.nargs = dict(zip(self.arg_names, call.args))
+        try:
+            found = autotuner._bench(
+                *call.args, grid=call.grid, warmup=False, config=self.configs[index], **call.kwargs
+            )
+        finally:
+            autotuner.nargs = {}
+        return outcome_of(found)
+
+    def pruned(self, call: Call) -> list[int]:
+        """Returns the configurations that the autotuner would benchmark: all, or what ``prune_configs_by`` leaves."""
+        autotuner = self._autotuner
+        autotuner.nargs = dict(zip(self.arg_names, call.args))
+        try:
+            kept = autotuner.prune_configs(call.kwargs)
+        finally:
+            autotuner.nargs = {}
+        return [self.configs.index(config) for config in kept]
+
+    def named_args(self, call: Call) -> dict[str, Any]:
+        """Returns the arguments of a call by name."""
+        return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
+
+
+def outcome_of(found: Any) -> Outcome:
+    """Returns what ``do_bench`` returned as an outcome: the median, which may come with quantiles."""
+    ms = float(found[0] if isinstance(found, (list, tuple)) else found)
+    if math.isfinite(ms) and ms > 0:
+        return Outcome([ms])
+    return Outcome(reason="cannot be launched" if ms == math.inf else f"do_bench returned {ms} ms", lasting=False)
+
+
+def cannot_launch(error: Exception) -> bool:
+    """Whether an exception says that a configuration does not compile or does not fit the device."""
+    # A failed pass of the compiler is a plain RuntimeError.
+    passes = isinstance(error, RuntimeError) and "PassManager::run failed" in str(error)
+    return passes or isinstance(error, CANNOT_LAUNCH)
+
+
+def _innermost(fn: Any) -> Any:
+    """Returns the kernel inside ``triton.heuristics``."""
+    while not inspect.isfunction(fn.fn):
+        fn = fn.fn
+    return fn

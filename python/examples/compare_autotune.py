@@ -38,6 +38,7 @@ import torch._dynamo  # noqa: E402
 import triton  # noqa: E402
 
 import autoheuristic  # noqa: E402
+from autoheuristic.choices import choice_names  # noqa: E402
 from autoheuristic.collect import collect  # noqa: E402
 from autoheuristic.heuristic import Heuristic  # noqa: E402
 
@@ -165,7 +166,8 @@ def geometric_mean(values):
 
 def autotune(example, count):
     """Tunes some fresh shapes with triton.autotune: its time a new shape, and the loss of its picks."""
-    kernel, names = example.kernel, dict(zip(example.kernel.names, example.kernel.configs))
+    kernel = example.kernel
+    names = dict(zip(choice_names(kernel.configs), kernel.configs))
     fresh = autoheuristic.Log.read(example.fresh_log)
     tuner = triton.autotune(kernel.configs, kernel.keys)(kernel.fn)
     seconds, slowdowns = [], []

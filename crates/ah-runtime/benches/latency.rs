@@ -43,7 +43,7 @@ fn multi_kernel(watch: Option<Watch>) -> MultiKernel<Kernel> {
     }
     let multi = builder.build().expect("a MultiKernel");
     for (m, k, n) in (0..40).map(|i| (64 << (i % 3), 100 + 100 * i, 4096 >> (i % 4))) {
-        multi.run(&values(m, k, n), |kernel| kernel(black_box(m)));
+        multi.run(&values(m, k, n), |kernel| kernel(black_box(m)), None);
     }
     multi
 }
@@ -57,8 +57,8 @@ fn remembered(c: &mut Criterion) {
     let plain = multi_kernel(None);
     let watched = multi_kernel(Some(Watch::default()));
     let (m, k, n) = (64, 1000, 2048);
-    plain.run(&values(m, k, n), |kernel| kernel(m));
-    watched.run(&values(m, k, n), |kernel| kernel(m));
+    plain.run(&values(m, k, n), |kernel| kernel(m), None);
+    watched.run(&values(m, k, n), |kernel| kernel(m), None);
     let direct: Kernel = orig;
     group.bench_function("direct call", |b| b.iter(|| black_box(direct)(black_box(m))));
     for (name, multi) in [("remembered pick", &plain), ("remembered pick, watched", &watched)] {
@@ -66,7 +66,7 @@ fn remembered(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let (m, k, n) = black_box((m, k, n));
-                multi.run(&values(m, k, n), |kernel| kernel(m));
+                multi.run(&values(m, k, n), |kernel| kernel(m), None);
             });
         });
     }
@@ -130,7 +130,7 @@ fn targets(_: &mut Criterion) {
     let direct: Kernel = orig;
     let run = |multi: &MultiKernel<Kernel>| {
         let (m, k, n) = black_box((64, 1000, 2048));
-        multi.run(&values(m, k, n), |kernel| kernel(m));
+        multi.run(&values(m, k, n), |kernel| kernel(m), None);
     };
     run(&plain);
     run(&watched);

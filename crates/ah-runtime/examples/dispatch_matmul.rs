@@ -176,7 +176,7 @@ fn measure(decision: ah_runtime::Builder, choices: &[MatMul]) -> Result<(), Box<
     let (begin, mut scratch, mut measured) = (Instant::now(), Scratch::default(), 0);
     while begin.elapsed() < MEASURING {
         let mut product = Product::new(shape(SEED, measured));
-        kernels.run(&values(product.shape), |kernel| product.run(*kernel, &mut scratch))?;
+        kernels.run(&values(product.shape), |kernel| product.run(*kernel, &mut scratch), None)?;
         measured += 1;
     }
     println!("measured {measured} shapes in {:.1?}", begin.elapsed());

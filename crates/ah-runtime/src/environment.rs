@@ -24,7 +24,6 @@ use crate::warnings::warn_user;
 /// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes of picks per device, with `K`, `M` or `G`; the longest unused are deleted first; unset: `64M` |
 /// | `AUTOHEURISTIC_RECORD` | a folder; every pick is also written to `NAME.json` there |
 /// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings; a MultiKernel takes their picks and measures nothing |
-/// | `AUTOHEURISTIC_METRICS` | a folder; every measurement is also written to `NAME.csv` there |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// `AUTOHEURISTIC_USE`; `None` if unset.
@@ -51,8 +50,6 @@ pub struct Environment {
     pub record: Option<PathBuf>,
     /// `AUTOHEURISTIC_LOOKUP`.
     pub lookup: Option<PathBuf>,
-    /// `AUTOHEURISTIC_METRICS`.
-    pub metrics: Option<PathBuf>,
 }
 
 /// [`Environment::cache_limit`] without the variable.
@@ -100,7 +97,6 @@ impl Environment {
             cache_limit: text("AUTOHEURISTIC_CACHE_LIMIT").map_or(CACHE_LIMIT, |t| limit(&t)),
             record: path("AUTOHEURISTIC_RECORD"),
             lookup: path("AUTOHEURISTIC_LOOKUP"),
-            metrics: path("AUTOHEURISTIC_METRICS"),
         }
     }
 
@@ -128,12 +124,6 @@ impl Environment {
     #[must_use]
     pub fn lookup_file(&self, name: &str) -> Option<PathBuf> {
         self.lookup.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
-    }
-
-    /// Returns the table of this MultiKernel's measurements.
-    #[must_use]
-    pub fn metrics_file(&self, name: &str) -> Option<PathBuf> {
-        self.metrics.as_ref().map(|folder| folder.join(file_name(name) + ".csv"))
     }
 
     /// Returns the log of this optimization on this device; `None` if there is no folder for it.

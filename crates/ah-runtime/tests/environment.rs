@@ -296,7 +296,7 @@ fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
     };
     let multi = named("told").build().unwrap();
     for m in [100.0, 1000.0] {
-        multi.run(&[m.into()], |kernel| kernel(m)).unwrap();
+        multi.run(&[m.into()], |kernel| kernel(m), None).unwrap();
     }
     named("untrusted").lookup(&recording).build().unwrap();
     let logged = logger::LINES.lock().unwrap();

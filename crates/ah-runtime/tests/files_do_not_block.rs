@@ -42,22 +42,17 @@ fn cache_files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 #[test]
 fn a_pipe_in_place_of_any_file() {
     let folder = tempfile::tempdir().unwrap();
-    let [cache, records, metrics] = ["cache", "records", "metrics"].map(|name| folder.path().join(name));
-    let variables = [
-        ("AUTOHEURISTIC_CACHE_DIR", cache.clone()),
-        ("AUTOHEURISTIC_RECORD", records.clone()),
-        ("AUTOHEURISTIC_METRICS", metrics.clone()),
-    ];
+    let [cache, records] = ["cache", "records"].map(|name| folder.path().join(name));
+    let variables = [("AUTOHEURISTIC_CACHE_DIR", cache.clone()), ("AUTOHEURISTIC_RECORD", records.clone())];
     let run = move |k: f64| {
         let variables: Vec<_> = variables.iter().map(|(name, path)| (*name, path.as_path())).collect();
         let multi = two(environment(&variables)).build().unwrap();
-        multi.run(&values(64.0, k, "f32"), |kernel| kernel(k)).unwrap()
+        multi.run(&values(64.0, k, "f32"), |kernel| kernel(k), None).unwrap()
     };
     // Creates the files.
     run(1.0);
     let files = [cache_files(&cache, "json"), cache_files(&cache, "lock")].concat();
-    let files =
-        [files, vec![records.join("pad_mm.json"), records.join("pad_mm.lock"), metrics.join("pad_mm.csv")]];
+    let files = [files, vec![records.join("pad_mm.json"), records.join("pad_mm.lock")]];
     for (turn, file) in files.concat().iter().enumerate() {
         assert!(file.is_file(), "{}", file.display());
         make_pipe(file);

@@ -90,7 +90,7 @@ fn a_panic_of_the_fallback_reaches_the_caller() {
     let only = only.timer(virtual_time).no_cache().build().unwrap();
     PANICS.set(true);
     for _ in 0..2 {
-        let run = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0));
+        let run = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
     }
 }
@@ -114,7 +114,7 @@ fn a_kernel_that_panics_on_its_callers_input_panics_once() {
     .build()
     .unwrap();
     PANICS.set(true);
-    doubles.run_on(&[1.into()], &mut vec![1.0], |kernel, x| kernel(x));
+    doubles.run_on(&[1.into()], &mut vec![1.0], |kernel, x| kernel(x), None);
     assert_eq!(doubles.pick(&[1.into()]), Some(0), "measuring worked on clones");
     PANICS.set(false);
     let mut x = vec![1.0];
@@ -127,7 +127,7 @@ fn a_kernel_that_panics_on_its_callers_input_panics_once() {
     .build()
     .unwrap();
     PANICS.set(true);
-    let mut run = || doubles.run_on(&[1.into()], &mut x, |kernel, x| kernel(x));
+    let mut run = || doubles.run_on(&[1.into()], &mut x, |kernel, x| kernel(x), None);
     assert!(catch_unwind(AssertUnwindSafe(&mut run)).is_err());
     run();
     assert_eq!(x, [2.0], "the second call ran the fallback");
@@ -140,14 +140,14 @@ fn a_fast_wrong_kernel_never_wins_if_results_are_compared() {
         let (checked, trusting) = (build(), build());
         let k = 900.0 + f64::from(run);
         let values = values(64.0, k, "f32");
-        let result = checked.run_checked(&values, |kernel| kernel(k), |expected, found| expected == found);
+        let result = checked.run(&values, |kernel| kernel(k), Some(&|expected, found| expected == found));
         assert_eq!(result, Ok(2.0 * k));
         assert_eq!(
             failures(&checked),
             ["wrong wrong result: it does not agree with the fallback's"],
             "the wrong result is reported once"
         );
-        assert_eq!(trusting.run(&values, |kernel| kernel(k)), Ok(7.0), "without a comparison it wins");
+        assert_eq!(trusting.run(&values, |kernel| kernel(k), None), Ok(7.0), "without a comparison it wins");
     }
 }
 
@@ -166,8 +166,8 @@ fn outputs_of_kernels_that_write_are_compared() {
         .unwrap()
     };
     let (checked, trusting, mut x, mut y) = (build(), build(), vec![1.0], vec![1.0]);
-    checked.run_on_checked(&[1.into()], &mut x, |kernel, x| kernel(x), |expected, found| expected == found);
-    trusting.run_on(&[1.into()], &mut y, |kernel, y| kernel(y));
+    checked.run_on(&[1.into()], &mut x, |kernel, x| kernel(x), Some(&|expected, found| expected == found));
+    trusting.run_on(&[1.into()], &mut y, |kernel, y| kernel(y), None);
     assert_eq!((x, y), (vec![2.0], vec![1.0]));
 }
 
@@ -175,7 +175,7 @@ fn outputs_of_kernels_that_write_are_compared() {
 fn results_cannot_be_compared_with_a_failed_fallback() {
     let multi = MultiKernel::<Kernel>::builder(decision()).kernel("broken", 1, broken as Kernel);
     let multi = multi.kernel("wrong", 1, wrong).timer(virtual_time).no_cache().build().unwrap();
-    let result = multi.run_checked(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), |a, b| a == b);
+    let result = multi.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), Some(&|a, b| a == b));
     assert_eq!(result, Err("out of shared memory".to_owned()));
     assert!(
         failures(&multi)[1].contains("the fallback failed: out of shared memory"),

@@ -114,7 +114,7 @@ fn a_kernel_that_fails_never_wins() {
     );
     let only = MultiKernel::<Kernel>::builder(decision()).kernel("broken", 1, broken as Kernel);
     let only = only.timer(virtual_time).no_cache().build().unwrap();
-    let fails = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0)).unwrap_err();
+    let fails = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None).unwrap_err();
     assert_eq!(fails(), "out of shared memory");
     RAN.take();
     fails();
@@ -126,7 +126,7 @@ fn undefined_features_run_the_fallback() {
     let multi = plain().build().unwrap();
     for values in [&values(f64::NAN, 1.0, "f32")[..], &[1.into()], &[1.into(), 2.into(), 3.into()]] {
         RAN.take();
-        multi.run(values, |kernel| kernel(1.0)).unwrap();
+        multi.run(values, |kernel| kernel(1.0), None).unwrap();
         assert_eq!(RAN.take(), ["orig"]);
     }
     assert!(multi.events().is_empty());
@@ -150,14 +150,14 @@ fn beyond_the_limit_nothing_is_measured() {
 fn measurements_that_overlap_keep_the_limit() {
     let multi = plain().max_picks(1).dimension("k", Dimension::exact()).build().unwrap();
     let overlaps = std::cell::Cell::new(true);
-    let ran = multi.run(&values(64.0, 1000.0, "f32"), |kernel| {
+    let call = |kernel: &Kernel| {
         // As another thread would, while this one measures.
         if overlaps.take() {
             assert_eq!(measured(&multi, 64.0, 2000.0, "f32"), "pad");
         }
         kernel(1000.0)
-    });
-    ran.unwrap();
+    };
+    multi.run(&values(64.0, 1000.0, "f32"), call, None).unwrap();
     let picks = [1000.0, 2000.0].map(|k| multi.pick(&values(64.0, k, "f32")));
     assert_eq!(picks, [None, Some(1)], "{}", multi.explain());
     assert_eq!(remembered(&multi, 64.0, 1000.0, "f32"), "orig");
@@ -205,26 +205,6 @@ fn a_sure_heuristic_decides_and_measuring_is_for_the_rest() {
 }
 
 #[test]
-fn the_metrics_table_has_a_line_for_each_pick() {
-    let folder = tempfile::tempdir().unwrap();
-    let multi = two(environment(&[("AUTOHEURISTIC_METRICS", folder.path())]))
-        .kernel("broken", 1, broken)
-        .kernel("stream", 1, stream)
-        .eligible("stream", |_| false)
-        .no_cache()
-        .build()
-        .unwrap();
-    measured(&multi, 64.0, 1900.0, "f,32");
-    measured(&multi, 64.0, 150.0, "f32");
-    assert_eq!(
-        std::fs::read_to_string(folder.path().join("pad_mm.csv")).unwrap(),
-        "m,k,dtype,picked,speedup_over_second,orig_ms,pad_ms,broken_ms,stream_ms\n\
-         64,1900,\"f,32\",pad,7.6719,3.8359375,0.5,inf,\n\
-         64,150,f32,orig,1.1963,0.41796875,0.5,inf,\n"
-    );
-}
-
-#[test]
 fn watching_finds_a_pick_that_became_slow() {
     let watch = Watch { one_in: 1, limit: 1.5, samples: 3 };
     let multi = plain().kernel("stream", 1, stream).watch(watch).build().unwrap();
@@ -269,9 +249,9 @@ fn kernels_that_write_their_input_are_measured_on_clones() {
         .build()
         .unwrap();
     let mut x = vec![1.0, 2.0];
-    doubles.run_on(&[2.into()], &mut x, |kernel, x| kernel(x));
+    doubles.run_on(&[2.into()], &mut x, |kernel, x| kernel(x), None);
     assert_eq!(x, [2.0, 4.0]);
-    doubles.run_on(&[2.into()], &mut x, |kernel, x| kernel(x));
+    doubles.run_on(&[2.into()], &mut x, |kernel, x| kernel(x), None);
     assert_eq!(x, [4.0, 8.0]);
 }
 
@@ -290,7 +270,7 @@ fn threads_that_miss_together_measure_once() {
         for _ in 0..16 {
             scope.spawn(|| {
                 for n in 0..4 {
-                    multi.run(&[n.into()], |kernel| kernel());
+                    multi.run(&[n.into()], |kernel| kernel(), None);
                 }
             });
         }
@@ -326,7 +306,7 @@ fn a_broken_promise_is_reported() {
         call(&multi, 64.0, 1000.0, "float32");
     }
     let report = multi.drift().unwrap();
-    assert_eq!((report.looks, report.slow, report.alarm), (202, 0, None));
+    assert_eq!((report.audits, report.slow, report.alarm), (202, 0, None));
     assert!(
         multi
             .explain()

@@ -126,10 +126,11 @@ fn call_at_random(multi: &MultiKernel<Kernel>, collecting: &AutoHeuristic, mut r
         let values = [n.into()];
         let known = multi.pick(&values);
         assert!(known.is_none_or(|kernel| kernel == right_pick(n)), "n = {n}: a wrong pick, {known:?}");
-        multi.run(&values, |kernel| {
+        let call = |kernel: &Kernel| {
             kernel(n);
             assert!(supports(LAST_RAN.get(), n), "n = {n}: a kernel ran that does not support it");
-        });
+        };
+        multi.run(&values, call, None);
         let last = LAST_RAN.get();
         assert!(last == right_pick(n) || last == 0, "n = {n}: ran {last}, neither the pick nor the fallback");
         if random.below(20) == 0 {

@@ -45,7 +45,7 @@ pub(super) fn models(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuri
 }
 
 /// Returns the reason why none of these folders has a model of some optimization: the optimizations that their models
-/// decide, and the folders that have none. The folders must have been looked at.
+/// decide, and the folders that have none. The folders must have been scanned.
 pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
     let known = lock();
     let of = |path: &PathBuf| known.iter().find(|folder| folder.path == *path);
@@ -61,7 +61,7 @@ pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
     paths.iter().filter_map(of).map(of_folder).collect::<Vec<_>>().join("; ")
 }
 
-/// Looks at all folders again; true if anything changed.
+/// Scans all folders again; true if anything changed.
 pub(super) fn reload() -> bool {
     let mut changed = false;
     for folder in lock().iter_mut() {

@@ -5,15 +5,15 @@
 //! 2. heuristics [given](crate::Builder::heuristic) to the decision point;
 //! 3. heuristics that [registered](register) themselves, in the order of registration.
 //!
-//! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files; [`watch`]
-//! reloads them every second.
+//! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files; [`reload`]
+//! reads changed ones every second.
 
 mod folders;
 mod registry;
-mod watch;
+mod reload;
 
 pub(crate) use folders::decided_in;
 pub(crate) use registry::generation;
 pub use registry::{register, registered};
-pub(crate) use watch::in_folders;
-pub use watch::reload_models;
+pub(crate) use reload::in_folders;
+pub use reload::reload_models;

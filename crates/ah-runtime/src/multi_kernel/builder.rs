@@ -36,7 +36,6 @@ pub struct Builder<F> {
     caches: bool,
     record: Option<PathBuf>,
     lookup: Option<Lookup>,
-    metrics: Option<PathBuf>,
     appends_to_log: Option<bool>,
 }
 
@@ -87,7 +86,6 @@ impl<F> MultiKernel<F> {
             caches: true,
             record: None,
             lookup: None,
-            metrics: None,
             appends_to_log: None,
         }
     }
@@ -175,12 +173,6 @@ impl<F> Builder<F> {
     /// Like [`lookup`](Self::lookup), with the text of a recording: `include_str!("softmax.json")`.
     pub fn lookup_text(mut self, text: &str) -> Self {
         self.lookup = Some(Lookup::Text(text.to_owned()));
-        self
-    }
-
-    /// Appends a line to this CSV file for each measurement.
-    pub fn metrics(mut self, path: impl AsRef<Path>) -> Self {
-        self.metrics = Some(path.as_ref().to_owned());
         self
     }
 
@@ -278,7 +270,6 @@ impl<F> Builder<F> {
             given_up: Mutex::new(HashSet::new()),
             slow: Mutex::new(KeyMap::default()),
             warnings: Warnings::default(),
-            metrics: self.metrics.or_else(|| environment.metrics_file(&name)),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             shared,
             kernels: kernel_set,

@@ -26,13 +26,9 @@ impl<F> MultiKernel<F> {
     ///
     /// `call` calls the given kernel with the caller's arguments. Measuring calls it many times, so one call must
     /// not change what the next one computes; for kernels that write their input, use [`run_on`](Self::run_on).
-    #[inline]
-    pub fn run<R: Attempt>(&self, values: &[Scalar<'_>], call: impl FnMut(&F) -> R) -> R {
-        self.run_compared(values, call, None)
-    }
-
-    /// Like [`run`](Self::run), and compares each kernel's result with the fallback's before measuring: `agrees` gets
-    /// the fallback's result and the kernel's. A kernel whose result does not agree never wins.
+    ///
+    /// Measuring first checks each kernel's result with `agrees`, which gets the fallback's result and the kernel's. A
+    /// kernel whose result does not agree never wins. `None` trusts the kernels.
     ///
     /// ```
     /// # use ah_runtime::{AutoHeuristic, MultiKernel};
@@ -41,21 +37,11 @@ impl<F> MultiKernel<F> {
     /// # let sum = MultiKernel::<Sum>::builder(AutoHeuristic::builder("sum").numerical("length"))
     /// #     .kernel("forward", "1", (|x| x.iter().sum()) as Sum).no_cache().build().unwrap();
     /// let call = |kernel: &Sum| Ok::<_, String>(kernel(&x));
-    /// let total = sum.run_checked(&[x.len().into()], call, |expected, found| expected == found);
+    /// let total = sum.run(&[x.len().into()], call, Some(&|expected, found| expected == found));
     /// # assert_eq!(total, Ok(3.0));
     /// ```
     #[inline]
-    pub fn run_checked<R: Attempt>(
-        &self,
-        values: &[Scalar<'_>],
-        call: impl FnMut(&F) -> R,
-        agrees: impl Fn(&R, &R) -> bool,
-    ) -> R {
-        self.run_compared(values, call, Some(&agrees))
-    }
-
-    #[inline]
-    fn run_compared<R: Attempt>(
+    pub fn run<R: Attempt>(
         &self,
         values: &[Scalar<'_>],
         mut call: impl FnMut(&F) -> R,
@@ -66,7 +52,7 @@ impl<F> MultiKernel<F> {
             Some(kernel) => {
                 let result =
                     self.run_or_fall_back(kernel, values, |f| self.watched(kernel, values, || call(f)));
-                self.look(values, &mut call);
+                self.audit(values, &mut call);
                 return result;
             }
             None => {
@@ -80,35 +66,12 @@ impl<F> MultiKernel<F> {
     }
 
     /// Like [`run`](Self::run), for kernels that write their input. Measuring works on clones, and cloning is not
-    /// part of the time.
+    /// part of the time. `agrees` gets what the fallback makes of the input, and what the kernel makes of it.
     ///
     /// A kernel that panics outside measuring may leave the input half written. The panic is then remembered and
     /// reaches the caller.
     #[inline]
     pub fn run_on<A: Clone, R: Attempt>(
-        &self,
-        values: &[Scalar<'_>],
-        input: &mut A,
-        call: impl FnMut(&F, &mut A) -> R,
-    ) -> R {
-        self.run_on_compared(values, input, call, None)
-    }
-
-    /// Like [`run_on`](Self::run_on), and compares what each kernel makes of the input with what the fallback makes of
-    /// it before measuring. A kernel whose output does not agree never wins.
-    #[inline]
-    pub fn run_on_checked<A: Clone, R: Attempt>(
-        &self,
-        values: &[Scalar<'_>],
-        input: &mut A,
-        call: impl FnMut(&F, &mut A) -> R,
-        agrees: impl Fn(&A, &A) -> bool,
-    ) -> R {
-        self.run_on_compared(values, input, call, Some(&agrees))
-    }
-
-    #[inline]
-    fn run_on_compared<A: Clone, R: Attempt>(
         &self,
         values: &[Scalar<'_>],
         input: &mut A,
@@ -193,7 +156,7 @@ impl<F> MultiKernel<F> {
 
     /// Compares a heuristic's decision with the fallback, where its promise is watched.
     #[cold]
-    fn look<R: Attempt>(&self, values: &[Scalar<'_>], call: &mut impl FnMut(&F) -> R) {
+    fn audit<R: Attempt>(&self, values: &[Scalar<'_>], call: &mut impl FnMut(&F) -> R) {
         let Some(answer) = self.picker.promised(values) else { return };
         let fallback = self.picker.fallback();
         let mut times = [Vec::new(), Vec::new()];
@@ -208,7 +171,7 @@ impl<F> MultiKernel<F> {
                 }
             }
         }
-        self.picker.look(&times[0], &times[1]);
+        self.picker.audited(&times[0], &times[1]);
     }
 
     #[cold]

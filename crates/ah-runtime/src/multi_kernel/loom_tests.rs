@@ -52,10 +52,11 @@ fn n(n: f64) -> [Scalar<'static>; 1] {
 /// Runs a call; returns its last kernel.
 fn run(multi: &MultiKernel<Kernel>, n: f64) -> usize {
     let ran = Cell::new(0.0);
-    multi.run(&self::n(n), |kernel| {
+    let call = |kernel: &Kernel| {
         ran.set(kernel());
         CLOCK.set(CLOCK.get() + ran.get());
-    });
+    };
+    multi.run(&self::n(n), call, None);
     if ran.get() == 2.0 { SLOW } else { FAST }
 }
 

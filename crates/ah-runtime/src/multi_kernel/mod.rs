@@ -22,7 +22,7 @@
 //!
 //! let x = vec![1.0; 1000];
 //! // The first call for a shape measures both; later ones look the pick up.
-//! let total = sum.run(&[x.len().into()], |kernel| Ok::<_, String>(kernel(&x)))?;
+//! let total = sum.run(&[x.len().into()], |kernel| Ok::<_, String>(kernel(&x)), None)?;
 //! assert_eq!(total, 1000.0);
 //! println!("{}", sum.explain());
 //! # Ok(())
@@ -53,7 +53,6 @@ mod kernels;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod measure;
-mod metrics;
 mod picker;
 mod picks;
 mod shared;
@@ -66,7 +65,7 @@ pub use event::{Event, Miss};
 pub use kernels::MultiKernel;
 pub use measure::POLICY;
 pub use picks::{Bucket, Dimension, Guard, PicksError};
-pub use trial::Attempt;
+pub use trial::{Agrees, Attempt};
 pub use watch::Watch;
 
 /// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ah_types::{Outcome, Scalar, TimingPolicy};
@@ -10,7 +9,6 @@ use ah_types::{Outcome, Scalar, TimingPolicy};
 use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::{self, Trial};
-use super::metrics;
 use super::picks::{KernelSet, KeyMap, Pick, Table};
 use super::shared::SharedFile;
 use super::watch::{SlowPick, Watcher};
@@ -48,7 +46,6 @@ pub(super) struct Picker {
     /// Keys whose pick has become slow, until they are measured again. Locked alone or after `changing`.
     pub(super) slow: Mutex<KeyMap<SlowPick>>,
     pub(super) warnings: Warnings,
-    pub(super) metrics: Option<PathBuf>,
     pub(super) appends_to_log: bool,
 }
 
@@ -229,7 +226,6 @@ impl Picker {
         }
         let mut medians: Box<[f64]> = outcomes.iter().map(|o| o.median().unwrap_or(f64::NAN)).collect();
         let winner = measure::winner(&medians, policy.target_relative_error);
-        self.write_metrics(values, winner, &medians);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);
             let rows = outcomes.into_iter().map(|outcome| match outcome {
@@ -336,14 +332,6 @@ impl Picker {
             if let Err(error) = shared.write(&self.kernels, &self.table.load(), self.max_picks, pick) {
                 self.warnings.warn(format!("{error}; only this process remembers new picks"));
             }
-        }
-    }
-
-    fn write_metrics(&self, values: &[Scalar<'_>], winner: Option<usize>, medians: &[f64]) {
-        let Some(path) = &self.metrics else { return };
-        let kernels = self.decision.choices();
-        if let Err(error) = metrics::append(path, &self.kernels.schema, kernels, values, winner, medians) {
-            self.warnings.warn(format!("{}: cannot write the metrics: {error}", path.display()));
         }
     }
 

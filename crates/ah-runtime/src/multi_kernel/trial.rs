@@ -26,8 +26,8 @@ impl<T, E: std::fmt::Display> Attempt for Result<T, E> {
     }
 }
 
-/// Returns true if a result agrees with the fallback's, the first argument.
-pub(super) type Agrees<'a, T> = Option<&'a dyn Fn(&T, &T) -> bool>;
+/// Returns true if a kernel's result agrees with the fallback's, the first argument; `None`: nothing is compared.
+pub type Agrees<'a, T> = Option<&'a dyn Fn(&T, &T) -> bool>;
 
 /// Compares results with the fallback's.
 pub(super) struct FallbackCheck<'a, T> {

@@ -42,8 +42,8 @@ impl Picker {
         Some(answer.is_learned().then_some(answer.index))
     }
 
-    /// Adds a look at the promise: the milliseconds of a decision and of the fallback, in turns.
-    pub(super) fn look(&self, chosen_ms: &[f64], fallback_ms: &[f64]) {
+    /// Adds an audit of the promise: the milliseconds of a decision and of the fallback, in turns.
+    pub(super) fn audited(&self, chosen_ms: &[f64], fallback_ms: &[f64]) {
         let Some(promise) = self.watcher.as_ref().and_then(|watcher| watcher.promise.as_ref()) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! Model folders, watched: a thread looks at them every [`PERIOD`], so no decision waits for the disk.
+//! Reloads the models in folders: a thread looks for changed files every [`PERIOD`], so no decision waits for the disk.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
@@ -10,33 +10,33 @@ use crate::heuristics::Heuristic;
 /// A changed model file is in use after at most this time.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Returns the models of this optimization: folder by folder, then by file name. Watches the folders from now on.
+/// Returns the models of this optimization: folder by folder, then by file name. Reloads the folders from now on.
 pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
     if paths.is_empty() {
         return Vec::new();
     }
     let models = folders::models(paths, optimization);
-    start_watching();
+    start_reloading();
     models
 }
 
-/// Looks at the folders of `AUTOHEURISTIC_PATH` now, instead of within the next second.
+/// Reads changed files in the folders of `AUTOHEURISTIC_PATH` now, instead of within the next second.
 pub fn reload_models() {
     if folders::reload() {
         registry::advance();
     }
 }
 
-fn start_watching() {
+fn start_reloading() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let watch = || loop {
+        let reload = || loop {
             std::thread::sleep(PERIOD);
             reload_models();
         };
-        if let Err(error) = std::thread::Builder::new().name("ah-models".to_owned()).spawn(watch) {
+        if let Err(error) = std::thread::Builder::new().name("ah-models".to_owned()).spawn(reload) {
             log::warn!(
-                "cannot watch the model folders: {error}; changes wait for `ah_runtime::reload_models`"
+                "changed model files are not noticed: {error}; call `ah_runtime::reload_models` after a change"
             );
         }
     });

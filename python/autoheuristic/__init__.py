@@ -10,9 +10,14 @@ The heuristic comes from measurements: ``python -m autoheuristic collect`` write
 learns from it, and its target ``python`` is the file. ``Log`` reads and writes such logs, so that ``ah-train`` can
 learn from any benchmark written in Python.
 
+``attach`` does the same for the kernels of a package whose source stays as it is::
+
+    autoheuristic.attach("fla")
+
 Nothing but the standard library is imported here; Triton and PyTorch are imported where a kernel needs them.
 """
 
+from .attachment import attach, attach_from_environment, detach
 from .decorator import tune
 from .errors import (
     AutoHeuristicError,
@@ -45,5 +50,9 @@ __all__ = [
     "MetadataError",
     "Row",
     "TimingPolicy",
+    "attach",
+    "detach",
     "tune",
 ]
+
+attach_from_environment()

@@ -19,8 +19,11 @@ TOOL = "autoheuristic-python 0.1.0"
 class Recorder:
     """A log that grows by one input at a time, with the reasons of failures beside it."""
 
-    def __init__(self, path: Path, name: str, seed: int, policy: TimingPolicy):
-        """The log is made by the first input, because that tells the kinds of the features."""
+    def __init__(self, path: Path, name: str, seed: int, policy: TimingPolicy | None):
+        """The log is made by the first input, because that tells the kinds of the features.
+
+        ``policy`` is ``None`` where another program measures by its own clock.
+        """
         self.path, self._name, self._seed, self._policy = path, name, seed, policy
         self.measured = 0
         """Inputs that this process added."""
@@ -76,7 +79,7 @@ class Recorder:
             {
                 "format": 1,
                 "device": identity,
-                "timing": self._policy.to_json(),
+                **({} if self._policy is None else {"timing": self._policy.to_json()}),
                 "seed": self._seed,
                 "tool": TOOL,
             },

@@ -90,6 +90,16 @@ class Tensor:
     def __init__(self, values, dtype=FLOAT32):
         self.values, self.dtype = list(values), dtype
 
+    @property
+    def shape(self):
+        return (len(self.values),)
+
+    def stride(self):
+        return (1,)
+
+    def tolist(self):
+        return list(self.values)
+
     def clone(self):
         return Tensor(self.values, self.dtype)
 

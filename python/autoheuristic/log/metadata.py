@@ -83,7 +83,8 @@ class Metadata:
     def agree(self, other: Metadata, path: str, hint: str, ignore: Iterable[str] = ()) -> None:
         """Checks that rows of ``other`` may stand in this log.
 
-        Lists of features count as sets, the tool's version does not count, nor do choices that only one gives.
+        Lists of features count as sets, the tool's version does not count, nor do choices or a timing policy that only
+        one gives.
 
         Raises:
             MetadataError: It names each key that differs, with both values.
@@ -102,6 +103,9 @@ class Metadata:
             normal.pop("choices", None)
         if isinstance(normal.get(OURS), dict):
             normal[OURS].pop("tool", None)
+            # A program may add its own timings to a log of a collector.
+            if not all(isinstance(m.collection, dict) and m.collection.get("timing") for m in (self, other)):
+                normal[OURS].pop("timing", None)
         return normal
 
 

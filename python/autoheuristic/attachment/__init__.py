@@ -1,0 +1,65 @@
+"""Attaches heuristics to the ``triton.autotune`` kernels of packages, of which no line changes.
+
+``hook`` finds the autotuners, ``attached`` decides their calls, ``folder`` has the files. ``learn`` makes heuristics of
+the logs, ``report`` says what was asked.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+from ..errors import AutoHeuristicWarning, UsageError
+from .hook import Hook
+from .session import Session
+from .settings import Settings, default_folder, from_environment
+
+_hook: Hook | None = None
+
+
+def attach(
+    *packages: str,
+    mode: str = "serve",
+    folder: str | os.PathLike[str] | None = None,
+    max_seconds: float = float("inf"),
+) -> None:
+    """Attaches to every ``triton.autotune`` kernel of these packages, imported already or later.
+
+    A kernel asks its heuristic, if one was learned for its source, its configurations and this device. Otherwise its
+    own autotuner runs as before, and what it measures goes into a log. Attaching again replaces what was attached.
+
+    Args:
+        packages: Import names, for example ``fla``; ``*`` is every package.
+        mode: ``serve`` asks heuristics; ``record`` lets the package's autotuner decide, and logs its measurements;
+            ``collect`` measures all configurations on each new input, and logs them.
+        folder: Where logs and heuristics are; by default ``autoheuristic/attach`` in the user's cache folder.
+        max_seconds: In ``collect``, no input is measured after this much measuring.
+
+    Raises:
+        UsageError: The mode is none, or no package is named.
+
+    """
+    settings = Settings(packages, default_folder() if folder is None else Path(folder), mode, max_seconds)
+    global _hook
+    detach()
+    _hook = Hook(Session(settings))
+
+
+def detach() -> None:
+    """Gives all kernels their own autotuners back."""
+    global _hook
+    if _hook is not None:
+        _hook.remove()
+        _hook = None
+
+
+def attach_from_environment() -> None:
+    """Attaches what ``AUTOHEURISTIC_ATTACH`` names, if it is set. A variable that makes no sense is a warning."""
+    try:
+        settings = from_environment()
+    except UsageError as error:
+        warnings.warn(f"{error}; nothing is attached", AutoHeuristicWarning, stacklevel=2)
+        return
+    if settings is not None:
+        attach(*settings.packages, mode=settings.mode, folder=settings.folder, max_seconds=settings.max_seconds)

@@ -1,0 +1,353 @@
+"""An autotuner of a package, attached: who chooses the configuration of a call.
+
+A call that was seen before is one look-up in a dictionary. For a new input, in this order:
+
+1. the heuristic's pick, then up to two more of its ranking where a pick cannot be launched;
+2. in ``collect``, the best of a measurement of all configurations, which goes into the log;
+3. without a heuristic, the best that the log holds for the package's own key;
+4. the package's own autotuner; what it measures goes into the log.
+
+An error of this package never reaches the program: it is a warning, and the package's own autotuner runs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, NamedTuple
+
+from ..check import Outputs
+from ..choices import choice_name
+from ..errors import AutoHeuristicError, DeviceLostError, FeatureError, HeuristicError
+from ..heuristic import Heuristic
+from ..kernel import Call, Kernel, cannot_launch, outcome_of
+from ..measure import Outcome
+from ..measure_call import measure_call
+from ..race import TimingPolicy
+from ..recorder import Recorder
+from .calls import describe
+from .features import CallFeatures
+from .identity import Identity, identify
+from .remembered import Remembered
+from .session import Session, is_capturing
+
+MOST_PICKS = 3
+"""Configurations of a ranking that are tried before the package's own autotuner runs."""
+MOST_KEYS = 100_000
+"""Keys that are remembered; a server whose sizes never repeat begins anew then."""
+
+
+class Decision(NamedTuple):
+    """Who chose, and the configurations to try, best first; none: the package's own autotuner."""
+
+    answer: str
+    candidates: Sequence[int] = ()
+    reason: str | None = None
+
+
+class State:
+    """What is known of a kernel as long as its configurations stay the same."""
+
+    def __init__(self, autotuner: Any, session: Session, call: Call):
+        """Finds the heuristic and the log.
+
+        Raises:
+            AutoHeuristicError: The kernel cannot be attached.
+
+        """
+        self.configs = autotuner.configs
+        self.kernel = Kernel(autotuner)
+        self.identity: Identity = identify(self.kernel)
+        self.features = CallFeatures(self.kernel, call)
+        self.index = {name: i for i, name in enumerate(self.kernel.names)}
+        collects = session.settings.mode == "collect"
+        self.recorder = Recorder(
+            session.folder.log(self.identity), self.identity.stem, 0, TimingPolicy() if collects else None
+        )
+        self.heuristic: Heuristic | None = None
+        self.remembered: Remembered | None = None
+        self.trouble: str | None = None
+        """Why a heuristic that exists does not serve."""
+        if session.settings.mode == "serve":
+            self._find(session, autotuner.keys)
+        self.names: Sequence[str] = self.features.names()
+        """The features that a decision depends on; an author's pruning may depend on any."""
+        if autotuner.early_config_prune is None and not collects:
+            of_package = self.features.of_package(autotuner.keys)
+            self.names = of_package if self.heuristic is None else self.heuristic.features
+        self.is_passive = self.heuristic is None and not self.remembered and not collects
+        """Whether the package's own autotuner decides each call."""
+
+    def is_of(self, autotuner: Any) -> bool:
+        """Whether the autotuner still has the configurations of this state."""
+        return autotuner.configs is self.configs and len(self.configs) == len(self.kernel.configs)
+
+    def _find(self, session: Session, keys: Sequence[str]) -> None:
+        try:
+            self.heuristic = session.folder.heuristic(self.identity)
+            if self.heuristic is not None:
+                self.heuristic.check_choices(self.kernel.names)
+                lacking = [name for name in self.heuristic.features if name not in self.features.names()]
+                if lacking:
+                    raise HeuristicError(f"{self.heuristic.shown}: the call lacks its feature {lacking[0]!r}")
+        except HeuristicError as error:
+            self.heuristic, self.trouble = None, str(error)
+        if self.heuristic is None:
+            log = session.folder.read_log(self.identity)
+            self.remembered = Remembered(log, self.features.of_package(keys)) if log is not None else None
+
+
+def _not_yet(args: Any, kwargs: Any) -> Any:
+    raise KeyError
+
+
+class AttachedKernel:
+    """The ``run`` of one autotuner."""
+
+    def __init__(self, autotuner: Any, session: Session):
+        """Takes the place of ``autotuner.run``."""
+        self.autotuner = autotuner
+        self._session = session
+        self._previous = vars(autotuner).get("run")
+        self._state: State | None = None
+        self._is_passive = False
+        self._fast: Callable[[Any, Any], Any] = _not_yet
+        self._layout: tuple[int, frozenset[str]] | None = None
+        self._hot: dict[Any, tuple[Any, Any]] = {}
+        """By key: the arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
+        self._configs: Any = None
+        """The configurations that the look-up is for, and their number."""
+        self._count = 0
+        self._thread = threading.local()
+        """The timings that the package's autotuner takes in this thread."""
+        autotuner.run, autotuner._bench = self.run, self._bench
+
+    def detach(self) -> None:
+        """Gives the autotuner its own ``run`` back."""
+        own = vars(self.autotuner)
+        if own.get("run") == self.run:
+            own.pop("run")
+            own.pop("_bench")
+            if self._previous is not None:
+                self.autotuner.run = self._previous
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Launches the kernel; ``grid`` and ``warmup`` are among the keyword arguments."""
+        if self._is_passive:
+            return self._package(args, kwargs)
+        configs = self.autotuner.configs
+        try:
+            chosen, config = self._hot[self._fast(args, kwargs)]
+            if configs is not self._configs or len(configs) != self._count:
+                return self._first(args, kwargs, None)
+        except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
+            return self._first(args, kwargs, None)
+        if chosen is None:
+            return self._package(args, kwargs)
+        self.autotuner.best_config = config
+        try:
+            return self.autotuner.fn.run(*args, **kwargs, **chosen)
+        except Exception as error:
+            if not cannot_launch(error):
+                raise
+            return self._first(args, kwargs, config)
+
+    def _package(self, args: Any, kwargs: Any) -> Any:
+        """Runs the package's own autotuner, and logs what it measured."""
+        own = vars(self.autotuner)
+        before = own.get("configs_timings")
+        if self._previous is None:
+            result = type(self.autotuner).run(self.autotuner, *args, **kwargs)
+        else:
+            result = self._previous(*args, **kwargs)
+        timings = vars(self._thread).pop("timings", None)
+        if timings is None and own.get("configs_timings") is not before:
+            timings = own["configs_timings"]  # Read from Triton's cache on disk.
+        if timings:
+            try:
+                self._record(_call(args, kwargs), timings)
+            except Exception as error:
+                self._warn(f"what the package measured is not logged ({_shown(error)})")
+        return result
+
+    def _bench(self, *args: Any, config: Any, **kwargs: Any) -> Any:
+        """Takes the place of ``autotuner._bench``: keeps what it returns, for each thread by itself."""
+        found = type(self.autotuner)._bench(self.autotuner, *args, config=config, **kwargs)
+        vars(self._thread).setdefault("timings", {})[config] = found
+        return found
+
+    def _first(self, args: Any, kwargs: Any, failed: Any) -> Any:
+        """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
+        if kwargs.get("warmup"):
+            return self._package(args, kwargs)
+        call = _call(args, kwargs)
+        try:
+            state = self._ready(call)
+            if state is None or state.is_passive:
+                return self._package(args, kwargs)
+            features = state.features.read(call)
+            decision = self._decide(state, call, features)
+        except DeviceLostError:
+            raise
+        except Exception as error:
+            self._warn(f"{_shown(error)}. The package's own autotuner runs")
+            return self._package(args, kwargs)
+        kernel = state.kernel
+        for index in decision.candidates:
+            if kernel.configs[index] is failed:
+                continue
+            try:
+                result = kernel.launch(call, index)
+            except Exception as error:
+                if not cannot_launch(error):
+                    raise
+                self._warn(f"{kernel.names[index]} cannot be launched ({error}); the next one runs")
+                continue
+            self._launched(state, call, features, decision, index)
+            return result
+        self._launched(state, call, features, decision, None)
+        return self._package(args, kwargs)
+
+    def _ready(self, call: Call) -> State | None:
+        """Returns the state for the configurations as they are now; ``None`` if there is nothing to choose."""
+        state = self._state
+        if state is None or not state.is_of(self.autotuner):
+            if len(self.autotuner.configs) < 2:
+                return None
+            state = State(self.autotuner, self._session, call)
+            self._hot.clear()
+            self._fast, self._layout = _not_yet, None
+            if state.trouble is not None:
+                self._warn(f"{state.trouble}. The package's own autotuner runs")
+            self._state = state
+            self._configs, self._count = state.configs, len(state.configs)
+        self._is_passive = state.is_passive
+        return state
+
+    def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> Decision:
+        """Decides a new input.
+
+        Raises:
+            AutoHeuristicError: Nothing can be decided.
+
+        """
+        session, reason = self._session, None
+        offered = self._offered(state, call)
+        if state.heuristic is not None:
+            values = [features[name] for name in state.heuristic.features]
+            decided = state.heuristic.decide(*values, offered=offered)
+            if decided.name is not None:
+                names = dict.fromkeys([decided.name, *state.heuristic.ranked(values)])
+                return Decision("heuristic", self._positions(state, names, offered)[:MOST_PICKS])
+            reason = str(decided.reason)
+        if session.settings.mode == "collect":
+            outcomes = self._collected(state, call, features)
+            measured = sorted((o.ms, name) for name, o in outcomes.items() if o.rows)
+            if measured:
+                return Decision("measured", self._positions(state, [name for _, name in measured], offered))
+            log = session.folder.read_log(state.identity)
+            state.remembered = Remembered(log, state.features.of_package(self.autotuner.keys)) if log else None
+        if state.remembered is not None:
+            names = dict.fromkeys(state.remembered.ranked(features))
+            if names:
+                return Decision("log", self._positions(state, names, offered)[:MOST_PICKS])
+        if is_capturing() and not self._is_tuned(call):
+            kept = self._positions(state, dict.fromkeys(state.kernel.names), offered)
+            return Decision("capture", kept, "a CUDA graph is being captured, so the package cannot measure")
+        return Decision("package", (), reason)
+
+    def _positions(self, state: State, names: Any, offered: frozenset[str] | None) -> list[int]:
+        return [state.index[n] for n in names if n in state.index and (offered is None or n in offered)]
+
+    def _offered(self, state: State, call: Call) -> frozenset[str] | None:
+        """Returns the configurations that the author's ``early_config_prune`` leaves; ``None`` without one."""
+        prune = self.autotuner.early_config_prune
+        if prune is None:
+            return None
+        kept = prune(self.autotuner.configs, dict(zip(self.autotuner.arg_names, call.args)), **call.kwargs)
+        return frozenset(map(choice_name, kept))
+
+    def _is_tuned(self, call: Call) -> bool:
+        """Whether the package's autotuner has this key, so that it would not measure."""
+        tuner = self.autotuner
+        named = {**dict(zip(tuner.arg_names, call.args)), **call.kwargs}
+        named = {name: value for name, value in named.items() if name in tuner.arg_names}
+        types = [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
+        return (*(named[key] for key in tuner.keys if key in named), *types) in tuner.cache
+
+    def _launched(
+        self, state: State, call: Call, features: Mapping[str, Any], decision: Decision, index: int | None
+    ) -> None:
+        """Remembers a decision, and writes it to the journal."""
+        config = None if index is None else state.kernel.configs[index]
+        if config is not None:
+            self.autotuner.best_config = config
+        choice = None if index is None else state.kernel.names[index]
+        answer, description = (decision.answer, None) if config is not None else ("package", None)
+        try:
+            # While a graph is captured an answer is makeshift. A configuration with a hook takes the slower way.
+            if not is_capturing():
+                if config is None or config.pre_hook is None:
+                    self._remember(state, call, index)
+                description = describe(state.kernel, call) if config is None else None
+            self._session.note(state.identity, features, answer, choice, decision.reason, description)
+        except Exception as error:
+            self._warn(f"a call is not remembered ({_shown(error)})")
+
+    def _remember(self, state: State, call: Call, index: int | None) -> None:
+        layout = (len(call.args), frozenset(call.kwargs))
+        if self._layout is None:
+            self._fast, self._layout = state.features.reader(state.names, call), layout
+        if layout != self._layout:
+            return
+        key = self._fast(call.args, {**call.kwargs, "grid": call.grid})
+        if len(self._hot) >= MOST_KEYS:
+            self._hot.clear()
+        config = (None, None) if index is None else (state.kernel.all_kwargs[index], state.kernel.configs[index])
+        self._hot[key] = config
+
+    # Measuring
+
+    def _collected(self, state: State, call: Call, features: Mapping[str, Any]) -> Mapping[str, Outcome]:
+        """Returns the times of an input: those of the log, or measured now; none where nothing may be measured."""
+        session, kernel = self._session, state.kernel
+        with session.lock:
+            known = state.recorder.known(features, kernel.names)
+            if known or not session.may_measure:
+                return known
+            begin = time.monotonic()
+            kept = kernel.pruned(call)
+            outputs = Outputs(kernel.named_args(call), None, None)
+            found = measure_call(kernel, call, kept, kept[0], outputs, TimingPolicy())
+            state.recorder.add(features, found)
+            session.seconds += time.monotonic() - begin
+            return found
+
+    def _record(self, call: Call, timings: Mapping[Any, Any]) -> None:
+        """Logs what the package's autotuner measured for a call."""
+        state = self._ready(call)
+        if state is None:
+            return
+        features = state.features.read(call)
+        named = {choice_name(config): outcome_of(found) for config, found in timings.items()}
+        named = {name: outcome for name, outcome in named.items() if name in state.index}
+        with self._session.lock:
+            if named and not state.recorder.known(features, state.kernel.names):
+                state.recorder.add(features, named)
+        if state.is_passive:
+            self._session.note(state.identity, features, "package", call=describe(state.kernel, call))
+
+    def _warn(self, message: str) -> None:
+        function = getattr(self.autotuner.base_fn, "__name__", "a kernel")
+        self._session.warn(f"{self.autotuner.base_fn.__module__}.{function}: {message}")
+
+
+def _call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+    rest = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+    return Call(kwargs.get("grid"), args, rest)
+
+
+def _shown(error: Exception) -> str:
+    known = isinstance(error, (AutoHeuristicError, FeatureError))
+    return str(error) if known else f"{type(error).__name__}: {error}"

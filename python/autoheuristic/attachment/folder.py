@@ -1,0 +1,65 @@
+"""The files about attached kernels: below a folder for each device, a log and a heuristic for each kernel.
+
+``FOLDER/DEVICE/KERNEL_HASH.txt`` is a log, ``KERNEL_HASH.py`` the heuristic learned from it, and ``calls.jsonl`` the
+inputs that programs asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import device
+from ..environment import file_name
+from ..errors import HeuristicError
+from ..heuristic import Heuristic
+from ..log import Log
+from .identity import DIGITS, Identity
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder of one ``attach``."""
+
+    path: Path
+
+    @property
+    def here(self) -> Path:
+        """The part for the current device."""
+        return self.path / file_name(device.current()["name"])
+
+    def log(self, identity: Identity) -> Path:
+        """Returns the log of a kernel on the current device."""
+        return self.here / f"{identity.stem}.txt"
+
+    def read_log(self, identity: Identity) -> Log | None:
+        """Returns the log of a kernel on the current device; ``None`` if there is none.
+
+        Raises:
+            LogError: It is not a log.
+
+        """
+        path = self.log(identity)
+        return Log.read(path) if path.exists() else None
+
+    def heuristic(self, identity: Identity) -> Heuristic | None:
+        """Returns the heuristic of a kernel for the current device; ``None`` if the kernel was never learned.
+
+        Raises:
+            HeuristicError: There are heuristics, but for another version of the kernel, or for other devices.
+
+        """
+        files = sorted(self.path.glob(f"*/*_{identity.digest}.py"))
+        mismatches = []
+        for file in files:
+            heuristic = Heuristic(file)
+            mismatch = heuristic.mismatch(device.current())
+            if mismatch is None:
+                return heuristic
+            mismatches.append(f"{file}: {mismatch}")
+        if mismatches:
+            raise HeuristicError(f"no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it")
+        others = sorted(self.path.glob(f"*/{file_name(identity.function)}_{'?' * DIGITS}.py"))
+        if others:
+            raise HeuristicError(f"its source or configurations are not those of {others[0]}; collect and learn again")
+        return None

@@ -1,0 +1,116 @@
+"""Finds the autotuners of packages: those that exist, and those that will be made.
+
+Triton is not imported for this. If it is not there yet, its module ``autotuner`` is patched when it is imported.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+from .session import Session
+
+MODULE = "triton.runtime.autotuner"
+
+
+class Hook:
+    """Attaches the autotuners of the packages of one session."""
+
+    def __init__(self, session: Session):
+        """Attaches what exists, and what will be made from now on."""
+        self.session = session
+        self._attached: dict[int, Any] = {}
+        """By the identity of the autotuner, which the attached kernel keeps alive."""
+        self._removed = False
+        self._init: Any = None
+        self._lock = threading.Lock()
+        self._finder: _Finder | None = None
+        if MODULE in sys.modules:
+            self.patch(sys.modules[MODULE])
+        else:
+            self._finder = _Finder(self)
+            sys.meta_path.insert(0, self._finder)
+
+    def patch(self, module: ModuleType) -> None:
+        """Attaches the autotuners of this module's class, and lets its constructor attach new ones."""
+        autotuner: Any = module.Autotuner
+        init = self._init = autotuner.__init__
+
+        @functools.wraps(init)
+        def attach_new(tuner: Any, *args: Any, **kwargs: Any) -> None:
+            init(tuner, *args, **kwargs)
+            self.attach(tuner)
+
+        autotuner.__init__ = attach_new
+        self._patched, self._class = attach_new, autotuner
+        for found in gc.get_objects():
+            if isinstance(found, autotuner) and hasattr(found, "base_fn"):
+                self.attach(found)
+
+    def attach(self, tuner: Any) -> None:
+        """Attaches an autotuner, if it belongs to one of the packages."""
+        from ..tuner import Tuner  # Imports Triton, which is there.
+        from .attached import AttachedKernel
+
+        if isinstance(tuner, Tuner) or not self.session.settings.attaches(tuner.base_fn.__module__ or ""):
+            return
+        with self._lock:
+            if id(tuner) not in self._attached and not self._removed:
+                self._attached[id(tuner)] = AttachedKernel(tuner, self.session)
+
+    def kernels(self) -> list[Any]:
+        """Returns the attached kernels."""
+        return list(self._attached.values())
+
+    def remove(self) -> None:
+        """Detaches all kernels, and attaches no more."""
+        self._removed = True
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        # Another package may have wrapped the constructor since; then it stays, and attaches nothing.
+        if self._init is not None and self._class.__init__ is self._patched:
+            self._class.__init__ = self._init
+        for kernel in self.kernels():
+            kernel.detach()
+        self._attached.clear()
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds ``triton.runtime.autotuner`` as everybody does, and patches it once it has run."""
+
+    def __init__(self, hook: Hook):
+        """Stands at the beginning of ``sys.meta_path``."""
+        self._hook = hook
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Returns the module's own specification, with a loader that patches it."""
+        if name != MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self._hook)
+        return spec
+
+
+class _Loader(importlib.abc.Loader):
+    def __init__(self, loader: Any, hook: Hook):
+        self._loader, self._hook = loader, hook
+
+    def create_module(self, spec: Any) -> ModuleType | None:
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        self._hook.patch(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)

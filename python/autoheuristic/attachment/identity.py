@@ -1,0 +1,37 @@
+"""What a heuristic of an attached kernel is for: the kernel's source and its configurations.
+
+The name of every file about a kernel ends in a hash of both. So a changed kernel finds no heuristic, and kernels of two
+packages that are the same share one. The device is part of the log and checked by the heuristic itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from ..environment import file_name
+from ..kernel import Kernel
+from ..source import source_hash
+
+DIGITS = 12
+
+
+class Identity(NamedTuple):
+    """The name of a kernel, and the hash of what it is."""
+
+    module: str
+    function: str
+    digest: str
+
+    @property
+    def stem(self) -> str:
+        """The beginning of its files' names; a Python identifier."""
+        return f"{file_name(self.function)}_{self.digest}"
+
+
+def identify(kernel: Kernel) -> Identity:
+    """Returns the identity of a kernel with its present configurations."""
+    parts = [source_hash(kernel.jit), *sorted(kernel.names)]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
+    function = kernel.jit.fn
+    return Identity(function.__module__, function.__name__, digest)

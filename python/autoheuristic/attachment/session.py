@@ -1,0 +1,79 @@
+"""What all attached kernels of a process share: the settings, the folder, the lock, the journal, the warnings."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import AutoHeuristicWarning
+from .calls import FILE, Journal
+from .folder import Folder
+from .identity import Identity
+from .settings import Settings
+
+
+class Session:
+    """One ``attach``."""
+
+    def __init__(self, settings: Settings):
+        """Nothing is read or written before the first call of a kernel."""
+        self.settings = settings
+        self.folder = Folder(settings.folder)
+        self.lock = threading.RLock()
+        """Held while a package's autotuner or the collector measures: neither may be disturbed."""
+        self.seconds = 0.0
+        """Spent on measuring."""
+        self._journal: Journal | None = None
+        self._writes = True
+        self._warned: set[str] = set()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        # Another thread of the parent may have held the lock; it does not exist here.
+        self.lock = threading.RLock()
+
+    @property
+    def may_measure(self) -> bool:
+        """Whether a new input is measured now."""
+        return self.settings.mode == "collect" and self.seconds < self.settings.max_seconds and not is_capturing()
+
+    def note(
+        self,
+        identity: Identity,
+        features: Mapping[str, Any],
+        answer: str,
+        choice: str | None = None,
+        reason: str | None = None,
+        call: dict[str, Any] | None = None,
+    ) -> None:
+        """Writes an input to the journal. A folder that cannot be written costs a warning, not the program."""
+        if not self._writes:
+            return
+        try:
+            with self.lock:
+                if self._journal is None:
+                    self._journal = Journal(self.folder.here / FILE)
+                self._journal.note(identity, features, answer, choice, reason, call)
+        except OSError as error:
+            self._writes = False
+            self.warn(f"{self.settings.folder}: cannot be written ({error}); what kernels are asked is not reported")
+
+    def warn(self, message: str) -> None:
+        """Warns once for each message."""
+        if message not in self._warned:
+            self._warned.add(message)
+            warnings.warn(message, AutoHeuristicWarning, stacklevel=3)
+
+
+def is_capturing() -> bool:
+    """Whether launches go into a CUDA graph that is being captured: then nothing can be measured."""
+    torch: Any = sys.modules.get("torch")
+    try:
+        return torch is not None and bool(torch.cuda.is_current_stream_capturing())
+    except (AttributeError, RuntimeError):
+        return False

@@ -1,0 +1,74 @@
+"""What ``attach`` was asked for, as a call in a program or as environment variables that processes inherit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..environment import Environment
+from ..errors import UsageError
+
+MODES = ("serve", "record", "collect")
+PACKAGES, MODE, FOLDER, SECONDS = (
+    f"AUTOHEURISTIC_ATTACH{suffix}" for suffix in ("", "_MODE", "_FOLDER", "_MAX_SECONDS")
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which packages, and what to do with their kernels."""
+
+    packages: tuple[str, ...]
+    """Their import names; ``*`` is every package."""
+    folder: Path
+    """Holds a folder for each device, with logs and heuristics."""
+    mode: str = "serve"
+    """``serve``: ask heuristics; ``record``: only log what the package measures; ``collect``: measure new inputs."""
+    max_seconds: float = float("inf")
+    """Most seconds of measuring in ``collect``."""
+
+    def __post_init__(self) -> None:
+        """Checks the mode and the packages."""
+        if self.mode not in MODES:
+            raise UsageError(f"expected one of {', '.join(MODES)} as mode, found {self.mode!r}")
+        if not self.packages:
+            raise UsageError("expected the name of a package whose kernels to attach to, for example fla; found none")
+
+    def attaches(self, module: str) -> bool:
+        """Whether kernels of this module are attached."""
+        return any(p == "*" or module == p or module.startswith(f"{p}.") for p in self.packages)
+
+    def variables(self) -> dict[str, str]:
+        """Returns the settings as environment variables."""
+        return {
+            PACKAGES: ",".join(self.packages),
+            MODE: self.mode,
+            FOLDER: str(self.folder),
+            SECONDS: str(self.max_seconds),
+        }
+
+
+def default_folder() -> Path:
+    """Returns the folder below the user's cache folder."""
+    return Environment.read().cache_folder / "attach"
+
+
+def from_environment(variables: Mapping[str, str] | None = None) -> Settings | None:
+    """Returns what the variables ask for; ``None`` if they attach nothing.
+
+    Raises:
+        UsageError: A variable makes no sense.
+
+    """
+    get = (os.environ if variables is None else variables).get
+    packages = tuple(name.strip() for name in get(PACKAGES, "").split(",") if name.strip())
+    if not packages:
+        return None
+    folder, seconds = get(FOLDER, ""), get(SECONDS, "inf")
+    try:
+        max_seconds = float(seconds)
+    except ValueError:
+        raise UsageError(f"{SECONDS}: expected a number of seconds, found {seconds!r}") from None
+    return Settings(packages, Path(folder) if folder else default_folder(), get(MODE, "serve"), max_seconds)

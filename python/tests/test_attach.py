@@ -1,0 +1,536 @@
+"""Kernels of a package under ``attach``: the package's source does not change, its autotuner is Triton's."""
+
+import json
+import os
+import pickle
+import sys
+import threading
+import types
+
+import heuristics
+import pytest
+import triton
+from fake_device import FLOAT16, Tensor
+from fake_triton import Kernel, tensors
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import OutOfResources
+
+import autoheuristic
+from autoheuristic import AutoHeuristicWarning, Log
+from autoheuristic.attachment.identity import identify
+from autoheuristic.kernel import Kernel as Configurations
+
+NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
+TOO_LARGE = OutOfResources(300000, 232448, "shared memory")
+DEVICE = "Fake_GPU"
+
+
+def configs():
+    return [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    yield tmp_path / "attached"
+    autoheuristic.detach()
+
+
+@pytest.fixture
+def kernel(device):
+    return Kernel(device, {16: 3.0, 32: 2.0, 64: 1.0})
+
+
+def package(kernel, device, **arguments):
+    """Returns what ``@triton.autotune(configs, key=["m"])`` in a package makes."""
+
+    def do_bench(call, quantiles):
+        begin = device.now
+        call()
+        return [device.now - begin] * 3
+
+    arguments = {"configs": configs(), "key": ["m"], "do_bench": do_bench, **arguments}
+    return Autotuner(kernel, kernel.arg_names, arguments.pop("configs"), arguments.pop("key"), None, None, **arguments)
+
+
+def attach(folder, mode="serve", **options):
+    autoheuristic.attach("fake_triton", mode=mode, folder=folder, **options)
+
+
+def call(tuner, n, m=5, grid=(1,), **kwargs):
+    x, y = tensors()
+    tuner.run(x, y, n, m, grid=grid, warmup=False, **kwargs)
+    return x, y
+
+
+def learned(folder, tuner, **options):
+    """Writes a heuristic for this kernel: 16 for n up to 100, then 64, beyond 1000 it declines."""
+    here = folder / DEVICE
+    here.mkdir(parents=True, exist_ok=True)
+    stem = identify(Configurations(tuner)).stem
+    return heuristics.write(here / f"{stem}.py", NAMES, **options)
+
+
+def journal(folder):
+    lines = (folder / DEVICE / "calls.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def log(folder, tuner):
+    return Log.read(folder / DEVICE / f"{identify(Configurations(tuner)).stem}.txt")
+
+
+def test_without_a_heuristic_the_package_decides_and_its_measurements_become_a_log(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder)
+    x, y = call(tuner, 100)
+    assert y.values == [2 * v for v in x.values]
+    assert kernel.launched == [16, 32, 64, 64], "as before: three benchmarks, then the best"
+    call(tuner, 200)
+    assert kernel.launched[4:] == [64], "its key is the same"
+    call(tuner, 300, m=6)
+    rows = log(folder, tuner)
+    assert rows.features == ["n", "m", "grid_0", "grid_1", "grid_2", "x_dtype", "y_dtype"]
+    times = dict(zip(NAMES, ([3.0], [2.0], [1.0])))
+    assert rows.inputs() == {
+        (100, 5, 1, 1, 1, "torch.float32", "torch.float32"): times,
+        (300, 6, 1, 1, 1, "torch.float32", "torch.float32"): times,
+    }
+    assert [line["answer"] for line in journal(folder)] == ["package", "package"]
+
+
+def test_the_pick_is_launched_and_nothing_else_compiled(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    x, y = call(tuner, 100)
+    call(tuner, 101)
+    call(tuner, 100)
+    assert kernel.launched == kernel.compiled == [16, 64, 16]
+    assert y.values == [2 * v for v in x.values]
+    assert tuner.best_config.kwargs == {"BLOCK": 16}
+    assert [(line["answer"], line["choice"]) for line in journal(folder)] == [
+        ("heuristic", NAMES[0]),
+        ("heuristic", NAMES[2]),
+    ]
+
+
+def test_the_features_that_the_heuristic_does_not_use_do_not_ask_again(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    for m in range(5):
+        call(tuner, 100, m=m)
+    assert len(journal(folder)) == 1
+
+
+def test_where_the_heuristic_declines_the_package_measures(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    for _ in range(3):
+        call(tuner, 2000)
+    assert kernel.launched == [16, 32, 64, 64, 64, 64]
+    (line,) = journal(folder)
+    assert (line["answer"], line["reason"]) == ("package", "unsafe leaf")
+    assert line["call"]["grid"] == [1] and line["call"]["arguments"]["n"] == {"value": 2000}
+    assert len(log(folder, tuner)) == 3, "the next thing to learn from"
+
+
+def test_kernels_that_are_the_same_share_a_heuristic(kernel, device, folder):
+    copied = Kernel(device, kernel.ms)
+    learned(folder, package(copied, device))
+    attach(folder)
+    call(package(kernel, device), 100)
+    assert kernel.launched == [16]
+
+
+def test_autotuners_made_after_attaching_are_attached_too(kernel, device, folder):
+    attach(folder)
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    call(tuner, 100)
+    assert kernel.launched == [16]
+
+
+def test_other_packages_stay_as_they_are(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    autoheuristic.attach("fla", "fake", folder=folder)
+    call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+    assert "run" not in vars(tuner)
+
+
+def test_detaching_gives_the_autotuner_back(kernel, device, folder):
+    tuner = package(kernel, device)
+    init = Autotuner.__init__
+    attach(folder)
+    assert Autotuner.__init__ is not init
+    autoheuristic.detach()
+    assert "run" not in vars(tuner) and "_bench" not in vars(tuner) and Autotuner.__init__ is init
+
+
+def test_a_changed_package_says_so_once_and_tunes_itself(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    kernel.src += "  # changed"
+    attach(folder)
+    with pytest.warns(AutoHeuristicWarning, match="its source or configurations are not those of") as warned:
+        call(tuner, 100)
+        call(tuner, 101, m=9)
+    assert len(warned) == 1
+    assert kernel.launched == [16, 32, 64, 64] * 2
+
+
+def test_a_heuristic_of_another_device_is_not_asked(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner, device="NVIDIA H100")
+    attach(folder)
+    with pytest.warns(AutoHeuristicWarning, match="learned on the GPU 'NVIDIA H100'"):
+        call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+
+
+def test_a_pick_without_enough_shared_memory_gives_way_to_the_next(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    kernel.faults = {16: TOO_LARGE}
+    attach(folder)
+    with pytest.warns(AutoHeuristicWarning, match="BLOCK=16.* cannot be launched"):
+        call(tuner, 100)
+    call(tuner, 100)
+    assert kernel.launched == [32, 32]
+    assert journal(folder)[0]["choice"] == NAMES[1]
+
+
+def test_where_no_pick_can_be_launched_the_package_goes_its_own_way(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner, allowed=2)
+    kernel.faults = {16: TOO_LARGE, 32: TOO_LARGE}
+    attach(folder)
+    with pytest.warns(AutoHeuristicWarning):
+        call(tuner, 100)
+    call(tuner, 100)
+    assert kernel.launched == [64, 64, 64]
+
+
+def test_a_remembered_pick_that_no_longer_fits_gives_way(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    call(tuner, 100)
+    kernel.faults = {16: TOO_LARGE}  # A compile-time parameter that the heuristic does not use has changed.
+    call(tuner, 100)
+    assert kernel.launched == [16, 32]
+
+
+def test_configurations_that_change_between_calls_are_another_kernel(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    call(tuner, 100)
+    tuner.configs = configs()[1:]
+    with pytest.warns(AutoHeuristicWarning, match="its source or configurations"):
+        call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+    tuner.configs.append(triton.Config({"BLOCK": 16}, num_warps=8))
+    call(tuner, 100, m=6)
+    assert kernel.launched[4:] == [32, 64, 16, 64]
+
+
+def test_an_authors_pruning_holds_for_picks(kernel, device, folder):
+    def prune(given, named, **kwargs):
+        return [c for c in given if c.kwargs["BLOCK"] != 16 or named["m"] == 5]
+
+    tuner = package(kernel, device, prune_configs_by={"early_config_prune": prune})
+    learned(folder, tuner)
+    attach(folder)
+    call(tuner, 100)
+    call(tuner, 100, m=6)
+    assert kernel.launched == [16, 32]
+
+
+def test_one_configuration_leaves_nothing_to_choose(kernel, device, folder):
+    tuner = package(kernel, device, configs=configs()[:1])
+    attach(folder)
+    call(tuner, 100)
+    assert kernel.launched == [16] and not folder.exists()
+
+
+def test_arguments_that_are_not_hashable_are_no_features(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    kernel.arg_names = tuner.arg_names = [*kernel.arg_names, "pair"]
+    call(tuner, 100, pair=[1, {}])
+    call(tuner, 100, pair=[2, {}])
+    assert kernel.launched == [16, 16]
+    call(tuner, 100, grid=[1])
+    assert kernel.launched == [16, 16, 16]
+
+
+def test_an_argument_that_changes_its_kind_is_left_to_the_package(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    call(tuner, 100)
+    with pytest.warns(AutoHeuristicWarning, match="'n' was a number in the first call, now it is a category"):
+        call(tuner, "a lot")
+    assert kernel.launched == [16, 16, 32, 64, 64]
+
+
+def test_a_broken_heuristic_is_a_warning(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner).write_text("raise RuntimeError('spoilt')")
+    attach(folder)
+    with pytest.warns(AutoHeuristicWarning, match="spoilt"):
+        call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+
+
+def test_a_heuristic_that_raises_is_a_warning(kernel, device, folder):
+    tuner = package(kernel, device)
+    file = learned(folder, tuner)
+    file.write_text(file.read_text() + "\ndef decide(*values, offered=None):\n    raise ZeroDivisionError('oh')\n")
+    attach(folder)
+    with pytest.warns(AutoHeuristicWarning, match="ZeroDivisionError: oh. The package's own autotuner runs"):
+        call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+
+
+def test_an_error_of_the_kernel_reaches_the_program(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder)
+    kernel.faults = {16: ValueError("wrong arguments")}
+    with pytest.raises(ValueError, match="wrong arguments"):
+        call(tuner, 100)
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning(kernel, device, tmp_path, folder):
+    (tmp_path / "file").write_text("")
+    tuner = package(kernel, device)
+    attach(tmp_path / "file")
+    with pytest.warns(AutoHeuristicWarning, match="not logged"):
+        call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+
+
+def test_a_grid_that_depends_on_the_configuration(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder)
+    call(tuner, 100, grid=lambda meta: (meta["n"] // meta["BLOCK"], 7))
+    ((values, _),) = log(folder, tuner).inputs().items()
+    assert values[2:5] == (100 // 16, 7, 1)
+    assert journal(folder)[0]["call"]["grid"] == {name: [100 // b, 7] for name, b in zip(NAMES, (16, 32, 64))}
+
+
+def test_record_asks_no_heuristic(kernel, device, folder):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder, "record")
+    call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64]
+    assert len(log(folder, tuner)) == 3
+
+
+def test_a_log_answers_what_the_packages_key_answers(kernel, device, folder):
+    attach(folder)
+    call(package(kernel, device), 100)
+    kernel.launched.clear()
+    tuner = package(kernel, device)  # Another process.
+    call(tuner, 100)
+    call(tuner, 200)
+    assert kernel.launched == [64, 64], "the key is m and the types"
+    call(tuner, 200, m=6)
+    assert kernel.launched[2:] == [16, 32, 64, 64]
+    assert [line["answer"] for line in journal(folder)] == ["package", "log", "package"]
+
+
+def test_collect_measures_every_new_input_and_launches_the_best(kernel, device, folder):
+    kernel.ms = {16: 3.0, 32: lambda a: 0.5 if a["n"] < 150 else 2.0, 64: 1.0}
+    tuner = package(kernel, device)
+    attach(folder, "collect")
+    x, y = call(tuner, 100)
+    assert kernel.launched[-1] == 32 and y.values == [2 * v for v in x.values]
+    call(tuner, 200)
+    assert kernel.launched[-1] == 64, "a new value of an argument outside of the key"
+    count = len(kernel.launched)
+    call(tuner, 100)
+    assert kernel.launched[count:] == [32]
+    rows = log(folder, tuner)
+    assert len(rows.inputs()) == 2
+    assert rows.metadata.collection["timing"]
+    assert [line["answer"] for line in journal(folder)] == ["measured", "measured"]
+
+
+def test_collect_knows_what_the_log_holds(kernel, device, folder):
+    attach(folder, "collect")
+    call(package(kernel, device), 100)
+    kernel.launched.clear()
+    call(package(kernel, device), 100)
+    assert kernel.launched == [64]
+
+
+def test_collect_ends_with_its_budget(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder, "collect", max_seconds=1e-9)
+    call(tuner, 100)
+    kernel.launched.clear()
+    call(tuner, 200)
+    assert kernel.launched == [64], "by the log, because the package's key is known"
+    call(tuner, 200, m=7)
+    assert kernel.launched[1:] == [16, 32, 64, 64], "by the package"
+
+
+def test_collect_adds_to_a_log_that_was_recorded(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder, "record")
+    call(tuner, 100)
+    attach(folder, "collect")
+    call(tuner, 200)
+    assert len(log(folder, tuner).inputs()) == 2
+
+
+@pytest.fixture
+def capturing(monkeypatch):
+    state = types.SimpleNamespace(on=True)
+    cuda = types.SimpleNamespace(is_current_stream_capturing=lambda: state.on)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    return state
+
+
+@pytest.mark.parametrize("mode", ["serve", "collect"])
+def test_nothing_is_measured_while_a_graph_is_captured(kernel, device, folder, capturing, mode):
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    attach(folder, mode)
+    call(tuner, 2000)
+    assert kernel.launched == [16], "the first configuration, because the heuristic declines or is not asked"
+    capturing.on = False
+    call(tuner, 2000)
+    assert len(kernel.launched) > 4, "measured once the capture is over"
+    if mode == "serve":
+        capturing.on = True
+        kernel.launched.clear()
+        call(tuner, 3000)
+        assert kernel.launched == [64], "the package knows this key, so it measures nothing"
+
+
+def test_two_packages_that_wrap_the_autotuner(kernel, device, folder):
+    class Other(Autotuner):
+        def run(self, *args, **kwargs):
+            seen.append("other")
+            return super().run(*args, **kwargs)
+
+    seen = []
+    attach(folder)
+    tuner = Other(kernel, kernel.arg_names, configs(), ["m"], None, None, do_bench=package(kernel, device)._do_bench)
+    inner = tuner.run
+    tuner.run = lambda *args, **kwargs: (seen.append("wrapped"), inner(*args, **kwargs))[1]
+    call(tuner, 100)
+    assert seen == ["wrapped", "other"]
+    assert kernel.launched == [16, 32, 64, 64]
+    assert len(log(folder, tuner)) == 3
+
+
+def test_a_run_that_was_replaced_before_is_kept(kernel, device, folder):
+    tuner, seen = package(kernel, device), []
+    tuner.run = lambda *args, **kwargs: seen.append(kwargs["grid"])
+    attach(folder)
+    call(tuner, 100)
+    assert seen == [(1,)]
+    autoheuristic.detach()
+    call(tuner, 100)
+    assert seen == [(1,), (1,)]
+
+
+def test_threads_log_each_its_own_input(kernel, device, folder):
+    tuners = [package(Kernel(device, {16: 3.0, 32: 2.0, 64: 1.0 + i}), device) for i in range(4)]
+    attach(folder, "record")
+    threads = [
+        threading.Thread(target=lambda t=tuner, n=n: [call(t, n, m=m) for m in range(20)])
+        for n, tuner in enumerate(tuners)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    inputs = log(folder, tuners[0]).inputs()
+    assert {values[:2] for values in inputs} == {(n, m) for n in range(4) for m in range(20)}
+    assert all(set(times) == set(NAMES) for times in inputs.values())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_while_another_thread_measures(kernel, device, folder):
+    from autoheuristic import attachment
+
+    tuner = package(kernel, device)
+    attach(folder, "collect")
+    session = attachment._hook.session
+    held, release = threading.Event(), threading.Event()
+
+    def hold():
+        with session.lock:
+            held.set()
+            release.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(10)
+    child = os.fork()
+    if child == 0:
+        call(tuner, 100)
+        os._exit(0 if kernel.launched[-1] == 64 else 1)
+    _, status = os.waitpid(child, 0)
+    release.set()
+    thread.join()
+    assert status == 0
+    assert len(log(folder, tuner).inputs()) == 1
+
+
+def test_ranks_decide_alike(kernel, device, folder):
+    picks = []
+    for sizes in ([50, 100, 101, 900], [900, 101, 100, 50]):
+        tuner = package(kernel, device)
+        learned(folder, tuner)
+        attach(folder)
+        found = {}
+        for n in sizes:
+            call(tuner, n)
+            found[n] = tuner.best_config.kwargs["BLOCK"]
+        picks.append(found)
+    assert picks[0] == picks[1]
+
+
+def test_a_type_is_a_feature_of_each_tensor(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder)
+    x, y = tensors()
+    tuner.run(Tensor(x.values, FLOAT16), y, 100, 5, grid=(1,), warmup=False)
+    ((values, _),) = log(folder, tuner).inputs().items()
+    assert values[-2:] == ("torch.float16", "torch.float32")
+
+
+def test_the_environment_attaches(kernel, device, folder, monkeypatch):
+    monkeypatch.setenv("AUTOHEURISTIC_ATTACH", "fla, fake_triton")
+    monkeypatch.setenv("AUTOHEURISTIC_ATTACH_FOLDER", str(folder))
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    autoheuristic.attachment.attach_from_environment()
+    call(tuner, 100)
+    assert kernel.launched == [16]
+
+
+@pytest.mark.parametrize("name, value", [("MODE", "guess"), ("MAX_SECONDS", "many")])
+def test_an_environment_that_makes_no_sense_is_a_warning(folder, monkeypatch, name, value):
+    monkeypatch.setenv("AUTOHEURISTIC_ATTACH", "fla")
+    monkeypatch.setenv(f"AUTOHEURISTIC_ATTACH_{name}", value)
+    with pytest.warns(AutoHeuristicWarning, match="expected .* nothing is attached"):
+        autoheuristic.attachment.attach_from_environment()
+
+
+def test_identity_does_not_depend_on_the_order_of_configurations(kernel, device):
+    first, second = (identify(Configurations(package(kernel, device, configs=c))) for c in (configs(), configs()[::-1]))
+    assert first == second and first.stem.isidentifier()
+    assert pickle.loads(pickle.dumps(first)) == first

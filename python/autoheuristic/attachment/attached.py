@@ -13,24 +13,17 @@ An error of this package never reaches the program: it is a warning, and the pac
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
-from ..check import Outputs
 from ..choices import choice_name
-from ..errors import AutoHeuristicError, DeviceLostError, FeatureError, HeuristicError
-from ..heuristic import Heuristic
-from ..kernel import Call, Kernel, cannot_launch, outcome_of
-from ..measure import Outcome
-from ..measure_call import measure_call
-from ..race import TimingPolicy
-from ..recorder import Recorder
+from ..errors import AutoHeuristicError, DeviceLostError
+from ..kernel import Call, cannot_launch, outcome_of
 from .calls import describe
-from .features import CallFeatures
-from .identity import Identity, identify
+from .collecting import measured_input
 from .remembered import Remembered
 from .session import Session, is_capturing
+from .state import State
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
@@ -44,58 +37,6 @@ class Decision(NamedTuple):
     answer: str
     candidates: Sequence[int] = ()
     reason: str | None = None
-
-
-class State:
-    """What is known of a kernel as long as its configurations stay the same."""
-
-    def __init__(self, autotuner: Any, session: Session, call: Call):
-        """Finds the heuristic and the log.
-
-        Raises:
-            AutoHeuristicError: The kernel cannot be attached.
-
-        """
-        self.configs = autotuner.configs
-        self.kernel = Kernel(autotuner)
-        self.identity: Identity = identify(self.kernel)
-        self.features = CallFeatures(self.kernel, call)
-        self.index = {name: i for i, name in enumerate(self.kernel.names)}
-        collects = session.settings.mode == "collect"
-        self.recorder = Recorder(
-            session.folder.log(self.identity), self.identity.stem, 0, TimingPolicy() if collects else None
-        )
-        self.heuristic: Heuristic | None = None
-        self.remembered: Remembered | None = None
-        self.trouble: str | None = None
-        """Why a heuristic that exists does not serve."""
-        if session.settings.mode == "serve":
-            self._find(session, autotuner.keys)
-        self.names: Sequence[str] = self.features.names()
-        """The features that a decision depends on; an author's pruning may depend on any."""
-        if autotuner.early_config_prune is None and not collects:
-            of_package = self.features.of_package(autotuner.keys)
-            self.names = of_package if self.heuristic is None else self.heuristic.features
-        self.is_passive = self.heuristic is None and not self.remembered and not collects
-        """Whether the package's own autotuner decides each call."""
-
-    def is_of(self, autotuner: Any) -> bool:
-        """Whether the autotuner still has the configurations of this state."""
-        return autotuner.configs is self.configs and len(self.configs) == len(self.kernel.configs)
-
-    def _find(self, session: Session, keys: Sequence[str]) -> None:
-        try:
-            self.heuristic = session.folder.heuristic(self.identity)
-            if self.heuristic is not None:
-                self.heuristic.check_choices(self.kernel.names)
-                lacking = [name for name in self.heuristic.features if name not in self.features.names()]
-                if lacking:
-                    raise HeuristicError(f"{self.heuristic.shown}: the call lacks its feature {lacking[0]!r}")
-        except HeuristicError as error:
-            self.heuristic, self.trouble = None, str(error)
-        if self.heuristic is None:
-            log = session.folder.read_log(self.identity)
-            self.remembered = Remembered(log, self.features.of_package(keys)) if log is not None else None
 
 
 def _not_yet(args: Any, kwargs: Any) -> Any:
@@ -242,7 +183,7 @@ class AttachedKernel:
                 return Decision("heuristic", self._positions(state, names, offered)[:MOST_PICKS])
             reason = str(decided.reason)
         if session.settings.mode == "collect":
-            outcomes = self._collected(state, call, features)
+            outcomes = measured_input(session, state, call, features)
             measured = sorted((o.ms, name) for name, o in outcomes.items() if o.rows)
             if measured:
                 return Decision("measured", self._positions(state, [name for _, name in measured], offered))
@@ -309,21 +250,6 @@ class AttachedKernel:
 
     # Measuring
 
-    def _collected(self, state: State, call: Call, features: Mapping[str, Any]) -> Mapping[str, Outcome]:
-        """Returns the times of an input: those of the log, or measured now; none where nothing may be measured."""
-        session, kernel = self._session, state.kernel
-        with session.lock:
-            known = state.recorder.known(features, kernel.names)
-            if known or not session.may_measure:
-                return known
-            begin = time.monotonic()
-            kept = kernel.pruned(call)
-            outputs = Outputs(kernel.named_args(call), None, None)
-            found = measure_call(kernel, call, kept, kept[0], outputs, TimingPolicy())
-            state.recorder.add(features, found)
-            session.seconds += time.monotonic() - begin
-            return found
-
     def _record(self, call: Call, timings: Mapping[Any, Any]) -> None:
         """Logs what the package's autotuner measured for a call."""
         state = self._ready(call)
@@ -349,5 +275,4 @@ def _call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
 
 
 def _shown(error: Exception) -> str:
-    known = isinstance(error, (AutoHeuristicError, FeatureError))
-    return str(error) if known else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, AutoHeuristicError) else f"{type(error).__name__}: {error}"

@@ -5,6 +5,7 @@ Triton is not imported for this. If it is not there yet, its module ``autotuner`
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
 import importlib.abc
@@ -32,6 +33,7 @@ class Hook:
         self._init: Any = None
         self._lock = threading.Lock()
         self._finder: _Finder | None = None
+        atexit.register(self._at_exit)
         if MODULE in sys.modules:
             self.patch(sys.modules[MODULE])
         else:
@@ -69,9 +71,17 @@ class Hook:
         """Returns the attached kernels."""
         return list(self._attached.values())
 
+    def _at_exit(self) -> None:
+        """Warns of packages that were imported and have no tuned kernel."""
+        modules = [kernel.autotuner.base_fn.__module__ for kernel in self.kernels()]
+        for package in self.session.settings.packages:
+            if package in sys.modules and not any(f"{module}.".startswith(f"{package}.") for module in modules):
+                self.session.warn(f"{package}: no triton.autotune kernel of it was imported, so nothing is attached")
+
     def remove(self) -> None:
         """Detaches all kernels, and attaches no more."""
         self._removed = True
+        atexit.unregister(self._at_exit)
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
         # Another package may have wrapped the constructor since; then it stays, and attaches nothing.

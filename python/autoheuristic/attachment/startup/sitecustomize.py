@@ -1,5 +1,6 @@
 """Python runs this at its start where ``python -m autoheuristic attach`` put its folder on ``PYTHONPATH``."""
 
+import importlib.machinery
 import importlib.util
 import sys
 from pathlib import Path

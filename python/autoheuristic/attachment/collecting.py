@@ -1,0 +1,37 @@
+"""Measures all configurations of a kernel on one input, into its log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..check import Outputs
+from ..kernel import Call
+from ..measure import Outcome
+from ..measure_call import measure_call
+from ..race import TimingPolicy
+from .session import Session
+from .state import State
+
+
+def measured_input(session: Session, state: State, call: Call, features: Mapping[str, Any]) -> Mapping[str, Outcome]:
+    """Returns the times of an input: those of the log, or measured now; none where nothing may be measured.
+
+    Raises:
+        DeviceLostError: The device reported a fault; it may be lost.
+        LogError: The log cannot take the input.
+
+    """
+    kernel = state.kernel
+    with session.lock:
+        known = state.recorder.known(features, kernel.names)
+        if known or not session.may_measure:
+            return known
+        begin = time.monotonic()
+        kept = kernel.pruned(call)
+        outputs = Outputs(kernel.named_args(call), None, None)
+        found = measure_call(kernel, call, kept, kept[0], outputs, TimingPolicy())
+        state.recorder.add(features, found)
+        session.seconds += time.monotonic() - begin
+        return found

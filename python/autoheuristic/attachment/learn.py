@@ -1,0 +1,81 @@
+"""Learns a heuristic from each log of attached kernels, with ``ah-train`` and ``ah-codegen``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import UsageError
+
+TOO_SMALL = 6
+"""The exit code of ``ah-train`` for a log that is too small to learn from."""
+
+
+class Learned(NamedTuple):
+    """What became of one log."""
+
+    log: Path
+    heuristic: Path | None
+    """The file that was written."""
+    message: str
+    """The summary, or why there is no heuristic."""
+    exit_code: int
+
+
+def tool(name: str) -> str:
+    """Returns the path of one of the project's tools: ``AH_TRAIN`` for ``ah-train``, else from ``PATH``.
+
+    Raises:
+        UsageError: It is not installed.
+
+    """
+    found = shutil.which(os.environ.get(name.upper().replace("-", "_"), name))
+    if found is None:
+        raise UsageError(
+            f"{name} is not installed: expected it on PATH, or its path in {name.upper().replace('-', '_')} "
+            f"(cargo install --locked --path crates/{name})"
+        )
+    return found
+
+
+def logs(folder: Path) -> list[Path]:
+    """Returns the logs below a folder, one for each kernel and device."""
+    return sorted(path for path in folder.glob("*/*.txt"))
+
+
+def learn(folder: Path, words: Sequence[str] = (), jobs: int | None = None) -> Iterator[Learned]:
+    """Learns from each log that has grown since its heuristic was made; ``words`` are more arguments for ``ah-train``.
+
+    Raises:
+        UsageError: A tool is missing, or there is no log.
+
+    """
+    train, codegen = tool("ah-train"), tool("ah-codegen")
+    found = logs(folder)
+    if not found:
+        raise UsageError(f"{folder}: expected logs of attached kernels (DEVICE/KERNEL_HASH.txt), found none")
+    todo = [log for log in found if not _is_learned(log)]
+    with ThreadPoolExecutor(jobs or min(4, os.cpu_count() or 1)) as pool:
+        yield from pool.map(lambda log: _learn(log, train, codegen, words), todo)
+
+
+def _is_learned(log: Path) -> bool:
+    heuristic = log.with_suffix(".py")
+    return heuristic.exists() and heuristic.stat().st_mtime >= log.stat().st_mtime
+
+
+def _learn(log: Path, train: str, codegen: str, words: Sequence[str]) -> Learned:
+    model = log.with_suffix(".model.json")
+    learning = [train, str(log), "--heuristic-name", log.stem, "--model", str(model), "--no-codegen", *words]
+    summary = ""
+    for command in (learning, [codegen, str(model), "--target", "python", "--out", str(log.parent)]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return Learned(log, None, done.stderr.strip() or done.stdout.strip(), done.returncode)
+        summary = summary or done.stdout.strip()
+    return Learned(log, log.with_suffix(".py"), summary, 0)

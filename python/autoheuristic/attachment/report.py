@@ -1,0 +1,88 @@
+"""What attached kernels were asked: for each kernel the inputs, who chose, and the inputs that no log holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import LogError
+from ..log import Log, text
+from . import calls
+
+ANSWERS = ("heuristic", "log", "measured", "package", "capture")
+MOST_SHOWN = 3
+
+
+@dataclass
+class Asked:
+    """The inputs that one kernel was asked for."""
+
+    kernel: str
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By their text: the last line of the journal."""
+    unmeasured: list[dict[str, Any]] = field(default_factory=list)
+    """The features of the inputs that the log does not hold."""
+
+    @property
+    def answers(self) -> Counter[str]:
+        """How many inputs each way decided."""
+        return Counter(line["answer"] for line in self.inputs.values())
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why the heuristic declined, with the number of inputs."""
+        return Counter(line["reason"] for line in self.inputs.values() if line.get("reason"))
+
+
+def asked(journal: Path) -> list[Asked]:
+    """Reads a journal and the logs beside it.
+
+    Raises:
+        OSError: The journal cannot be read.
+
+    """
+    kernels: dict[str, Asked] = {}
+    for line in calls.read(journal):
+        stem = str(line.get("kernel"))
+        known = kernels.setdefault(stem, Asked(f"{line.get('module')}.{line.get('function')}"))
+        known.inputs[_text(line["features"])] = line
+    for stem, found in kernels.items():
+        logged = _logged(journal.parent / f"{stem}.txt", found.inputs.values())
+        found.unmeasured = [line["features"] for key, line in found.inputs.items() if key not in logged]
+    return sorted(kernels.values(), key=lambda k: k.kernel)
+
+
+def table(journal: Path) -> str:
+    """Returns the report of one journal, for people."""
+    lines = [f"{journal.parent.name}: who chose, by new input"]
+    for kernel in asked(journal):
+        answers = kernel.answers
+        counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
+        lines.append(f"{kernel.kernel}: {len(kernel.inputs)} inputs ({counts})")
+        lines += [f"  declined {count}: {reason}" for reason, count in kernel.reasons.most_common()]
+        if kernel.unmeasured:
+            shown = "; ".join(_shown(features) for features in kernel.unmeasured[:MOST_SHOWN])
+            more = "; …" if len(kernel.unmeasured) > MOST_SHOWN else ""
+            lines.append(f"  {len(kernel.unmeasured)} never measured: {shown}{more}")
+    return "\n".join(lines)
+
+
+def _logged(path: Path, lines: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Returns the texts of the inputs that a log holds, with the features in the order of the journal."""
+    order = next((list(line["features"]) for line in lines), [])
+    try:
+        log = Log.read(path)
+    except (OSError, LogError):
+        return set()
+    return {_text({**dict.fromkeys(order), **dict(zip(log.features, values))}) for values in log.inputs()}
+
+
+def _text(features: Mapping[str, Any]) -> str:
+    return text.row(f"{name}={text.value(value)}" for name, value in sorted(features.items()))
+
+
+def _shown(features: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in features.items())

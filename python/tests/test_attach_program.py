@@ -1,0 +1,186 @@
+"""The command line of ``attach``, on a program and a package that know nothing of it."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import heuristics
+import pytest
+
+HERE = Path(__file__).resolve().parent
+FILES = {
+    "triton/__init__.py": "from triton.runtime.autotuner import Config\n__version__ = 'fake'\n",
+    "triton/runtime/__init__.py": """
+        from fake_triton import DriverConfig
+        from . import autotuner, errors
+        driver = DriverConfig()
+    """,
+    "triton/runtime/autotuner.py": "from fake_triton import Autotuner, Config\n",
+    "triton/runtime/errors.py": "from fake_triton import OutOfResources, PTXASError\n",
+    "triton/compiler/__init__.py": "from . import errors\n",
+    "triton/compiler/errors.py": "from fake_triton import CompilationError\n",
+    "tuned/__init__.py": "",
+    "tuned/kernels.py": """
+        import fake_device, fake_triton, triton
+        from triton.runtime.autotuner import Autotuner
+
+        def double(x, y, n, m, BLOCK):
+            raise AssertionError("the device runs it")
+
+        device = fake_device.Device()
+        def do_bench(call, quantiles):
+            begin = device.now
+            call()
+            return [device.now - begin] * 3
+
+        raw = fake_triton.Kernel(device, {16: lambda a: 1 + a["n"] / 100, 32: 3.0, 64: lambda a: 5 - a["n"] / 100})
+        raw.fn = double
+        configs = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
+        kernel = Autotuner(raw, raw.arg_names, configs, ["m"], None, None, do_bench=do_bench)
+    """,
+    "untuned.py": "",
+    "main.py": """
+        import sys
+        if "late" not in sys.argv:
+            import autoheuristic.device, fake_device
+            autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)
+        import untuned
+        from tuned import kernels
+        import triton.runtime, fake_triton
+        triton.runtime.driver.set_active(kernels.device)
+        for n in map(int, sys.argv[1:]):
+            x, y = fake_triton.tensors()
+            kernels.kernel.run(x, y, n, 5, grid=(n,), warmup=False)
+        print(len(kernels.raw.compiled), kernels.raw.launched[-1] if kernels.raw.launched else None)
+    """,
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    return tmp_path
+
+
+def run(folder, *words, **variables):
+    path = os.pathsep.join([str(folder), str(HERE), str(HERE.parent)])
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(folder / "cache"), **variables}
+    command = [sys.executable, "-m", "autoheuristic", *map(str, words)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def attach(folder, *words, mode="serve", packages=("tuned",)):
+    options = ["--mode", mode, "--folder", "attached"]
+    code, out, errors = run(folder, "attach", *packages, *options, "--", sys.executable, "main.py", *words)
+    assert code == 0, errors
+    return out, errors
+
+
+def test_a_program_collects_learns_and_is_served(folder):
+    tools = {name: heuristics.tool(tool) for name, tool in (("AH_TRAIN", "ah-train"), ("AH_CODEGEN", "ah-codegen"))}
+    attach(folder, *range(1, 400, 8), mode="collect")
+    code, out, errors = run(folder, "learn", "--folder", "attached", **tools)
+    assert code == 0, out + errors
+    assert out.startswith("double_") and "times as fast as" in out
+    assert run(folder, "learn", "--folder", "attached", **tools) == (0, "", ""), "nothing has grown since"
+    assert attach(folder, 20)[0] == "1 16\n", "one configuration compiled, no benchmark"
+    assert attach(folder, 380)[0] == "1 64\n"
+    code, out, errors = run(folder, "report", "--folder", "attached")
+    assert code == 0
+    title, kernel, unmeasured = out.splitlines()
+    assert title == "Fake_GPU: who chose, by new input"
+    assert kernel == "tuned.kernels.double: 52 inputs (heuristic 2, measured 50)"
+    assert unmeasured.startswith("  2 never measured: x_dtype=torch.float32 y_dtype=torch.float32 n=20 m=5 grid_0=20")
+
+
+def test_the_logs_of_a_run_serve_the_next_one(folder):
+    assert attach(folder, 20)[0] == "4 16\n", "as before"
+    assert attach(folder, 20)[0] == "1 16\n", "without a heuristic, by what the package measured"
+
+
+def test_a_package_without_tuned_kernels_says_so(folder):
+    _, errors = attach(folder, 20, packages=("untuned", "not_there"))
+    assert "untuned: no triton.autotune kernel of it was imported, so nothing is attached" in errors
+    assert "not_there" not in errors
+
+
+def test_the_programs_own_startup_still_runs(folder):
+    (folder / "sitecustomize.py").write_text("print('mine')")
+    assert attach(folder, 20)[0] == "mine\nmine\n4 16\n", "the command's own, and the program's"
+
+
+def test_the_exit_code_is_the_programs(folder):
+    code, _, _ = run(
+        folder, "attach", "tuned", "--folder", "attached", "--", sys.executable, "-c", "raise SystemExit(7)"
+    )
+    assert code == 7
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["attach", "fla"], "expected a program after --"),
+        (["attach", "fla", "--", "no-such-program"], "cannot run no-such-program"),
+        (["learn", "--folder", "empty"], "expected logs of attached kernels"),
+        (["report", "--folder", "empty"], "expected DEVICE/calls.jsonl, found none"),
+    ],
+)
+def test_a_wrong_command_line(folder, words, message):
+    code, out, errors = run(folder, *words, AH_TRAIN=sys.executable, AH_CODEGEN=sys.executable)
+    assert (code, out) == (2, "") and message in errors and "Traceback" not in errors
+
+
+def test_a_missing_tool(folder):
+    attach(folder, 20)
+    code, _, errors = run(folder, "learn", "--folder", "attached", AH_TRAIN="no-such-tool", PATH="")
+    assert code == 2 and "ah-train is not installed" in errors
+
+
+def test_a_log_that_is_too_small_is_no_failure(folder):
+    tools = {name: heuristics.tool(tool) for name, tool in (("AH_TRAIN", "ah-train"), ("AH_CODEGEN", "ah-codegen"))}
+    attach(folder, 20)
+    code, out, _ = run(folder, "learn", "--folder", "attached", **tools)
+    assert code == 0 and "double_" in out
+
+
+def test_a_torn_journal_is_read(folder):
+    attach(folder, 20)
+    journal = folder / "attached" / "Fake_GPU" / "calls.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'[1]\n{"kernel": "dou')
+    code, out, _ = run(folder, "report", "--folder", "attached")
+    assert code == 0 and "double: 1 inputs (package 1)" in out
+
+
+def test_calls_are_made_again(folder, monkeypatch, device):
+    # In this process, whose Triton is the fake one; a tensor needs PyTorch, so the fake's take its place.
+    import fake_triton
+
+    from autoheuristic.attachment import replay
+
+    attach(folder, 20, 40)
+    monkeypatch.syspath_prepend(str(folder))
+    for name in [name for name in sys.modules if name.split(".")[0] == "tuned"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    def argument(described):
+        return fake_triton.tensors()[0] if "tensor" in described else described["value"]
+
+    monkeypatch.setattr(replay, "_argument", argument)
+    from tuned import kernels
+
+    device.__dict__.update(kernels.device.__dict__)
+    kernels.raw.device = device
+    summary = replay.replay(folder / "attached")
+    assert "0 inputs measured" in summary, "the package has measured and logged them"
+    (log,) = (folder / "attached" / "Fake_GPU").glob("*.txt")
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:2]))
+    assert ": 1 inputs measured" in replay.replay(folder / "attached"), "one call; the other one had the same key"
+    assert json.loads(lines[0])["name"].startswith("double_")

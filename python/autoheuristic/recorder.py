@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,10 @@ class Recorder:
         times = self._known.get(self._key(metadata, features), {})
         failed = Outcome(reason="failed when the log was written")
         return {choice: failed if ms[0] == float("inf") else Outcome(ms) for choice, ms in times.items()}
+
+    def inputs(self) -> Collection[Mapping[str, list[float]]]:
+        """Returns the times of each input in the log; none before ``known`` was asked."""
+        return self._known.values()
 
     def add(self, features: Mapping[str, Any], outcomes: Mapping[str, Outcome]) -> None:
         """Appends an input; ``known`` was asked before."""

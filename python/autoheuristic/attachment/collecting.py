@@ -1,4 +1,4 @@
-"""Measures all configurations of a kernel on one input, into its log."""
+"""Measures the configurations of a kernel on one input, into its log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 from ..check import Outputs
 from ..kernel import Call
+from ..log import text
 from ..measure import Outcome
 from ..measure_call import measure_call
 from ..race import TimingPolicy
+from .portfolio import worth_measuring
 from .session import Session
 from .state import State
 
@@ -29,7 +31,9 @@ def measured_input(session: Session, state: State, call: Call, features: Mapping
         if known or not session.may_measure:
             return known
         begin = time.monotonic()
-        kept = kernel.pruned(call)
+        offered = [kernel.names[i] for i in kernel.pruned(call)]
+        seed = text.row(f"{name}={value}" for name, value in features.items())
+        kept = [state.index[name] for name in worth_measuring(offered, state.recorder.inputs(), seed)]
         outputs = Outputs(kernel.named_args(call), None, None)
         found = measure_call(kernel, call, kept, kept[0], outputs, TimingPolicy())
         state.recorder.add(features, found)

@@ -44,5 +44,13 @@ def choice_names(configs: Sequence[Any]) -> list[str]:
     return names
 
 
+def distinct(configs: Sequence[Any]) -> list[Any]:
+    """Returns the first configuration of each name: packages list some of theirs twice."""
+    found: dict[str, Any] = {}
+    for config in configs:
+        found.setdefault(choice_name(config), config)
+    return list(found.values())
+
+
 def _text(value: Any) -> str:
     return str(value).replace("_", "-").replace("=", "-")

@@ -34,15 +34,15 @@ class Call(NamedTuple):
 class Kernel:
     """The kernel of an autotuner, and its configurations by index."""
 
-    def __init__(self, autotuner: Any):
-        """Reads the autotuner's configurations as they are now.
+    def __init__(self, autotuner: Any, configs: Sequence[Any]):
+        """Of the autotuner's configurations, takes these.
 
         Raises:
             ConfigError: Two configurations have one name.
 
         """
         self._autotuner = autotuner
-        self.configs: list[Any] = list(autotuner.configs)
+        self.configs: list[Any] = list(configs)
         self.names = choice_names(self.configs)
         """The names of the configurations, in their order."""
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]

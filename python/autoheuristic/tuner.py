@@ -58,7 +58,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self._pruner: Callable[..., Any] | None = None
         super().__init__(fn, fn.arg_names, list(configs), list(key), **arguments)
         self.options = options
-        self.kernel = Kernel(self)
+        self.kernel = Kernel(self, self.configs)
         self.name: str = options.name or self.base_fn.__name__
         self.arguments: Callable[..., Any] | None = None
         """What ``example`` registered."""

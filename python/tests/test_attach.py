@@ -67,7 +67,7 @@ def learned(folder, tuner, **options):
     """Writes a heuristic for this kernel: 16 for n up to 100, then 64, beyond 1000 it declines."""
     here = folder / DEVICE
     here.mkdir(parents=True, exist_ok=True)
-    stem = identify(Configurations(tuner)).stem
+    stem = identify(Configurations(tuner, tuner.configs)).stem
     return heuristics.write(here / f"{stem}.py", NAMES, **options)
 
 
@@ -77,7 +77,7 @@ def journal(folder):
 
 
 def log(folder, tuner):
-    return Log.read(folder / DEVICE / f"{identify(Configurations(tuner)).stem}.txt")
+    return Log.read(folder / DEVICE / f"{identify(Configurations(tuner, tuner.configs)).stem}.txt")
 
 
 def test_without_a_heuristic_the_package_decides_and_its_measurements_become_a_log(kernel, device, folder):
@@ -249,6 +249,40 @@ def test_an_authors_pruning_holds_for_picks(kernel, device, folder):
     call(tuner, 100)
     call(tuner, 100, m=6)
     assert kernel.launched == [16, 32]
+
+
+def test_a_configuration_that_is_listed_twice_counts_once(kernel, device, folder):
+    tuner = package(kernel, device, configs=[*configs(), *configs()[1:]])
+    here = folder / DEVICE
+    here.mkdir(parents=True)
+    heuristics.write(here / f"{identify(Configurations(tuner, configs())).stem}.py", NAMES)
+    attach(folder)
+    call(tuner, 100)
+    call(tuner, 2000)
+    assert kernel.launched[0] == 16 and kernel.launched[-1] == 64
+    ((_, times),) = Log.read(next(here.glob("*.txt"))).inputs().items()
+    assert set(times) == set(NAMES)
+
+
+def test_hooks_of_configurations_run_before_each_launch(kernel, device, folder):
+    hooked = configs()
+    hooked[0].pre_hook = lambda arguments: seen.append((arguments["n"], arguments["BLOCK"]))
+    tuner, seen = package(kernel, device, configs=hooked), []
+    learned(folder, tuner)
+    attach(folder)
+    for _ in range(3):
+        call(tuner, 100)
+    assert kernel.launched == [16, 16, 16] and seen == [(100, 16)] * 3
+    assert len(journal(folder)) == 1, "asked once"
+
+
+def test_collect_gives_outputs_back_and_does_not_compare_them(kernel, device, folder):
+    kernel.faults = {32: "wrong"}  # As partial sums, which each configuration lays out in its own way.
+    kernel.ms[32] = 0.1
+    tuner = package(kernel, device)
+    attach(folder, "collect")
+    x, y = call(tuner, 100)
+    assert y.values == [3 * v for v in x.values], "32 is the fastest, and its author answers for it"
 
 
 def test_one_configuration_leaves_nothing_to_choose(kernel, device, folder):
@@ -546,6 +580,6 @@ def test_an_environment_that_makes_no_sense_is_a_warning(folder, monkeypatch, na
 
 
 def test_identity_does_not_depend_on_the_order_of_configurations(kernel, device):
-    first, second = (identify(Configurations(package(kernel, device, configs=c))) for c in (configs(), configs()[::-1]))
+    first, second = (identify(Configurations(package(kernel, device), c)) for c in (configs(), configs()[::-1]))
     assert first == second and first.stem.isidentifier()
     assert pickle.loads(pickle.dumps(first)) == first

@@ -87,6 +87,8 @@ class AttachedKernel:
         if chosen is None:
             return self._package(args, kwargs)
         self.autotuner.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**dict(zip(self.autotuner.arg_names, args)), **kwargs, **chosen})
         try:
             return self.autotuner.fn.run(*args, **kwargs, **chosen)
         except Exception as error:
@@ -162,7 +164,7 @@ class AttachedKernel:
             if state.trouble is not None:
                 self._warn(f"{state.trouble}. The package's own autotuner runs")
             self._state = state
-            self._configs, self._count = state.configs, len(state.configs)
+            self._configs, self._count = state.configs, state.count
         self._is_passive = state.is_passive
         return state
 
@@ -227,10 +229,9 @@ class AttachedKernel:
         choice = None if index is None else state.kernel.names[index]
         answer, description = (decision.answer, None) if config is not None else ("package", None)
         try:
-            # While a graph is captured an answer is makeshift. A configuration with a hook takes the slower way.
+            # While a graph is captured an answer is makeshift.
             if not is_capturing():
-                if config is None or config.pre_hook is None:
-                    self._remember(state, call, index)
+                self._remember(state, call, index)
                 description = describe(state.kernel, call) if config is None else None
             self._session.note(state.identity, features, answer, choice, decision.reason, description)
         except Exception as error:

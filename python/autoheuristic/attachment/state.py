@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..choices import distinct
 from ..errors import HeuristicError
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel
@@ -27,7 +28,8 @@ class State:
 
         """
         self.configs = autotuner.configs
-        self.kernel = Kernel(autotuner)
+        self.count = len(self.configs)
+        self.kernel = Kernel(autotuner, distinct(autotuner.configs))
         self.identity: Identity = identify(self.kernel)
         self.features = CallFeatures(self.kernel, call)
         self.index = {name: i for i, name in enumerate(self.kernel.names)}
@@ -51,7 +53,7 @@ class State:
 
     def is_of(self, autotuner: Any) -> bool:
         """Whether the autotuner still has the configurations of this state."""
-        return autotuner.configs is self.configs and len(self.configs) == len(self.kernel.configs)
+        return autotuner.configs is self.configs and len(self.configs) == self.count
 
     def _find(self, session: Session, keys: Sequence[str]) -> None:
         try:

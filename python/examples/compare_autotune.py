@@ -87,12 +87,12 @@ def collect_inputs(example, seconds):
     example.results |= {"inputs": summary.measured, "seconds": summary.seconds}
 
 
-def learn(example, options, *words, name=None):
+def learn(example, options):
     """Learns a model and generates the heuristic; returns its file."""
-    name = name or example.heuristic.stem
+    name = example.heuristic.stem
     model = example.out / f"{name}.model.json"
     train = [options.ah_train, example.log, "--heuristic-name", name, "--model", model, "--no-codegen"]
-    run(example.out / f"{name}.out", *train, *options.train, *words)
+    run(example.out / f"{name}.out", *train, *options.train)
     run(None, options.ah_codegen, model, "--target", "python", "--out", example.out)
     say(f"{example.name}: learned {name}")
     return example.out / f"{name}.py"
@@ -113,7 +113,7 @@ def measure_fresh(example, count, seconds):
     say(f"{example.name}: {summary.measured} fresh inputs in {summary.seconds:.0f} s")
 
 
-def judge(example, file, note=""):
+def judge(example, file):
     """Compares a heuristic's picks with the best of all and the best single configuration."""
     heuristic = Heuristic(file)
     train, fresh = autoheuristic.Log.read(example.log), autoheuristic.Log.read(example.fresh_log)
@@ -136,9 +136,8 @@ def judge(example, file, note=""):
         "more than 5 % slower than the best single": len(slower) / len(slowdowns),
         "declined": declined / len(slowdowns),
     }
-    example.results |= {f"{key}{note}": value for key, value in found.items()}
-    example.results |= {"fresh": len(slowdowns), "loss of the best single": geometric_mean(singles)}
-    say(f"{example.name}{note}: {json.dumps(found)}; best single {single}; slower: {slower}")
+    example.results |= found | {"fresh": len(slowdowns), "loss of the best single": geometric_mean(singles)}
+    say(f"{example.name}: {json.dumps(found)}; best single {single}; slower: {slower}")
 
 
 def medians(log):
@@ -285,13 +284,6 @@ def torch_compile(example, heuristic):
         say(f"torch.compile, {heuristic.stem}, dynamic={dynamic}: the same results, {seconds:.1f} s")
 
 
-def three_trees(example, options):
-    """Learns three voting trees from the same log; returns their file."""
-    heuristic = learn(example, options, "--trees", "3", name=f"{example.name}_three_trees")
-    judge(example, heuristic, ", three trees")
-    return heuristic
-
-
 COLUMNS = (
     "inputs",
     "seconds",
@@ -299,8 +291,6 @@ COLUMNS = (
     "loss of the best single",
     "more than 5 % slower than the best single",
     "declined",
-    "loss, three trees",
-    "more than 5 % slower than the best single, three trees",
     "loss of autotune",
     "autotune, s a new shape",
     "plain, us a call",
@@ -370,10 +360,8 @@ def main():
         section(f"{name}: host times", host_times, example)
         section(f"{name}: first calls", first_calls, example, options.fresh)
         section(f"{name}: same results", same_results, example)
-        voting = section(f"{name}: three trees", three_trees, example, options)
         if name == "matmul":
             section("torch.compile", torch_compile, example, example.heuristic)
-            section("torch.compile, three trees", torch_compile, example, voting)
         pack(work, options.out)
     print(table(examples))
     print(f"failed sections: {', '.join(failed) or 'none'}; {time.monotonic() - START:.0f} s", flush=True)

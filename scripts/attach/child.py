@@ -1,0 +1,142 @@
+"""One process of the comparison of `attach`; it prints one line of JSON. `measure.py` starts it.
+
+python child.py collect WORKLOAD SECONDS    runs shapes to learn from; attached, so that they are measured
+python child.py first WORKLOAD              times the first call on each shape of a fresh process
+python child.py steady WORKLOAD FOLDER COUNT SECONDS   compares the package's own picks with the heuristics'
+"""
+
+import json
+import math
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from workloads import WORKLOADS  # noqa: E402
+
+PASSES = 3
+
+
+def collect(workload, seconds):
+    """Runs shapes until the time is over."""
+    import torch
+
+    begin, shapes = time.monotonic(), 0
+    for shape in workload.learned():
+        if time.monotonic() - begin >= float(seconds) or shapes >= 1000:
+            break
+        try:
+            workload.make(**shape)()
+            torch.cuda.synchronize()
+            shapes += 1
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+        print(f"{time.monotonic() - begin:.1f} s: {shape}", file=sys.stderr, flush=True)
+    return {"shapes": shapes, "seconds": time.monotonic() - begin}
+
+
+def first(workload):
+    """Times the first call on each shape, arguments made and the package imported before."""
+    import torch
+
+    seconds = []
+    for shape in workload.first:
+        run = workload.make(**shape)
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        seconds.append(round(time.perf_counter() - begin, 3))
+        print(f"{shape}: {seconds[-1]} s", file=sys.stderr, flush=True)
+    return {"first": seconds[0], "others": seconds[1:]}
+
+
+def steady(workload, folder, count, seconds):
+    """Times unseen shapes under the package's own autotuner and under heuristics, in turns."""
+    import autoheuristic
+    import torch
+
+    begin, shapes = time.monotonic(), workload.unseen(int(count))
+    times = {side: [[] for _ in shapes] for side in ("package", "heuristic")}
+    results = {}
+    for turn in range(PASSES):
+        for side in times:
+            if side == "package":
+                autoheuristic.detach()
+            else:
+                autoheuristic.attach(workload.package, folder=folder)
+            workload.forget()
+            for i, shape in enumerate(shapes):
+                if time.monotonic() - begin > float(seconds):
+                    break
+                torch.manual_seed(i)
+                run = workload.make(**shape)
+                ms, result = _ms(run)
+                times[side][i].append(ms)
+                if turn == 0 and i < 5:
+                    results[side, i] = [part.detach().float() for part in _tensors(result)]
+        print(f"pass {turn}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+    autoheuristic.detach()
+    pairs = [(statistics.median(a), statistics.median(b)) for a, b in zip(*times.values()) if a and b]
+    ratios = [heuristic / package for package, heuristic in pairs]
+    return {
+        "shapes": len(ratios),
+        "ratio": math.exp(statistics.fmean(map(math.log, ratios))),
+        "more than 5 % slower": sum(ratio > 1.05 for ratio in ratios),
+        "worst": max(ratios),
+        "ratios": [round(ratio, 3) for ratio in ratios],
+        "noise": _noise(times["package"]),
+        "largest difference of a result": max(
+            (_difference(a, b) for i in range(5) for a, b in zip(*(results.get((s, i), []) for s in times))), default=0
+        ),
+    }
+
+
+def _ms(run):
+    """Returns the milliseconds of a call, the median of five groups of calls; and a result."""
+    import torch
+
+    for _ in range(3):
+        result = run()
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    run()
+    torch.cuda.synchronize()
+    calls = max(2, min(50, math.ceil(0.008 / (time.perf_counter() - begin))))
+    groups = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            run()
+        torch.cuda.synchronize()
+        groups.append((time.perf_counter() - begin) / calls * 1e3)
+    return statistics.median(groups), result
+
+
+def _noise(times):
+    """Returns the geometric mean of the greatest by the least time of one shape, same picks."""
+    spreads = [max(t) / min(t) for t in times if len(t) > 1]
+    return math.exp(statistics.fmean(map(math.log, spreads))) if spreads else None
+
+
+def _tensors(result):
+    import torch
+
+    for part in result if isinstance(result, (tuple, list)) else [result]:
+        if isinstance(part, torch.Tensor):
+            yield part
+        elif isinstance(part, (tuple, list)):
+            yield from _tensors(part)
+
+
+def _difference(a, b):
+    largest = float(a.abs().nan_to_num().max())
+    return float((a - b).abs().nan_to_num().max()) / largest if largest else 0.0
+
+
+if __name__ == "__main__":
+    command, name, *rest = sys.argv[1:]
+    found = {"collect": collect, "first": first, "steady": steady}[command](WORKLOADS[name], *rest)
+    print(json.dumps(found), flush=True)

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Compares packages under `autoheuristic attach` with their own autotuning on this GPU, and prints one table.
+
+    python3 scripts/attach/measure.py fla --wheels DIR --ah-train PATH --ah-codegen PATH --out DIR
+    python3 scripts/attach/measure.py others …      # liger, cut_cross_entropy, torchao, flag_gems
+    python3 scripts/attach/measure.py before …      # fla's own autotuner in a fresh process: minutes
+
+For each operation: collects, learns, times the first calls of a fresh process with an empty Triton cache, and compares
+the steady state on unseen shapes. `before` and `others` time the fresh process without `attach` too. Each stage is a
+process of its own, so one that fails is reported and the others go on. It needs no network: the packages are installed
+from the wheels. After --seconds no stage is begun.
+
+The folder gets results.json, attach.md (the table), and attach.tar.gz with the logs, models, heuristics and the output
+of each stage.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PYTHON = HERE.parents[1] / "python"
+sys.path[:0] = [str(HERE), str(PYTHON)]
+
+from autoheuristic.attachment import report  # noqa: E402
+
+from workloads import SECTIONS, WORKLOADS  # noqa: E402
+
+START = time.monotonic()
+
+
+def say(*words):
+    print(f"[{time.monotonic() - START:6.1f} s]", *words, flush=True)
+
+
+class Comparison:
+    """The stages, the folder they work in, and what they found."""
+
+    def __init__(self, options):
+        self.options = options
+        self.work = Path(tempfile.mkdtemp(prefix="attach_"))
+        self.sites = self.work / "packages"
+        self.results, self.failed = {}, []
+
+    def left(self):
+        return self.options.seconds - (time.monotonic() - START)
+
+    def install(self):
+        """Unpacks the wheels, without their dependencies."""
+        wheels = sorted(self.options.wheels.glob("*.whl"))
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", self.sites]
+        for wheel in wheels:
+            self.run([*command, wheel], f"install {wheel.name.split('-')[0]}", {}, 60)
+        say("installed", ", ".join(wheel.name.split("-")[0] for wheel in wheels))
+
+    def run(self, command, title, variables, seconds):
+        """Runs a command; returns its output, or None where it failed or took too long."""
+        path = os.pathsep.join([str(PYTHON), str(self.sites), os.environ.get("PYTHONPATH", "")])
+        tools = {"AH_TRAIN": str(self.options.ah_train), "AH_CODEGEN": str(self.options.ah_codegen)}
+        environment = {**os.environ, "PYTHONPATH": path, **tools, **variables}
+        begin = time.monotonic()
+        with subprocess.Popen(
+            list(map(str, command)),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=max(1.0, seconds))
+                code = process.returncode
+            except subprocess.TimeoutExpired:
+                # With the processes that it started: they hold the GPU.
+                os.killpg(process.pid, signal.SIGKILL)
+                output, errors = process.communicate()
+                code = f"no end after {seconds:.0f} s"
+        log = self.work / "output" / f"{title.replace(' ', '_').replace(':', '')}.log"
+        log.parent.mkdir(exist_ok=True)
+        log.write_text(f"{output}\n{errors}"[-200_000:])
+        say(f"-- {title}: {time.monotonic() - begin:.1f} s")
+        if code == 0:
+            return output
+        self.failed.append(title)
+        say(f"FAILED: {title} ({code})\n{errors[-1500:]}")
+        return None
+
+    def child(self, name, stage, words=(), mode=None, cache=None, limit=None):
+        """Runs one stage of a workload in a process of its own; attached in `mode`."""
+        if self.left() < 15:
+            self.failed.append(f"{name}: {stage} (no time left)")
+            return {}
+        workload = WORKLOADS[name]
+        command = [sys.executable, HERE / "child.py", stage, name, *words]
+        if mode:
+            attach = ["-m", "autoheuristic", "attach", workload.package, "--mode", mode, "--folder", self.folder(name)]
+            command = [sys.executable, *attach, "--", *command]
+        # A home of its own: some packages keep what they tuned there.
+        home = Path(tempfile.mkdtemp(dir=self.work))
+        cache = cache or Path(tempfile.mkdtemp(dir=self.work))
+        variables = {**workload.variables, "TRITON_CACHE_DIR": str(cache), "HOME": str(home)}
+        output = self.run(command, f"{name}: {stage}{' ' + mode if mode else ''}", variables, limit or self.left())
+        try:
+            found = json.loads(output.splitlines()[-1]) if output else {}
+        except (ValueError, IndexError):
+            self.failed.append(f"{name}: {stage} printed no result")
+            found = {}
+        return found
+
+    def folder(self, name):
+        return self.work / "learned" / name.replace(" ", "_")
+
+    def keep(self, name, **found):
+        self.results.setdefault(name, {}).update(found)
+        (self.options.out / "results.json").write_text(json.dumps(self.results, indent=1))
+        (self.options.out / "attach.md").write_text(table(self.results) + "\n")
+
+    def before(self, name):
+        """Times the package's own autotuner in a fresh process."""
+        found = self.child(name, "first")
+        if found:
+            self.keep(name, **{"package, first": found["first"], "package, others": found["others"]})
+
+    def compare(self, name, seconds, shapes):
+        """Collects, learns and judges one workload."""
+        cache = Path(tempfile.mkdtemp(dir=self.work))
+        found = self.child(name, "collect", [seconds], "collect", cache, seconds + 60)
+        self.keep(name, **{"collecting, s": found.get("seconds"), "shapes": found.get("shapes")})
+        begin = time.monotonic()
+        learn = [sys.executable, "-m", "autoheuristic", "learn", "--folder", self.folder(name)]
+        output = self.run(learn, f"{name}: learn", {}, self.left())
+        learned = len(list(self.folder(name).glob("*/*.py")))
+        self.keep(name, **{"learning, s": time.monotonic() - begin, "kernels": learned})
+        if output is None or not learned:
+            return
+        journal = next(self.folder(name).glob("*/calls.jsonl"))
+        journal.unlink()  # From here on: what the heuristics were asked.
+        found = self.child(name, "first", mode="serve")
+        if found:
+            self.keep(name, **{"attached, first": found["first"], "attached, others": found["others"]})
+        self.asked(name, "first calls", journal)
+        found = self.child(name, "steady", [self.folder(name), shapes, min(self.left() - 20, 110)], cache=cache)
+        self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
+        self.asked(name, "all calls", journal)
+
+    def asked(self, name, when, journal):
+        """Notes who chose."""
+        if journal.exists():
+            kernels = report.asked(journal)
+            counts = {a: sum(kernel.answers[a] for kernel in kernels) for a in report.ANSWERS}
+            reasons = {reason: n for kernel in kernels for reason, n in kernel.reasons.items()}
+            self.keep(name, **{f"asked, {when}": {a: n for a, n in counts.items() if n}, f"declined, {when}": reasons})
+
+    def pack(self):
+        with tarfile.open(self.options.out / "attach.tar.gz", "w:gz") as archive:
+            for part in ("learned", "output"):
+                if (self.work / part).exists():
+                    archive.add(self.work / part, part)
+
+
+ROWS = (
+    "kernels",
+    "shapes",
+    "collecting, s",
+    "learning, s",
+    "package, first",
+    "attached, first",
+    "package, others",
+    "attached, others",
+    "steady, shapes",
+    "steady, ratio",
+    "steady, more than 5 % slower",
+    "steady, worst",
+    "steady, noise",
+    "steady, largest difference of a result",
+    "asked, all calls",
+    "declined, all calls",
+)
+
+
+def table(results):
+    """Returns the results as a table: a row for each figure, a column for each workload."""
+
+    def shown(cell):
+        if isinstance(cell, float):
+            return f"{cell:.4g}"
+        return "-" if cell is None else json.dumps(cell) if isinstance(cell, (dict, list)) else str(cell)
+
+    lines = ["| | " + " | ".join(results) + " |", "| --- |" + " --- |" * len(results)]
+    lines += [f"| {row} | " + " | ".join(shown(found.get(row)) for found in results.values()) + " |" for row in ROWS]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("section", choices=["fla", "others", "before"])
+    parser.add_argument("--wheels", type=Path, default=Path("wheels"), help="a folder of wheels [wheels]")
+    parser.add_argument("--ah-train", default=shutil.which("ah-train") or "target/release/ah-train")
+    parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
+    parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "attach")))
+    parser.add_argument("--seconds", type=float, default=460.0, help="begin no stage after this time")
+    parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [fla 85, others 18]")
+    parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state")
+    parser.add_argument("--only", help="operations of the section, separated by commas")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for tool in ("ah_train", "ah_codegen"):
+        setattr(options, tool, Path(getattr(options, tool)).resolve())
+    comparison = Comparison(options)
+    versions = "import torch, triton; print(torch.__version__, triton.__version__, torch.cuda.get_device_name())"
+    say("torch, triton, GPU:", comparison.run([sys.executable, "-c", versions], "device", {}, 60))
+    comparison.install()
+    names = SECTIONS["fla" if options.section == "before" else options.section]
+    names = [name for name in names if not options.only or name in options.only.split(",")]
+    for name in names:
+        if options.section != "fla":
+            comparison.before(name)
+        if options.section != "before":
+            seconds = options.collect or (85.0 if options.section == "fla" else 18.0)
+            comparison.compare(name, seconds, options.shapes)
+        comparison.pack()
+    print(table(comparison.results))
+    print(f"failed: {', '.join(comparison.failed) or 'none'}; {time.monotonic() - START:.0f} s", flush=True)
+    return 1 if comparison.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

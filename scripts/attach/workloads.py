@@ -1,0 +1,204 @@
+"""What the comparison of `attach` runs: operations of five packages, with shapes to learn from and unseen ones.
+
+Each workload makes the arguments of one shape and returns a function that runs the operation on them.
+"""
+
+import gc
+import random
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+Shape = dict[str, int]
+MOST_ELEMENTS = 1 << 26
+
+
+@dataclass
+class Workload:
+    """One operation of a package."""
+
+    package: str
+    make: Callable[..., Callable[[], Any]]
+    """Returns the function that runs the operation on a shape's arguments."""
+    first: list[Shape]
+    """The shapes of a fresh process, in this order."""
+    draw: Callable[[random.Random, int], Shape]
+    """Draws the i-th shape."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """The environment of the package."""
+    forget: Callable[[], None] = lambda: None
+    """Forgets what the package itself keeps above its autotuners, so that they are asked again."""
+
+    def learned(self):
+        """Returns the shapes to learn from, without end."""
+        rng, i = random.Random(1), 0
+        while True:
+            yield self.draw(rng, i)
+            i += 1
+
+    def unseen(self, count: int) -> list[Shape]:
+        """Returns shapes that are not among the first thousand to learn from, in the same order of kinds."""
+        shapes = self.learned()
+        known = [next(shapes) for _ in range(1000)]
+        rng, found = random.Random(2), []
+        while len(found) < count:
+            shape = self.draw(rng, len(found))
+            if shape not in known and shape not in found:
+                found.append(shape)
+        return found
+
+
+# flash-linear-attention: heads and width are compile-time parameters, so a new pair compiles everything again.
+PAIRS = [(4, 64), (8, 128), (8, 64), (16, 64), (4, 128), (16, 128), (12, 64)]
+
+
+def attention_shape(rng: random.Random, i: int) -> Shape:
+    """Draws batch and length; the first dozen alternates between two pairs of heads and width."""
+    heads, width = PAIRS[i % 2] if i < 12 else PAIRS[(i // 4) % len(PAIRS)]
+    while True:
+        batch, length = rng.choice([1, 1, 2, 3, 4, 6, 8]), round(2 ** rng.uniform(8.0, 13.5))
+        if rng.random() < 0.6:
+            length = length // 64 * 64
+        if batch * length * heads * width <= MOST_ELEMENTS:
+            return {"batch": batch, "length": length, "heads": heads, "width": width}
+
+
+ATTENTION_FIRST = [
+    {"batch": 1, "length": 2048, "heads": 4, "width": 64},
+    {"batch": 2, "length": 2048, "heads": 8, "width": 64},
+    {"batch": 1, "length": 4096, "heads": 4, "width": 64},
+    {"batch": 4, "length": 1000, "heads": 4, "width": 64},
+    {"batch": 3, "length": 3000, "heads": 8, "width": 64},
+]
+
+
+def chunk_gla(batch, length, heads, width):
+    import torch
+    from fla.ops.gla import chunk_gla as op
+
+    q, k, v = (_leaf(batch, length, heads, width) for _ in range(3))
+    g = torch.nn.functional.logsigmoid(_leaf(batch, length, heads, width)).detach().requires_grad_()
+    out = torch.randn_like(v)
+    return lambda: torch.autograd.grad(op(q, k, v, g)[0], (q, k, v, g), out)
+
+
+def chunk_gated_delta_rule(batch, length, heads, width):
+    import torch
+    from fla.ops.gated_delta_rule import chunk_gated_delta_rule as op
+
+    q, v = _leaf(batch, length, heads, width), _leaf(batch, length, heads, width)
+    k = torch.nn.functional.normalize(_leaf(batch, length, heads, width), dim=-1).detach().requires_grad_()
+    g = torch.nn.functional.logsigmoid(_leaf(batch, length, heads)).detach().requires_grad_()
+    beta = _leaf(batch, length, heads).sigmoid().detach().requires_grad_()
+    out = torch.randn_like(v)
+    return lambda: torch.autograd.grad(op(q, k, v, g, beta)[0], (q, k, v, g, beta), out)
+
+
+def liger_dyt(rows, columns):
+    import torch
+    from liger_kernel.ops.dyt import LigerDyTFunction
+
+    x, out = _leaf(rows, columns), _leaf(rows, columns).detach()
+    alpha, gamma, beta = (torch.rand(n, device="cuda", requires_grad=True) for n in (1, columns, columns))
+    return lambda: torch.autograd.grad(LigerDyTFunction.apply(x, alpha, gamma, beta), (x, gamma, beta), out)
+
+
+def cross_entropy(tokens, width, vocabulary):
+    import torch
+    from cut_cross_entropy import linear_cross_entropy
+
+    e, c = _leaf(tokens, width), _leaf(vocabulary, width)
+    targets = torch.randint(0, vocabulary, (tokens,), device="cuda")
+    return lambda: torch.autograd.grad(linear_cross_entropy(e, c, targets), (e, c))
+
+
+def int8_mm(m, n, k):
+    import torch
+    from torchao.prototype.quantized_training.int8_mm import scaled_int8_mm
+
+    a = torch.randint(-128, 127, (m, k), device="cuda", dtype=torch.int8)
+    b = torch.randint(-128, 127, (n, k), device="cuda", dtype=torch.int8).t()
+    rows, columns = (torch.rand(size, device="cuda", dtype=torch.bfloat16) for size in (m, n))
+    return lambda: scaled_int8_mm(a, b, rows, columns)
+
+
+def fp8_quantization(m, n, k):
+    import torch
+    from torchao.prototype.blockwise_fp8_training import kernels
+
+    x = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+    weight = torch.randn(n, k, device="cuda", dtype=torch.bfloat16)
+    return lambda: (
+        kernels.triton_fp8_blockwise_act_quant_lhs(x),
+        kernels.triton_fp8_blockwise_act_quant_rhs(x),
+        kernels.triton_fp8_blockwise_act_quant_transposed_lhs(x),
+        kernels.triton_fp8_blockwise_weight_quant_rhs(weight),
+        kernels.triton_fp8_blockwise_weight_quant_transposed_rhs(weight),
+    )
+
+
+def flag_gems_ops(m, n, k):
+    import flag_gems
+    import torch
+
+    a, b = (torch.randn(*size, device="cuda", dtype=torch.float16) for size in ((m, k), (k, n)))
+    bias, vector = (torch.randn(size, device="cuda", dtype=torch.float16) for size in (n, k))
+    return lambda: (
+        flag_gems.mm(a, b),
+        flag_gems.addmm(bias, a, b),
+        flag_gems.mv(a, vector),
+        flag_gems.log_softmax(a, -1),
+        flag_gems.vector_norm(a, 2, [-1]),
+    )
+
+
+def forget_flag_gems():
+    """Empties the kernels' own tables of launches, which `libentry` keeps above the autotuners."""
+    from flag_gems.utils.libentry import LibEntry
+
+    for entry in (found for found in gc.get_objects() if isinstance(found, LibEntry)):
+        for launches in entry.kernel_cache:
+            launches.clear()
+
+
+def product_shape(rng: random.Random, i: int) -> Shape:
+    """Draws the sizes of a product."""
+    m, n, k = (rng.choice([128, 256, 512, 768, 1024, 2048, 3072, 4096]) for _ in range(3))
+    return {"m": m * rng.choice([1, 1, 2, 3]), "n": n, "k": k}
+
+
+def _sizes(**choices):
+    return lambda rng, i: {name: rng.choice(values) for name, values in choices.items()}
+
+
+PRODUCT_FIRST = [{"m": 1024, "n": 1024, "k": 1024}, {"m": 6144, "n": 4096, "k": 768}, {"m": 256, "n": 512, "k": 4096}]
+ROWS = [24 * i for i in range(4, 600)]
+WORKLOADS = {
+    "chunk_gla": Workload("fla", chunk_gla, ATTENTION_FIRST, attention_shape),
+    "chunk_gated_delta_rule": Workload("fla", chunk_gated_delta_rule, ATTENTION_FIRST, attention_shape),
+    "liger dyt": Workload(
+        "liger_kernel",
+        liger_dyt,
+        [{"rows": 2048, "columns": 4096}, {"rows": 4096, "columns": 4096}, {"rows": 1000, "columns": 1024}],
+        _sizes(rows=ROWS, columns=[512, 1024, 2048, 4096, 8192]),
+    ),
+    "cut_cross_entropy": Workload(
+        "cut_cross_entropy",
+        cross_entropy,
+        [{"tokens": t, "width": 1024, "vocabulary": 32000} for t in (4096, 1000, 8192)],
+        _sizes(tokens=ROWS, width=[512, 1024, 2048], vocabulary=[32000, 50304]),
+        {"CCE_AUTOTUNE": "1"},
+    ),
+    "torchao int8 mm": Workload("torchao", int8_mm, PRODUCT_FIRST, product_shape),
+    "torchao fp8 quantization": Workload("torchao", fp8_quantization, PRODUCT_FIRST, product_shape),
+    "flag_gems": Workload("flag_gems", flag_gems_ops, PRODUCT_FIRST, product_shape, {}, forget_flag_gems),
+}
+SECTIONS = {
+    "fla": ["chunk_gla", "chunk_gated_delta_rule"],
+    "others": [name for name, workload in WORKLOADS.items() if workload.package != "fla"],
+}
+
+
+def _leaf(*shape):
+    import torch
+
+    return torch.randn(*shape, device="cuda", dtype=torch.bfloat16).requires_grad_()

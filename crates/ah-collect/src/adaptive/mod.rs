@@ -35,7 +35,7 @@ const SLOWEST: f64 = 1.0;
 /// Returns the random part of a run that measures about `inputs` inputs, if their number is known. Heuristics are
 /// calibrated and judged there alone.
 #[cfg(feature = "cli")]
-pub(crate) fn usual_random_part(inputs: Option<u64>) -> RandomPart {
+pub(crate) fn default_random_part(inputs: Option<u64>) -> RandomPart {
     /// A promise of 1 % needs so many inputs for two violations to pass its test.
     const ENOUGH: f64 = 749.0;
     const LEAST_SHARE: f64 = 0.1;

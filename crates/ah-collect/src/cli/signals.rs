@@ -11,8 +11,8 @@ pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     let flag = Arc::clone(&stop);
     let handled = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
-            #[cfg(unix)]
-            crate::own::end_running();
+            #[cfg(all(unix, feature = "kernels"))]
+            crate::custom::end_running();
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
         status("ending after the current input; press again to end at once\n");

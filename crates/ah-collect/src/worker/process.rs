@@ -25,12 +25,12 @@ impl Default for Limits {
     }
 }
 
-/// Returns the command that starts this program again, as a worker with these arguments.
-pub fn command(arguments: impl IntoIterator<Item = String>) -> Result<Command, CollectError> {
+/// Returns the command that starts this program again, as a worker.
+pub fn command() -> Result<Command, CollectError> {
     let program = std::env::current_exe()
         .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
     let mut command = Command::new(program);
-    command.arg("--worker").args(arguments);
+    command.arg("serve");
     Ok(command)
 }
 

@@ -5,7 +5,7 @@ use ah_types::{Context, Model, Outcome, TimingPolicy};
 
 use crate::error::CollectError;
 use crate::plan::{EarlierInputs, InputQueue, Shard};
-use ah_measure::sampling::Rng;
+use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement, Runner, measure};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ impl Evaluation {
 /// The device is lost, or nothing could be evaluated.
 pub fn evaluate(
     runner: &mut dyn Runner,
-    inputs: impl IntoIterator<Item = (Context, Rng)>,
+    inputs: impl IntoIterator<Item = (Context, Seed)>,
     policy: &TimingPolicy,
     references: &References,
     mut decide: impl FnMut(&Context, Option<&[&str]>) -> Option<String>,
@@ -169,9 +169,9 @@ pub fn evaluate(
     }
     let mut evaluation =
         Evaluation { inputs: Vec::new(), references: references.clone(), left_out: Vec::new() };
-    for (context, rng) in inputs {
+    for (context, seed) in inputs {
         let label = runner.label(&context);
-        let measured = measure(runner, &context, rng, policy).map_err(|failure| failure.to_string());
+        let measured = measure(runner, &context, seed, policy).map_err(|failure| failure.to_string());
         if let Ok(Measurement { lost: Some(reason), .. }) = &measured {
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
@@ -233,12 +233,12 @@ fn one(
 ///
 /// # Errors
 /// The optimization's features are malformed, or the runner cannot draw.
-pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, Rng)>, CollectError> {
+pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, Seed)>, CollectError> {
     let schema = runner.subject().optimization.schema()?;
     let mut queue = InputQueue::new(None, seed, Shard::default(), EarlierInputs::default(), schema);
     let next = || queue.next(runner).transpose();
     let inputs = std::iter::from_fn(next).filter(|input| !input.as_ref().is_ok_and(|p| p.flaw.is_some()));
-    let inputs = inputs.map(|input| input.map(|p| (p.context, p.rng)));
+    let inputs = inputs.map(|input| input.map(|p| (p.context, p.seed)));
     let drawn: Result<_, Failure> = inputs.take(count).collect();
     drawn.map_err(|failure| CollectError::Device(format!("no input can be drawn: {}", failure.reason())))
 }

@@ -35,6 +35,7 @@ mod measuring;
 mod observer;
 mod options;
 mod plan;
+mod process_group;
 #[cfg(all(feature = "cli", feature = "kernels"))]
 mod replay;
 mod report;

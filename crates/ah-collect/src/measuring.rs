@@ -157,7 +157,7 @@ fn take_inputs(
         let (label, result) = match &planned.flaw {
             Some(reason) => (format!("{:?}", planned.text), Err(Failure::skipped(reason))),
             None => {
-                let result = measure_some(runner, &planned.context, planned.rng.clone(), &policy, wanted);
+                let result = measure_some(runner, &planned.context, planned.seed, &policy, wanted);
                 (runner.label(&planned.context), result)
             }
         };

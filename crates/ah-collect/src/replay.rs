@@ -97,6 +97,10 @@ impl BenchmarkRunner for Replay {
         self.contexts[rng.random_range(0..self.contexts.len())].clone()
     }
 
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
     fn accepts(&self, context: &Context) -> Result<(), String> {
         self.position(context).map(|_| ()).ok_or_else(|| "the replayed log does not hold it".to_owned())
     }

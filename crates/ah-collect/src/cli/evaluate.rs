@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use ah_cli::{exit, status, stdout, warning};
-use ah_measure::sampling;
+use ah_measure::sampling::Seed;
 use ah_types::Model;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -70,7 +70,7 @@ impl<F: clap::Args> EvaluateFlags<F> {
         let inputs = match &measure.inputs {
             Some(path) => {
                 let contexts = plan::read_inputs(path, &*runner, &subject.optimization.schema()?)?;
-                contexts.into_iter().zip((0..).map(|i| sampling::rng(0, i))).collect()
+                contexts.into_iter().zip((0..).map(|i| Seed(0, i))).collect()
             }
             None => {
                 let count = usize::try_from(self.num_samples.unwrap_or(NUM_SAMPLES)).unwrap_or(usize::MAX);

@@ -149,7 +149,6 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError
         Mode::Merge(flags) => flags.run(),
         Mode::List(flags) => flags.run(program),
         Mode::Serve { source } => {
-            signals::ignore();
             let runner = program.source(source, None).and_then(|source| source.open_in_worker());
             // An error here means that the parent is gone: nobody would read a message.
             let _ = worker::serve(runner);

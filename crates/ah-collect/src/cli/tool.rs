@@ -148,8 +148,7 @@ impl ToolSource {
         if let Some(path) = &self.flags.optimization {
             command.arg("--optimization").arg(path);
         }
-        let worker = worker::start(command, limits, optimization).map_err(CollectError::Device)?;
-        Ok(Box::new(worker))
+        Ok(Box::new(worker::start(command, limits, Some(optimization), true)?))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// A value in TOML.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a number, a text, true or false")]
-pub(super) enum ScalarText {
+pub(crate) enum ScalarText {
     Integer(i64),
     Float(f64),
     Bool(bool),
@@ -40,7 +40,7 @@ impl ScalarText {
 /// How a feature is drawn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a list of values, or { from = 1, to = 9 }")]
-pub(super) enum Draw {
+pub(crate) enum Draw {
     /// One of these, with equal probability.
     OneOf(Vec<ScalarText>),
     /// A whole number; each octave has the same probability.
@@ -58,7 +58,7 @@ impl Draw {
 
 /// Checks how the features are drawn. Returns them in the order of the features; `None` for a feature that is not
 /// drawn.
-pub(super) fn check(
+pub(crate) fn check(
     inputs: &BTreeMap<String, Draw>,
     optimization: &Optimization,
 ) -> Result<Vec<Option<Draw>>, String> {
@@ -90,7 +90,7 @@ pub(super) fn check(
 }
 
 /// Draws a context.
-pub(super) fn draw(
+pub(crate) fn draw(
     optimization: &Optimization,
     draws: &[Option<Draw>],
     table: &str,
@@ -101,7 +101,7 @@ pub(super) fn draw(
         let Some(draw) = draw else {
             let name = &feature.name;
             return Err(Failure::failed(format!(
-                "the feature {name:?} has no range; add {name:?} to [{table}], or give --inputs"
+                "the feature {name:?} has no range; add {name:?} to {table}, or give --inputs"
             )));
         };
         context.set(&feature.name, draw.draw(rng));

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_measure::sampling::Rng;
+use ah_measure::sampling::{Rng, Seed};
 use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
 use ah_types::{ChoiceId, Context, Value};
 
@@ -72,14 +72,14 @@ impl<T> FunctionRunner<T> {
         features.map(|(feature, value)| (feature.name.as_str(), value(input))).collect()
     }
 
-    /// Returns the input of a context: the one that `rng` draws, or one that the user's function makes.
-    fn create(&self, context: &Context, mut rng: Rng) -> Result<T, Failure> {
-        let original = (self.functions.draw)(&mut rng.clone());
+    /// Returns the input of a context: the one that `seed` draws, or one that the user's function makes.
+    fn create(&self, context: &Context, seed: Seed) -> Result<T, Failure> {
+        let original = (self.functions.draw)(&mut seed.rng());
         if self.matches(&original, context) {
             return Ok(original);
         }
         let draw_like = self.functions.draw_like.as_ref();
-        let like = draw_like.and_then(|draw_like| draw_like(context, &mut rng));
+        let like = draw_like.and_then(|draw_like| draw_like(context, &mut seed.rng()));
         match like {
             Some(input) if self.matches(&input, context) => Ok(input),
             Some(input) => {
@@ -100,8 +100,8 @@ impl<T: Clone + Send> Runner for FunctionRunner<T> {
         &self.subject
     }
 
-    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        Ok(self.context(&(self.functions.draw)(rng)))
+    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
+        Ok(self.context(&(self.functions.draw)(&mut seed.rng())))
     }
 
     fn accepts(&self, _: &Context) -> Result<(), String> {
@@ -117,9 +117,9 @@ impl<T: Clone + Send> Runner for FunctionRunner<T> {
         context.to_string()
     }
 
-    fn load(&mut self, context: &Context, rng: Rng) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
         self.input = None;
-        let original = self.create(context, rng)?;
+        let original = self.create(context, seed)?;
         self.input = Some(LoadedInput { original, copies: Vec::new(), reference: None });
         Ok(())
     }

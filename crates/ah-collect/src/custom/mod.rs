@@ -6,8 +6,7 @@ mod command;
 #[cfg(feature = "kernels")]
 mod cuda_source;
 mod decision;
-#[cfg(feature = "kernels")]
-mod drawn;
+pub(crate) mod drawn;
 mod feature_value;
 #[cfg(feature = "kernels")]
 mod file;
@@ -15,8 +14,6 @@ mod functions;
 #[cfg(feature = "cli")]
 mod program;
 
-#[cfg(all(unix, feature = "cli", feature = "kernels"))]
-pub(crate) use command::end_running;
 pub use decision::{Decision, NamedDecision, decision};
 pub use feature_value::FeatureValue;
 #[cfg(all(feature = "cli", feature = "kernels"))]

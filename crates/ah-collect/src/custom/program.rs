@@ -53,8 +53,8 @@ impl<T: Clone + Send + 'static> Source for Functional<T> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
-        let worker = worker::start(worker::command()?, limits, self.subject.optimization);
-        Ok(vec![Box::new(worker.map_err(CollectError::Device)?)])
+        let worker = worker::start(worker::command()?, limits, Some(self.subject.optimization), true)?;
+        Ok(vec![Box::new(worker)])
     }
 
     fn open_in_worker(self: Box<Self>) -> Result<Box<dyn Runner>, CollectError> {

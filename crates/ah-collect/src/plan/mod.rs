@@ -6,7 +6,7 @@ mod shard;
 
 use std::collections::HashSet;
 
-use ah_measure::sampling::{self, Rng};
+use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Runner};
 use ah_types::{Context, Schema, Value};
 
@@ -25,9 +25,8 @@ const MAX_FLAWED: u32 = 1000;
 pub struct PlannedInput {
     /// Its features.
     pub context: Context,
-    /// The generator of the operands' random data. For a drawn input it is in the same state as at the call
-    /// of [`draw`](ah_measure::BenchmarkRunner::draw).
-    pub rng: Rng,
+    /// The seed of the operands' random data; a drawn input was drawn with it.
+    pub seed: Seed,
     /// The features' text as written in the log: the key of the input.
     pub text: String,
     /// By choice: whether it is timed; `None`: all are.
@@ -105,13 +104,13 @@ impl InputQueue {
         while repeats < MAX_REPEATS && self.next < self.end {
             let position = self.next;
             self.next += 1;
-            let rng = sampling::rng(self.seed, position);
+            let seed = Seed(self.seed, position);
             let drawn = match &self.listed {
                 Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
                     Some(context) => Ok(context.clone()),
                     None => return Ok(None),
                 },
-                None => runner.draw(&mut rng.clone()),
+                None => runner.draw(seed),
             };
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
@@ -135,7 +134,7 @@ impl InputQueue {
                 repeats += 1;
             } else if self.shard.contains(position) {
                 self.earlier.forget(&text);
-                return Ok(Some(PlannedInput { context, rng, text, wanted: None, flaw }));
+                return Ok(Some(PlannedInput { context, seed, text, wanted: None, flaw }));
             }
         }
         Ok(None)

@@ -25,6 +25,5 @@ mod process;
 mod runner;
 mod template;
 
-pub(crate) use process::end_running;
 pub(super) use format::CommandsTable;
 pub(crate) use format::Commands;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ah_measure::sampling::Rng;
+use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times, this_cpu};
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy, Value};
 use tempfile::TempDir;
@@ -11,6 +11,7 @@ use super::super::drawn;
 use super::format::{Clock, CommandChoice, Commands};
 use super::process::{self, Output, Success};
 use super::template::CommandTemplate;
+use crate::process_group::{last_line, shorten};
 
 /// Programs take long to start, and their times vary: few samples, one run each.
 const TIMING: TimingPolicy = TimingPolicy {
@@ -84,11 +85,11 @@ impl CommandRunner {
         let run = self.run_command(Some(&choice.command), Some(choice), output)?;
         let Some(Success { elapsed, output }) = run else { return Err(Failure::failed("no command")) };
         let printed = || {
-            let line = process::last_line(&output);
+            let line = last_line(&output);
             line.and_then(|line| line.parse::<f64>().ok()).filter(|t| t.is_finite() && *t > 0.0).ok_or_else(
                 || {
                     let found =
-                        line.map_or("nothing".to_owned(), |line| format!("{:?}", process::shorten(line)));
+                        line.map_or("nothing".to_owned(), |line| format!("{:?}", shorten(line)));
                     Failure::failed(format!("the last line of its output should be its time, found {found}"))
                 },
             )
@@ -127,8 +128,8 @@ impl Runner for CommandRunner {
         &self.subject
     }
 
-    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        let context = drawn::draw(&self.subject.optimization, &self.commands.inputs, "commands.inputs", rng)?;
+    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
+        let context = drawn::draw(&self.subject.optimization, &self.commands.inputs, "[commands.inputs]", &mut seed.rng())?;
         match self.missing_value(&context) {
             Some(mistake) => Err(Failure::failed(mistake)),
             None => Ok(context),
@@ -143,7 +144,7 @@ impl Runner for CommandRunner {
         context.to_string()
     }
 
-    fn load(&mut self, context: &Context, _: Rng) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, _: Seed) -> Result<(), Failure> {
         self.unload();
         std::mem::replace(&mut self.cleanup, Ok(()))?;
         let folder = tempfile::Builder::new().prefix("ah-collect-").tempdir();

@@ -1,7 +1,7 @@
 //! The runner of a user's CUDA kernel.
 
 use ah_kernels::cuda::source::UserKernel;
-use ah_measure::sampling::Rng;
+use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
 use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
@@ -42,8 +42,8 @@ impl Runner for CudaRunner {
         &self.subject
     }
 
-    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        drawn::draw(&self.subject.optimization, &self.kernel.draws, "cuda.inputs", rng)
+    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
+        drawn::draw(&self.subject.optimization, &self.kernel.draws, "[cuda.inputs]", &mut seed.rng())
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
@@ -54,9 +54,9 @@ impl Runner for CudaRunner {
         context.to_string()
     }
 
-    fn load(&mut self, context: &Context, mut rng: Rng) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
         let plan = self.kernel.plan(context).map_err(Failure::skipped)?;
-        self.bench.load(plan, rng.random())
+        self.bench.load(plan, seed.rng().random())
     }
 
     fn unload(&mut self) {

@@ -4,6 +4,7 @@
 //! A [`Program`] adds the flags that name what it measures. `ah-collect` itself is such a program ([`tool`]), and so is
 //! a program of functions.
 
+mod check_worker;
 mod collect;
 mod evaluate;
 mod flags;
@@ -27,6 +28,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use crate::error::CollectError;
 use crate::worker::{self, Limits};
 
+use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
 use evaluate::EvaluateFlags;
 use list::ListFlags;
@@ -85,6 +87,8 @@ enum Mode<F: clap::Args> {
     Merge(MergeFlags),
     /// Show what can be measured, with choices and features
     List(ListFlags<F>),
+    /// Check that a program speaks the protocol of workers (docs/workers.md)
+    CheckWorker(CheckWorkerFlags),
     /// Serve one parent over standard input and output
     #[command(hide = true, after_help = "Examples:\n  A worker:\n    ah-collect serve")]
     Serve {
@@ -148,6 +152,7 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError
         Mode::Report(flags) => flags.run(),
         Mode::Merge(flags) => flags.run(),
         Mode::List(flags) => flags.run(program),
+        Mode::CheckWorker(flags) => flags.run(),
         Mode::Serve { source } => {
             let runner = program.source(source, None).and_then(|source| source.open_in_worker());
             // An error here means that the parent is gone: nobody would read a message.

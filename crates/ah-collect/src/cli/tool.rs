@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::custom::{CustomChoices, OptimizationFile};
 use crate::error::CollectError;
 use crate::replay::Replay;
-use crate::worker::{self, Limits};
+use crate::worker::{self, Limits, Named};
 
 const ABOUT: &str = "\
 Measure the candidate kernels of an optimization on real inputs and append to the log.
@@ -62,8 +62,12 @@ pub(super) struct ToolFlags {
     /// Measure in a worker process that is restarted after a hang or a crash (with CUDA always)
     #[arg(long)]
     isolate: bool,
+    /// A program that measures choices of its own: a command that speaks the protocol of docs/workers.md. With --devices,
+    /// one is started for each, with CUDA_VISIBLE_DEVICES
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["backend", "device", "isolate"])]
+    worker: Option<String>,
     /// Take the times from this log instead of a device, to compare ways of collecting
-    #[arg(long, value_name = "LOG", conflicts_with_all = ["backend", "device", "devices", "isolate"])]
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["backend", "device", "devices", "isolate", "worker"])]
     replay: Option<PathBuf>,
 }
 
@@ -140,7 +144,7 @@ impl ToolSource {
         Ok(runner)
     }
 
-    fn worker(&self, backend: Backend, device: u32, limits: Limits) -> Result<Box<dyn Runner>, CollectError> {
+    fn isolated(&self, backend: Backend, device: u32, limits: Limits) -> Result<Box<dyn Runner>, CollectError> {
         let optimization = self.optimization(backend)?;
         let mut command = worker::command()?;
         command.args(["--name", &optimization.name, "--backend", backend.name()]);
@@ -148,7 +152,32 @@ impl ToolSource {
         if let Some(path) = &self.flags.optimization {
             command.arg("--optimization").arg(path);
         }
-        Ok(Box::new(worker::start(command, limits, Some(optimization), true)?))
+        Ok(Box::new(worker::start(command, limits, Named::Optimization(optimization), true)?))
+    }
+
+    /// Starts the workers of --worker.
+    fn external_workers(
+        &self,
+        command: &str,
+        limits: Limits,
+    ) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+        let start = |device: Option<&u32>| {
+            let mut command = worker::command_of(command).map_err(CollectError::Usage)?;
+            if let Some(device) = device {
+                command.env("CUDA_VISIBLE_DEVICES", device.to_string());
+            }
+            let named = match (&self.file, &self.name) {
+                (Some(file), _) => Named::Optimization(file.optimization.clone()),
+                (None, Some(name)) => Named::Name(name.clone()),
+                (None, None) => Named::ByWorker,
+            };
+            let worker = worker::start(command, limits, named, ah_cli::is_verbose())?;
+            Ok(Box::new(worker) as Box<dyn Runner>)
+        };
+        match self.flags.devices.as_slice() {
+            [] => Ok(vec![start(None)?]),
+            devices => devices.iter().map(|device| start(Some(device))).collect(),
+        }
     }
 }
 
@@ -156,6 +185,9 @@ impl Source for ToolSource {
     fn open(self: Box<Self>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
         if let Some(log) = &self.flags.replay {
             return Ok(vec![self.replay(log)?]);
+        }
+        if let Some(command) = &self.flags.worker {
+            return self.external_workers(command, limits);
         }
         let this = match *self {
             #[cfg(unix)]
@@ -173,7 +205,7 @@ impl Source for ToolSource {
         let is_isolated = this.flags.isolate || backend == Backend::Cuda || devices.len() > 1;
         let open = |device: &u32| {
             if is_isolated {
-                this.worker(backend, *device, limits)
+                this.isolated(backend, *device, limits)
             } else {
                 backend.open(this.optimization(backend)?, *device, false)
             }
@@ -194,6 +226,10 @@ impl Source for ToolSource {
     }
 
     fn list(self: Box<Self>) -> Result<Vec<Listing>, CollectError> {
+        if let Some(command) = &self.flags.worker {
+            let workers = self.external_workers(command, Limits::default())?;
+            return Ok(workers.iter().map(|worker| Listing::of(worker.subject())).collect());
+        }
         if let Some(file) = &self.file
             && let Some(choices) = file.choices.names()
         {

@@ -10,7 +10,7 @@ use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
 use crate::cli::{self, Listing, Program, Source};
 use crate::error::CollectError;
-use crate::worker::{self, Limits};
+use crate::worker::{self, Limits, Named};
 
 impl<T: Clone + Send + 'static> Decision<T> {
     /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
@@ -53,7 +53,8 @@ impl<T: Clone + Send + 'static> Source for Functional<T> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
-        let worker = worker::start(worker::command()?, limits, Some(self.subject.optimization), true)?;
+        let named = Named::Optimization(self.subject.optimization);
+        let worker = worker::start(worker::command()?, limits, named, true)?;
         Ok(vec![Box::new(worker)])
     }
 

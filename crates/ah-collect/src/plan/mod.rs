@@ -4,7 +4,7 @@ mod earlier;
 mod inputs_file;
 mod shard;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Runner};
@@ -59,6 +59,8 @@ pub struct InputQueue {
     seed: u64,
     shard: Shard,
     seen: HashSet<String>,
+    /// Inputs that were drawn ahead, and perhaps the reason why no further one can be drawn.
+    ahead: VecDeque<Result<PlannedInput, Failure>>,
     /// The last draws in a row that cannot be measured.
     flawed: u32,
     earlier: EarlierInputs,
@@ -74,8 +76,8 @@ impl InputQueue {
         earlier: EarlierInputs,
         schema: Schema,
     ) -> Self {
-        let seen = HashSet::new();
-        Self { listed, next: 0, end: u64::MAX, seed, shard, seen, flawed: 0, earlier, schema }
+        let (seen, ahead) = (HashSet::new(), VecDeque::new());
+        Self { listed, next: 0, end: u64::MAX, seed, shard, seen, ahead, flawed: 0, earlier, schema }
     }
 
     /// Notes that this choice was skipped. Returns the number of inputs that are done by this.
@@ -100,6 +102,33 @@ impl InputQueue {
     /// # Errors
     /// The runner cannot draw, or too many inputs in a row cannot be measured.
     pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
+        loop {
+            let drawn = self.ahead.pop_front().map_or_else(|| self.draw(runner), |ahead| ahead.map(Some));
+            match drawn? {
+                // A choice that was skipped since then may have completed it.
+                Some(input) if self.earlier.is_done(&input.text) => {}
+                Some(input) => {
+                    self.earlier.forget(&input.text);
+                    return Ok(Some(input));
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the inputs after the next one, at most `most`.
+    pub fn upcoming(&mut self, runner: &dyn Runner, most: usize) -> impl Iterator<Item = &PlannedInput> {
+        while self.ahead.len() < most && !self.ahead.back().is_some_and(Result::is_err) {
+            match self.draw(runner).transpose() {
+                Some(drawn) => self.ahead.push_back(drawn),
+                None => break,
+            }
+        }
+        self.ahead.iter().flatten()
+    }
+
+    /// Draws the next input of the sequence that is not done.
+    fn draw(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
         let mut repeats = 0;
         while repeats < MAX_REPEATS && self.next < self.end {
             let position = self.next;
@@ -133,7 +162,6 @@ impl InputQueue {
             if !self.seen.insert(text.clone()) || self.earlier.is_done(&text) {
                 repeats += 1;
             } else if self.shard.contains(position) {
-                self.earlier.forget(&text);
                 return Ok(Some(PlannedInput { context, seed, text, wanted: None, flaw }));
             }
         }

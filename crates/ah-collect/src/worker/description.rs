@@ -11,6 +11,17 @@ use super::protocol::{Description, VERSION};
 /// More choices than this are a mistake.
 const MOST_CHOICES: usize = 10_000;
 
+/// Where the optimization of a worker comes from.
+#[derive(Clone, Debug)]
+pub enum Named {
+    /// The worker describes it.
+    ByWorker,
+    /// The worker describes it but for its name.
+    Name(String),
+    /// It is known already.
+    Optimization(Optimization),
+}
+
 impl Description {
     /// Describes a runner of this process.
     pub(super) fn of(runner: &dyn Runner) -> Self {
@@ -32,12 +43,15 @@ impl Description {
         }
     }
 
-    /// Returns the subject that is described, with a given optimization or the described one.
-    pub(super) fn subject(&self, given: Option<Optimization>) -> Result<Subject, String> {
+    /// Returns the subject that is described.
+    pub(super) fn subject(&self, named: Named) -> Result<Subject, String> {
         self.check_choices()?;
-        let optimization = match given {
-            Some(optimization) => self.expect_features_of(optimization)?,
-            None => self.optimization()?,
+        let optimization = match named {
+            Named::Optimization(optimization) => self.expect_features_of(optimization)?,
+            Named::Name(name) => self.optimization(&name)?,
+            Named::ByWorker => {
+                self.optimization(self.name.as_deref().ok_or("it has no name; give --name NAME")?)?
+            }
         };
         Ok(Subject {
             optimization,
@@ -67,8 +81,7 @@ impl Description {
         }
     }
 
-    fn optimization(&self) -> Result<Optimization, String> {
-        let name = self.name.as_deref().ok_or("it has no name; give --name NAME")?;
+    fn optimization(&self, name: &str) -> Result<Optimization, String> {
         if self.features.is_empty() {
             return Err("expected at least one feature".to_owned());
         }

@@ -33,7 +33,7 @@ impl Link {
     /// Starts a process and returns its description, which must be that of the processes before.
     pub(super) fn start(&mut self) -> Result<Description, Failure> {
         let mut process = Process::start(&mut self.command, self.shows_errors).map_err(Failure::DeviceLost)?;
-        let description = describe(&mut process, self.limits).map_err(Failure::DeviceLost)?;
+        let description = describe(&mut process, self.limits)?;
         match &self.description {
             None => self.description = Some(description.clone()),
             Some(before) => {
@@ -73,25 +73,11 @@ impl Link {
     /// Asks about several cells. Returns the answer of each; after a fault, `None` for those without one.
     pub(super) fn ask_cells(&mut self, request: Request, cells: usize) -> (Vec<Option<Answer>>, Option<Failure>) {
         let mut answers = vec![None; cells];
-        let fault = self.ensure_process().and_then(|_| self.fill(request, &mut answers)).err();
-        (answers, fault)
-    }
-
-    fn fill(&mut self, request: Request, answers: &mut [Option<Answer>]) -> Result<(), Failure> {
         let limit = self.limits.answer;
-        self.with_process(|process| {
-            process.send(request)?;
-            for _ in 0..answers.len() {
-                let answer = process.receive(limit)?;
-                let cell = answer.cell().and_then(|cell| answers.get_mut(cell));
-                match cell {
-                    Some(cell @ None) => *cell = Some(answer),
-                    Some(Some(_)) => return Err(format!("it answers a cell twice: {}", answer.shown())),
-                    None => return Err(format!("it answers no cell of the request: {}", answer.shown())),
-                }
-            }
-            Ok(())
-        })
+        let asked = self
+            .ensure_process()
+            .and_then(|_| self.with_process(|process| process.ask_cells(request, &mut answers, limit)));
+        (answers, asked.err())
     }
 
     fn ask_process(&mut self, request: Request) -> Result<Answer, Failure> {
@@ -137,7 +123,7 @@ impl Link {
         if self.process.is_some() {
             return Ok(None);
         }
-        self.start()?;
+        self.start().map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
         let Some((context, seed)) = self.input.clone() else { return Ok(None) };
         self.ask_process(Request::Prepare { context, seed }).map(Some).map_err(|failure| match failure {
             Failure::DeviceLost(_) => failure,
@@ -146,18 +132,18 @@ impl Link {
     }
 }
 
-/// Asks a process for its description.
-pub(super) fn describe(process: &mut Process, limits: Limits) -> Result<Description, String> {
-    process.send(Request::Describe { protocol: VERSION })?;
-    let answer = process.receive(limits.start)?;
+/// Asks a process for its description. [`Failure::Failed`] is a mistake in the description itself.
+pub(super) fn describe(process: &mut Process, limits: Limits) -> Result<Description, Failure> {
+    let asked = process.send(Request::Describe { protocol: VERSION });
+    let answer = asked.and_then(|()| process.receive(limits.start)).map_err(Failure::DeviceLost)?;
     if let Some(failure) = answer.failure() {
-        return Err(failure.reason().to_owned());
+        return Err(Failure::DeviceLost(failure.reason().to_owned()));
     }
-    let version = answer.field("protocol")?.clone();
-    if version != VERSION {
-        return Err(format!("the worker speaks version {version} of the protocol, expected {VERSION}"));
+    let version = answer.field("protocol").map_err(Failure::Failed)?;
+    if *version != VERSION {
+        return Err(Failure::failed(format!("it speaks version {version} of the protocol, expected {VERSION}")));
     }
-    serde_json::from_value(answer.0.into()).map_err(|e| format!("its description: {e}"))
+    serde_json::from_value(answer.0.into()).map_err(Failure::failed)
 }
 
 /// Returns what differs between two descriptions and spoils a log.

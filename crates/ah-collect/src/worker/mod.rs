@@ -8,6 +8,8 @@
 //! without a GPU.
 
 mod child;
+#[cfg(feature = "cli")]
+mod conformance;
 mod description;
 mod link;
 mod parent;
@@ -16,21 +18,25 @@ mod protocol;
 
 use std::process::Command;
 
-use ah_types::Optimization;
-
 use crate::error::CollectError;
 
 pub use child::serve;
+#[cfg(feature = "cli")]
+pub use conformance::check;
 pub use parent::Worker;
-pub use process::{Limits, command};
+pub use description::Named;
+#[cfg(feature = "cli")]
+pub use process::command;
+#[cfg(all(feature = "cli", feature = "kernels"))]
+pub use process::command_of;
+pub use process::Limits;
 
-/// Starts `command`, a program that speaks the protocol. Without an optimization, the worker describes it. With
-/// `shows_errors`, its standard error is that of this process.
+/// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this process.
 pub fn start(
     command: Command,
     limits: Limits,
-    optimization: Option<Optimization>,
+    named: Named,
     shows_errors: bool,
 ) -> Result<Worker, CollectError> {
-    Worker::over(link::Link::new(command, limits, shows_errors), optimization)
+    Worker::over(link::Link::new(command, limits, shows_errors), named)
 }

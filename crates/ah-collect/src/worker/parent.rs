@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Burst, Cell, Failure, Planned, Runner, Subject, Times};
-use ah_types::{ChoiceId, Context, Optimization, Schema};
+use ah_types::{ChoiceId, Context, Schema};
 
+use super::description::Named;
 use super::link::Link;
 use super::protocol::{Answer, Description, Request, WireCell, WireContext, WireGroup};
 use crate::custom::drawn::{self, Draw};
@@ -30,11 +31,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts the process of `link`. Without an optimization, the worker describes it.
-    pub(super) fn over(mut link: Link, optimization: Option<Optimization>) -> Result<Self, CollectError> {
-        let description =
-            link.start().map_err(|failure| CollectError::Device(failure.reason().to_owned()))?;
-        let subject = description.subject(optimization).map_err(CollectError::Worker)?;
+    /// Starts the process of `link`.
+    pub(super) fn over(mut link: Link, named: Named) -> Result<Self, CollectError> {
+        let description = link.start().map_err(|failure| match failure {
+            Failure::DeviceLost(reason) => CollectError::Device(reason),
+            mistake => CollectError::Worker(mistake.reason().to_owned()),
+        })?;
+        let subject = description.subject(named).map_err(CollectError::Worker)?;
         let schema = subject.optimization.schema()?;
         let draws = match description.inputs.is_empty() {
             true => None,
@@ -103,7 +106,7 @@ impl Worker {
 }
 
 /// Refuses times that took longer than their answer.
-fn possible(times: &[f64], runs: u32, elapsed_ms: f64) -> Result<(), String> {
+pub(super) fn possible(times: &[f64], runs: u32, elapsed_ms: f64) -> Result<(), String> {
     let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
     if claimed_ms <= elapsed_ms * CLOCKS_DIFFER {
         return Ok(());

@@ -46,6 +46,33 @@ pub fn command() -> Result<Command, CollectError> {
     Ok(command)
 }
 
+/// Returns a command from its text: words between spaces; quotation marks hold a word with spaces together.
+#[cfg(all(feature = "cli", feature = "kernels"))]
+pub fn command_of(text: &str) -> Result<Command, String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    match (words.split_first(), quote) {
+        (_, Some(open)) => Err(format!("--worker: a quotation mark {open} is not closed: {text}")),
+        (None, None) => Err("--worker: expected a command".to_owned()),
+        (Some((program, arguments)), None) => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            Ok(command)
+        }
+    }
+}
+
 /// A worker process.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -115,6 +142,25 @@ impl Process {
                 return Ok(answer);
             }
         }
+    }
+
+    /// Sends a request about cells, and receives an answer to each. After a fault, the answers so far are there.
+    pub(crate) fn ask_cells(
+        &mut self,
+        request: Request,
+        answers: &mut [Option<Answer>],
+        limit: Duration,
+    ) -> Result<(), String> {
+        self.send(request)?;
+        for _ in 0..answers.len() {
+            let answer = self.receive(limit)?;
+            match answer.cell().and_then(|cell| answers.get_mut(cell)) {
+                Some(cell @ None) => *cell = Some(answer),
+                Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown())),
+                None => return Err(format!("no cell of the request is answered: {}", answer.shown())),
+            }
+        }
+        Ok(())
     }
 
     /// Ends the requests. Returns whether the worker ends within the limit.

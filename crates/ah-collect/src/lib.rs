@@ -35,18 +35,21 @@ mod measuring;
 mod observer;
 mod options;
 mod plan;
+#[cfg(feature = "cli")]
 mod process_group;
-#[cfg(all(feature = "cli", feature = "kernels"))]
+#[cfg(feature = "kernels")]
 mod replay;
+#[cfg(feature = "cli")]
 mod report;
 mod summary;
 mod units;
+#[cfg(feature = "cli")]
 mod worker;
 
 pub use ah_measure::{self, sampling};
 #[cfg(feature = "kernels")]
 pub use backend::Backend;
-#[cfg(all(feature = "cli", feature = "kernels"))]
+#[cfg(feature = "kernels")]
 #[doc(hidden)]
 pub use cli::tool::main as main_of_the_tool;
 pub use collect::collect;
@@ -57,6 +60,9 @@ pub use options::Options;
 pub use plan::Shard;
 pub use rand;
 pub use summary::Summary;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use worker::measure_scripted;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -163,3 +163,23 @@ fn a_feature_that_is_never_a_number_ends_the_run() {
     // The program is mended, and the same log goes on.
     assert_eq!(run(1_000_000).unwrap().measured, 5);
 }
+
+#[test]
+fn a_truth_value_is_a_condition() {
+    let folder = Folder::new();
+    let options = Options { num_samples: Some(20), ..Options::new(folder.log(), TimingPolicy::default()) };
+    let decision = decision("truth")
+        .input(|rng| ah_collect::sampling::log_uniform(rng, 1, 1000))
+        .feature("size", |size| *size)
+        .feature("even", |size| size % 2 == 0)
+        .choice("steady", |size| *size += 1)
+        .choice("for_odd_sizes", |size| *size += 1)
+        .eligible("not even and size > 1");
+    collect(&mut [decision.runner().unwrap()], &options, &AtomicBool::new(false), &mut ()).unwrap();
+    let log = log::read(&[folder.log()]).unwrap();
+    for input in 0..log.inputs.len() {
+        let size = log.context(input).number("size").unwrap();
+        let is_offered = size % 2.0 == 1.0 && size > 1.0;
+        assert_eq!(!feedback(&log, size, "for_odd_sizes").is_empty(), is_offered, "{size}");
+    }
+}

@@ -76,7 +76,6 @@ impl OptimizationFile {
 
     /// Returns the work that the winners of a log do in a second, for people; `None` if the file has neither bytes nor
     /// operations, or the log has no time.
-    #[cfg(feature = "cli")]
     pub(crate) fn work(&self, log: &Log) -> Option<String> {
         match &self.choices {
             CustomChoices::Cuda(kernel) => kernel.work(log),

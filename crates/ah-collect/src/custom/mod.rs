@@ -6,6 +6,7 @@ mod command;
 #[cfg(feature = "kernels")]
 mod cuda_source;
 mod decision;
+#[cfg(feature = "cli")]
 pub(crate) mod drawn;
 mod feature_value;
 #[cfg(feature = "kernels")]
@@ -16,5 +17,5 @@ mod program;
 
 pub use decision::{Decision, NamedDecision, decision};
 pub use feature_value::FeatureValue;
-#[cfg(all(feature = "cli", feature = "kernels"))]
+#[cfg(feature = "kernels")]
 pub(crate) use file::{CustomChoices, OptimizationFile};

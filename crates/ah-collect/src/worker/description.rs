@@ -17,6 +17,7 @@ pub enum Named {
     /// The worker describes it.
     ByWorker,
     /// The worker describes it but for its name.
+    #[cfg(feature = "kernels")]
     Name(String),
     /// It is known already.
     Optimization(Optimization),
@@ -48,6 +49,7 @@ impl Description {
         self.check_choices()?;
         let optimization = match named {
             Named::Optimization(optimization) => self.expect_features_of(optimization)?,
+            #[cfg(feature = "kernels")]
             Named::Name(name) => self.optimization(&name)?,
             Named::ByWorker => {
                 self.optimization(self.name.as_deref().ok_or("it has no name; give --name NAME")?)?

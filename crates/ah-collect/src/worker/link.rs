@@ -11,12 +11,13 @@ use super::protocol::{Answer, Description, Request, VERSION, WireContext};
 /// After this many faults in a row, the worker itself is at fault, not its kernels.
 const MOST_FAULTS: u32 = 100;
 
+/// How a worker process is started.
+type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
+
 /// The link to a worker, and everything needed to start another process in the same state.
-#[derive(Debug)]
 pub(super) struct Link {
-    command: Command,
+    start: Start,
     limits: Limits,
-    shows_errors: bool,
     process: Option<Process>,
     description: Option<Description>,
     /// The current input, for the next process.
@@ -26,13 +27,19 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(command: Command, limits: Limits, shows_errors: bool) -> Self {
-        Self { command, limits, shows_errors, process: None, description: None, input: None, faults: 0 }
+    /// Returns the link to the worker that `command` starts. With `shows_errors`, its standard error is that of this
+    /// process.
+    pub(super) fn new(mut command: Command, limits: Limits, shows_errors: bool) -> Self {
+        Self::over(Box::new(move || Process::start(&mut command, shows_errors)), limits)
+    }
+
+    pub(super) fn over(start: Start, limits: Limits) -> Self {
+        Self { start, limits, process: None, description: None, input: None, faults: 0 }
     }
 
     /// Starts a process and returns its description, which must be that of the processes before.
     pub(super) fn start(&mut self) -> Result<Description, Failure> {
-        let mut process = Process::start(&mut self.command, self.shows_errors).map_err(Failure::DeviceLost)?;
+        let mut process = (self.start)().map_err(Failure::DeviceLost)?;
         let description = describe(&mut process, self.limits)?;
         match &self.description {
             None => self.description = Some(description.clone()),

@@ -8,28 +8,28 @@
 //! without a GPU.
 
 mod child;
-#[cfg(feature = "cli")]
 mod conformance;
 mod description;
 mod link;
 mod parent;
 mod process;
 mod protocol;
+#[cfg(any(test, feature = "fuzzing"))]
+mod scripted;
 
 use std::process::Command;
 
 use crate::error::CollectError;
 
 pub use child::serve;
-#[cfg(feature = "cli")]
 pub use conformance::check;
-pub use parent::Worker;
 pub use description::Named;
-#[cfg(feature = "cli")]
-pub use process::command;
-#[cfg(all(feature = "cli", feature = "kernels"))]
+pub use parent::Worker;
+#[cfg(feature = "kernels")]
 pub use process::command_of;
-pub use process::Limits;
+pub use process::{Limits, command};
+#[cfg(feature = "fuzzing")]
+pub use scripted::measure_scripted;
 
 /// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this process.
 pub fn start(

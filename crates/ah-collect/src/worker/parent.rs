@@ -19,7 +19,6 @@ const LOOK_AHEAD: usize = 100;
 const CLOCKS_DIFFER: f64 = 1.1;
 
 /// A runner in a process of its own; see the [module](super).
-#[derive(Debug)]
 pub struct Worker {
     subject: Subject,
     schema: Schema,

@@ -1,6 +1,6 @@
 //! A worker process: starts it, sends it requests, receives its answers, ends it.
 
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,6 @@ impl Default for Limits {
 }
 
 /// Returns the command that starts this program again, as a worker.
-#[cfg(feature = "cli")]
 pub fn command() -> Result<Command, CollectError> {
     let program = std::env::current_exe()
         .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
@@ -47,7 +46,7 @@ pub fn command() -> Result<Command, CollectError> {
 }
 
 /// Returns a command from its text: words between spaces; quotation marks hold a word with spaces together.
-#[cfg(all(feature = "cli", feature = "kernels"))]
+#[cfg(feature = "kernels")]
 pub fn command_of(text: &str) -> Result<Command, String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
@@ -76,7 +75,8 @@ pub fn command_of(text: &str) -> Result<Command, String> {
 /// A worker process.
 #[derive(Debug)]
 pub(crate) struct Process {
-    group: ProcessGroup,
+    /// `None`: the worker is only what it says.
+    group: Option<ProcessGroup>,
     /// A thread writes the requests, so that a worker that does not read them blocks nobody.
     requests: mpsc::Sender<String>,
     answers: mpsc::Receiver<Result<String, String>>,
@@ -95,22 +95,31 @@ impl Process {
             format!("cannot start a worker process, {}: {e}", command.get_program().display())
         })?;
         let child = group.child();
-        let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the worker process has no pipes".to_owned());
         };
-        let no_thread = |e| format!("cannot start a thread for the worker process: {e}");
         let errors = child.stderr.take().map(tail).transpose().map_err(no_thread)?;
+        Ok(Self { group: Some(group), errors, ..Self::over(stdin, stdout)? })
+    }
+
+    /// Returns the worker that reads requests from `input` and writes answers to `output`.
+    pub(crate) fn over(
+        mut input: impl Write + Send + 'static,
+        output: impl Read + Send + 'static,
+    ) -> Result<Self, String> {
         let (requests, lines) = mpsc::channel::<String>();
         let write = move || {
             // A broken pipe means that the process has ended; its answers have the reason.
-            let _ = lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()));
+            let _ = lines
+                .iter()
+                .try_for_each(|line| input.write_all(line.as_bytes()).and_then(|()| input.flush()));
         };
         let (send, answers) = mpsc::sync_channel(MOST_WAITING);
         let printed = Arc::new(Mutex::new(String::new()));
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
-        thread::Builder::new().spawn(move || read(stdout, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self { group, requests, answers, printed, errors, last_id: 0 })
+        thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
+        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
     }
 
     /// Sends a request.
@@ -167,7 +176,7 @@ impl Process {
     pub(crate) fn ends_with_its_input(mut self, limit: Duration) -> bool {
         let (closed, _) = mpsc::channel();
         self.requests = closed;
-        self.group.has_ended(limit)
+        self.group.as_mut().is_none_or(|group| group.has_ended(limit))
     }
 
     fn hung(&self, limit: Duration) -> String {
@@ -181,8 +190,9 @@ impl Process {
 
     /// Returns how a process ended whose output has ended.
     fn ended(&mut self) -> String {
-        let closed = !self.group.has_ended(GRACE);
-        let ended = match self.group.end() {
+        let Some(group) = &mut self.group else { return "crashed".to_owned() };
+        let closed = !group.has_ended(GRACE);
+        let ended = match group.end() {
             _ if closed => "it closed its standard output".to_owned(),
             Ok(status) => format!("the worker process ended with {status}"),
             Err(e) => e.to_string(),
@@ -191,6 +201,10 @@ impl Process {
         let last = last_line(&errors).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
         format!("crashed: {ended}{last}")
     }
+}
+
+fn no_thread(error: io::Error) -> String {
+    format!("cannot start a thread for the worker process: {error}")
 }
 
 /// Reads lines until the output ends. A line that begins with `{` is sent; a half line at the end is not.

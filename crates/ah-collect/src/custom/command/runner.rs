@@ -29,7 +29,6 @@ const TIMING: TimingPolicy = TimingPolicy {
 
 impl Commands {
     /// Returns the runner of these commands. A command is killed after `limit`.
-    #[cfg(feature = "cli")]
     pub(crate) fn open(self, optimization: Optimization, limit: Duration) -> Box<dyn Runner> {
         let subject = Subject { optimization, device: this_cpu(), choices: self.names(), timing: TIMING };
         Box::new(CommandRunner { subject, commands: self, limit, input: None, cleanup: Ok(()) })

@@ -12,7 +12,6 @@ use crate::error::CollectError;
 
 impl CudaKernel {
     /// Opens the runner on the GPU of this index.
-    #[cfg(feature = "cli")]
     pub(crate) fn open(
         self,
         optimization: Optimization,

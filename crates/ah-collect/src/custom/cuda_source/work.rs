@@ -11,7 +11,6 @@ use crate::report::{Podium, medians};
 impl CudaKernel {
     /// Returns the work that the winners of a log do in a second, for people; `None` if the file has neither bytes nor
     /// operations, or the log has no time.
-    #[cfg(feature = "cli")]
     pub(in crate::custom) fn work(&self, log: &Log) -> Option<String> {
     let winners: Vec<(usize, f64)> = medians(log)
         .iter()

@@ -32,5 +32,5 @@ cd examples/faer_qr
 cargo fmt --all --check
 cargo clippy --release --quiet --all-targets --features measure -- -D warnings
 cargo test --release --quiet --features measure
-cargo run --release --quiet --features measure --bin measure -- --list
+cargo run --release --quiet --features measure --bin measure -- list
 cargo run --release --quiet --bin faer_qr -- 20

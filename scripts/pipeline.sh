@@ -24,7 +24,7 @@ step() { printf '\n== %s\n' "$*" >&2; }
 
 if [ "$backend" = auto ]; then
   backend=cuda
-  if ! reason=$("$bin/ah-collect" --list --name pad_mm --backend cuda 2>&1 >/dev/null); then
+  if ! reason=$("$bin/ah-collect" list --name pad_mm --backend cuda 2>&1 >/dev/null); then
     backend=cpu
     echo "measuring on the CPU: ${reason#error: --backend cuda: }" >&2
   fi

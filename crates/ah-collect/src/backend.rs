@@ -39,6 +39,47 @@ impl Backend {
             Self::Fake => "fake",
         }
     }
+
+    /// Opens a runner in this process.
+    ///
+    /// # Errors
+    /// [`CollectError::Device`] if the device is missing, [`CollectError::Usage`] if no runner measures this
+    /// optimization on it.
+    pub fn open(
+        self,
+        optimization: Optimization,
+        device: u32,
+        in_worker: bool,
+    ) -> Result<Box<dyn Runner>, CollectError> {
+        let name = optimization.name.clone();
+        let broken = |e: &dyn fmt::Display| CollectError::Device(format!("--backend {self}: {e}"));
+        let runner = match self {
+            Self::Cpu if device > 0 => {
+                return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
+            }
+            Self::Cpu => cpu::open(optimization).map_err(|e| broken(&e))?,
+            Self::Cuda => cuda::open(optimization, device).map_err(|e| broken(&e))?,
+            Self::Fake => Some(fake::open(in_worker)?),
+        };
+        runner.ok_or_else(|| {
+            CollectError::Usage(format!(
+                "nothing measures {name} with --backend {self}; ah-collect list shows what can be measured, \
+                 and a program of your own can implement ah_collect::BenchmarkRunner"
+            ))
+        })
+    }
+
+    /// Returns the optimization of this name: a built-in one, the fake device's, or the GPU's faults.
+    ///
+    /// # Errors
+    /// [`OptimizationError::Unknown`] lists the names that exist.
+    pub fn optimization(self, name: &str) -> Result<Optimization, OptimizationError> {
+        match (self, name) {
+            (Self::Fake, _) => Optimization::from_toml(fake::OPTIMIZATION),
+            (Self::Cuda, "faults") => Optimization::from_toml(cuda::FAULTS),
+            _ => Optimization::built_in(name),
+        }
+    }
 }
 
 impl fmt::Display for Backend {
@@ -47,45 +88,3 @@ impl fmt::Display for Backend {
     }
 }
 
-/// Opens a runner in this process.
-///
-/// # Errors
-/// [`CollectError::Device`] if the device is missing, [`CollectError::Usage`] if no runner measures this
-/// optimization on it.
-pub fn open(
-    optimization: Optimization,
-    backend: Backend,
-    device: u32,
-    in_worker: bool,
-) -> Result<Box<dyn Runner>, CollectError> {
-    let name = optimization.name.clone();
-    let runner = match backend {
-        Backend::Cpu if device > 0 => {
-            return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
-        }
-        Backend::Cpu => {
-            cpu::open(optimization).map_err(|e| CollectError::Device(format!("--backend cpu: {e}")))?
-        }
-        Backend::Cuda => cuda::open(optimization, device)
-            .map_err(|e| CollectError::Device(format!("--backend cuda: {e}")))?,
-        Backend::Fake => Some(fake::open(in_worker)?),
-    };
-    runner.ok_or_else(|| {
-        CollectError::Usage(format!(
-            "nothing measures {name} with --backend {backend}; ah-collect --list shows what can be measured, \
-             and a program of your own can implement ah_collect::BenchmarkRunner"
-        ))
-    })
-}
-
-/// Returns the optimization of this name: a built-in one, the fake device's, or the GPU's faults.
-///
-/// # Errors
-/// [`OptimizationError::Unknown`] lists the names that exist.
-pub fn optimization(name: &str, backend: Backend) -> Result<Optimization, OptimizationError> {
-    match (backend, name) {
-        (Backend::Fake, _) => Optimization::from_toml(fake::OPTIMIZATION),
-        (Backend::Cuda, "faults") => Optimization::from_toml(cuda::FAULTS),
-        _ => Optimization::built_in(name),
-    }
-}

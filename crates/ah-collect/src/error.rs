@@ -25,6 +25,9 @@ pub enum CollectError {
     /// The device or backend is missing or does not work.
     #[error("{0}")]
     Device(String),
+    /// A worker describes something that cannot be measured.
+    #[error("the worker's description: {0}")]
+    Worker(String),
     /// The request cannot be fulfilled here.
     #[error("{0}")]
     Usage(String),
@@ -53,6 +56,7 @@ impl ah_cli::FatalError for CollectError {
             Self::Optimization(e) => e.exit_code(),
             Self::Busy(_) => exit::IO,
             Self::Device(_) => exit::DEVICE,
+            Self::Worker(_) => exit::BAD_INPUT,
             Self::Usage(_) => exit::USAGE,
             Self::TooLittle(_) => exit::TOO_LITTLE,
             Self::Output(e) => e.exit_code(),

@@ -2,7 +2,7 @@
 //!
 //! A run is **plan → measure → append**, and [`collect()`] reads that way:
 //!
-//! 1. [`plan`] lists the inputs: the seeded sequence that a runner
+//! 1. `plan` lists the inputs: the seeded sequence that a runner
 //!    [draws](ah_measure::BenchmarkRunner::draw), or a list from the user, without the inputs in the log.
 //! 2. [`measure()`](ah_measure::measure) measures one input. Every choice's result is checked against a
 //!    reference, then the choices take turns until each median is known well enough
@@ -12,9 +12,8 @@
 //!
 //! Begin with [`decision`] and `examples/sort.rs`: a collecting program for functions of your own. For anything
 //! else, implement [`BenchmarkRunner`](ah_measure::BenchmarkRunner); `ah-kernels` has the shipped runners.
-//! [`judge`] measures a learned heuristic on fresh inputs, and [`describe`] summarizes a log. In a [`worker`]
-//! process, a kernel that hangs or crashes costs only its choice on one input; [`fake`] is a device that does
-//! all that on purpose.
+//! [`evaluate`] measures a learned heuristic on fresh inputs. In a worker process, a kernel that hangs or crashes costs
+//! only its choice on one input; the fake device does all that on purpose.
 //!
 //! A lost sample is never written as 0, a wrong result is never timed, and no clock or setting of
 //! a device is ever changed.
@@ -23,36 +22,47 @@
 mod adaptive;
 mod append;
 #[cfg(feature = "kernels")]
-pub mod backend;
+mod backend;
 #[cfg(feature = "cli")]
-pub mod cli;
+mod cli;
 mod collect;
-pub mod describe;
+mod custom;
 mod error;
-pub mod fake;
-pub mod judge;
+pub mod evaluate;
+#[cfg(feature = "kernels")]
+mod fake;
 mod measuring;
 mod observer;
 mod options;
-mod own;
-pub mod plan;
-pub mod replay;
+mod plan;
+#[cfg(feature = "cli")]
+mod process_group;
+#[cfg(feature = "kernels")]
+mod replay;
+#[cfg(feature = "cli")]
+mod report;
 mod summary;
 mod units;
-pub mod worker;
+#[cfg(feature = "cli")]
+mod worker;
 
 pub use ah_measure::{self, sampling};
+#[cfg(feature = "kernels")]
+pub use backend::Backend;
+#[cfg(feature = "kernels")]
+#[doc(hidden)]
+pub use cli::tool::main as main_of_the_tool;
 pub use collect::collect;
+pub use custom::{Decision, FeatureValue, NamedDecision, decision};
 pub use error::CollectError;
 pub use observer::Observer;
 pub use options::Options;
-#[cfg(feature = "kernels")]
-pub use own::CudaSource;
-#[cfg(unix)]
-pub use own::open_commands;
-pub use own::{Decision, FeatureValue, NamedDecision, decision};
+pub use plan::Shard;
 pub use rand;
 pub use summary::Summary;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use worker::measure_scripted;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,11 +1,12 @@
 //! The middle of a run: one thread for each runner takes inputs from one queue until the queue ends.
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Instant;
 
-use ah_measure::{Failure, Measurement, Runner, measure_some};
-use ah_types::{Outcome, TimingPolicy, median};
+use ah_measure::{Failure, Measurement, Planned, Runner, measure_some};
+use ah_types::{ChoiceId, Context, Outcome, TimingPolicy, median};
 
 use crate::adaptive::AdaptivePlan;
 use crate::error::CollectError;
@@ -38,6 +39,18 @@ impl LimitedQueue {
             self.left = self.left.map(|n| n - 1);
         }
         Ok(planned)
+    }
+
+    /// Returns `input` and inputs that are likely to come after it, at most `most` in all.
+    fn upcoming(&mut self, input: &PlannedInput, runner: &dyn Runner, most: usize) -> Vec<PlannedInput> {
+        let left = self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
+        let others = (most - 1).min(left);
+        let mut inputs = vec![input.clone()];
+        match &self.adaptive {
+            Some(plan) => inputs.extend(plan.upcoming().take(others)),
+            None => inputs.extend(self.queue.upcoming(runner, others).take(others).cloned()),
+        }
+        inputs
     }
 
     /// Notes the result of an input. An input that was skipped does not count. If a choice was skipped, other inputs
@@ -144,6 +157,7 @@ fn take_inputs(
     send: &mpsc::Sender<Result<MeasuredInput, Failure>>,
     ended: impl Fn() -> bool,
 ) {
+    let mut compiled = HashSet::new();
     while !ended() {
         let planned = match lock(queue).next(runner) {
             Ok(Some(planned)) => planned,
@@ -153,11 +167,17 @@ fn take_inputs(
                 return;
             }
         };
+        let look_ahead = runner.look_ahead();
+        if look_ahead > 0 && planned.flaw.is_none() && !compiled.contains(&planned.text) {
+            let inputs = lock(queue).upcoming(&planned, runner, look_ahead);
+            runner.compile_ahead(&groups(&inputs));
+            compiled = inputs.into_iter().map(|input| input.text).collect();
+        }
         let wanted = |choice: usize| planned.wanted.as_ref().is_none_or(|wanted| wanted[choice]);
         let (label, result) = match &planned.flaw {
             Some(reason) => (format!("{:?}", planned.text), Err(Failure::skipped(reason))),
             None => {
-                let result = measure_some(runner, &planned.context, planned.rng.clone(), &policy, wanted);
+                let result = measure_some(runner, &planned.context, planned.seed, &policy, wanted);
                 (runner.label(&planned.context), result)
             }
         };
@@ -168,6 +188,16 @@ fn take_inputs(
             return;
         }
     }
+}
+
+/// Groups inputs by their choices.
+fn groups(inputs: &[PlannedInput]) -> Vec<Planned> {
+    let mut groups: BTreeMap<Option<&Vec<bool>>, Vec<Context>> = BTreeMap::new();
+    for input in inputs.iter().filter(|input| input.flaw.is_none()) {
+        groups.entry(input.wanted.as_ref()).or_default().push(input.context.clone());
+    }
+    let ids = |wanted: &Vec<bool>| (0..).map(ChoiceId).zip(wanted).filter(|(_, wanted)| **wanted).map(|(id, _)| id).collect();
+    groups.into_iter().map(|(wanted, contexts)| Planned { contexts, choices: wanted.map(ids) }).collect()
 }
 
 fn lock(queue: &Mutex<LimitedQueue>) -> MutexGuard<'_, LimitedQueue> {

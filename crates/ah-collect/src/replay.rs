@@ -18,7 +18,7 @@ use crate::error::CollectError;
 
 /// The device; the [module](self) describes it.
 #[derive(Debug)]
-struct Replay {
+pub struct Replay {
     subject: Subject,
     schema: Schema,
     contexts: Vec<Context>,
@@ -30,21 +30,21 @@ struct Replay {
 
 /// An input of the log.
 #[derive(Debug)]
-struct ReplayedInput {
+pub struct ReplayedInput {
     position: usize,
     /// By choice: how many samples were taken.
     taken: Vec<usize>,
 }
 
-/// Opens a log as a device. Without flags, each choice gives one sample; `--num-reps` asks for more.
-///
-/// # Errors
-/// The log cannot be read or holds no input.
-pub fn open(path: &Path, optimization: Option<Optimization>) -> Result<Box<dyn Runner>, CollectError> {
-    Ok(Replay::new(&log::read(&[path])?, optimization)?.boxed())
-}
-
 impl Replay {
+    /// Opens a log as a device. Without flags, each choice gives one sample; `--num-reps` asks for more.
+    ///
+    /// # Errors
+    /// The log cannot be read or holds no input.
+    pub fn open(path: &Path, optimization: Option<Optimization>) -> Result<Box<dyn Runner>, CollectError> {
+        Ok(Self::new(&log::read(&[path])?, optimization)?.boxed())
+    }
+
     fn new(log: &Log, optimization: Option<Optimization>) -> Result<Self, CollectError> {
         if log.inputs.is_empty() {
             return Err(CollectError::TooLittle("the log to replay holds no input".to_owned()));
@@ -95,6 +95,10 @@ impl BenchmarkRunner for Replay {
 
     fn draw(&self, rng: &mut Rng) -> Context {
         self.contexts[rng.random_range(0..self.contexts.len())].clone()
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {

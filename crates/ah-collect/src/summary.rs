@@ -1,6 +1,6 @@
 //! The numbers of a run, for its last lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -166,11 +166,11 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        for (reason, n) in &self.skipped_inputs {
-            write!(f, "\nskipped {}: {reason}", count(*n, "input"))?;
+        by_kind(f, "skipped", &kinds(self.skipped_inputs.iter().map(|(reason, n)| ("", reason.as_str(), *n))))?;
+        for (what, counts) in [("skipped", &self.skipped), ("failed", &self.failed)] {
+            let counts = counts.iter().map(|((choice, reason), n)| (choice.as_str(), reason.as_str(), *n));
+            by_kind(f, what, &kinds(counts))?;
         }
-        by_reason(f, "skipped", &self.skipped)?;
-        by_reason(f, "failed", &self.failed)?;
         if self.interrupted {
             write!(f, "\ninterrupted after the current input; run the same command to continue")?;
         }
@@ -178,27 +178,64 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Returns one line for each reason: its choices, and how often it occurred.
-fn by_reason(
-    f: &mut fmt::Formatter<'_>,
-    what: &str,
-    counts: &BTreeMap<(String, String), u64>,
-) -> fmt::Result {
+/// Reasons that differ only in their numbers.
+struct Kind<'a> {
+    /// The first one.
+    reason: &'a str,
+    /// How many others there are.
+    alike: u64,
+    choices: BTreeSet<&'a str>,
+    times: u64,
+}
+
+/// Returns reasons by kind, in the order of the first ones. An empty choice stands for a whole input.
+fn kinds<'a>(counts: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Kind<'a>> {
     let mut reasons: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
-    for ((choice, reason), n) in counts {
-        reasons.entry(reason).or_default().push((choice, *n));
+    for (choice, reason, times) in counts {
+        reasons.entry(reason).or_default().push((choice, times));
     }
-    for (reason, choices) in reasons.iter().take(SHOWN) {
-        let times: u64 = choices.iter().map(|(_, n)| n).sum();
-        let names: Vec<_> = choices.iter().take(3).map(|(name, _)| *name).collect();
-        let more = match choices.len() {
-            0..=3 => String::new(),
-            all => format!(" and {} more", all - 3),
-        };
-        write!(f, "\n{what} {} ({}{more}): {reason}", count(times, "time"), names.join(", "))?;
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (reason, choices) in reasons {
+        let place = *places.entry(without_numbers(reason)).or_insert(kinds.len());
+        match kinds.get_mut(place) {
+            Some(kind) => kind.alike += 1,
+            None => kinds.push(Kind { reason, alike: 0, choices: BTreeSet::new(), times: 0 }),
+        }
+        let kind = &mut kinds[place];
+        kind.times += choices.iter().map(|(_, times)| times).sum::<u64>();
+        kind.choices.extend(choices.iter().map(|(choice, _)| choice));
     }
-    if reasons.len() > SHOWN {
-        let more = count((reasons.len() - SHOWN) as u64, "more reason");
+    kinds
+}
+
+fn without_numbers(text: &str) -> String {
+    let mut is_number = false;
+    let mut is_text = |c: &char| {
+        is_number = c.is_ascii_digit() || is_number && matches!(c, '.' | 'e' | '-' | '+');
+        !is_number
+    };
+    text.chars().filter(|c| is_text(c)).collect()
+}
+
+/// Writes one line for each kind of reason.
+fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &[Kind<'_>]) -> fmt::Result {
+    for Kind { reason, alike, choices, times } in kinds.iter().take(SHOWN) {
+        let names: Vec<&str> = choices.iter().filter(|name| !name.is_empty()).take(3).copied().collect();
+        match (choices.len(), names.is_empty()) {
+            (_, true) => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
+            (0..=3, _) => write!(f, "\n{what} {} ({}): {reason}", count(*times, "time"), names.join(", "))?,
+            (all, _) => {
+                let (names, more) = (names.join(", "), all - 3);
+                write!(f, "\n{what} {} ({names} and {more} more): {reason}", count(*times, "time"))?;
+            }
+        }
+        if *alike > 0 {
+            write!(f, " (and {} like it)", count(*alike, "reason"))?;
+        }
+    }
+    if kinds.len() > SHOWN {
+        let more = count((kinds.len() - SHOWN) as u64, "more reason");
         write!(f, "\n{what} for {more}: see the outcomes file")?;
     }
     Ok(())
@@ -254,7 +291,9 @@ mod tests {
     fn the_last_lines_of_a_run() {
         let choices: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
         let mut summary = Summary::new(7, 2);
-        summary.skipped_inputs.insert("out of memory".to_owned(), 2);
+        for size in ["91000", "9.5e4", "94001"] {
+            summary.skipped_inputs.insert(format!("out of memory: {size} elements do not fit"), 2);
+        }
         for fast in [0.5, 1.5, 2.0] {
             let measured = |ms: f64| Outcome::Measured { feedback: vec![ms] };
             let outcomes = vec![

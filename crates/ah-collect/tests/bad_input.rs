@@ -26,7 +26,7 @@ fn an_optimization_that_nothing_measures_here() {
 }
 
 #[test]
-fn a_name_that_the_replayed_log_and_the_judged_model_do_not_have() {
+fn a_name_that_the_replayed_log_and_the_evaluated_model_do_not_have() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "60"]));
     let replayed = |name| {
@@ -154,9 +154,14 @@ fn wrong_flags() {
 }
 
 #[test]
-fn models_that_cannot_be_judged() {
+fn models_that_cannot_be_evaluated() {
     let folder = Folder::new();
-    refused(cpu().arg("--use-heuristic").arg(folder.path("missing.json")), 4, &[]);
+    let evaluate = || {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        command.args(["evaluate", "--backend", "cpu", "--num-samples", "1"]);
+        command
+    };
+    refused(evaluate().arg(folder.path("missing.json")), 4, &[]);
     std::fs::write(folder.path("model.json"), "{}").unwrap();
-    refused(cpu().arg("--use-heuristic").arg(folder.path("model.json")), 3, &["model.json"]);
+    refused(evaluate().arg(folder.path("model.json")), 3, &["model.json"]);
 }

@@ -14,9 +14,13 @@ const HEAD: &str =
 
 /// Returns `ah-collect` for an optimization with this table `[commands]`.
 fn programs(folder: &Folder, commands: &str) -> Command {
+    programs_to(folder, "collect", commands)
+}
+
+fn programs_to(folder: &Folder, mode: &str, commands: &str) -> Command {
     std::fs::write(folder.path("programs.toml"), format!("{HEAD}[commands]\n{commands}")).unwrap();
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    command.current_dir(folder.path("")).args(["--optimization", "programs.toml"]);
+    command.current_dir(folder.path("")).args([mode, "--optimization", "programs.toml"]);
     command
 }
 
@@ -45,7 +49,7 @@ fn choices_are_measured_and_a_run_goes_on() {
     let log = log::read(&[folder.log()]).unwrap();
     assert_eq!(log.choices, ["cat", "gzip_1", "gzip_9"]);
     assert!(log.samples.iter().all(|s| s.feedback > 0.0 && s.feedback.is_finite()));
-    let list = programs(&folder, &commands).arg("--list").output().unwrap();
+    let list = programs_to(&folder, "list", &commands).output().unwrap();
     assert!(String::from_utf8(list.stdout).unwrap().contains("    gzip_9"));
 }
 

@@ -14,8 +14,12 @@ fn example() -> PathBuf {
 }
 
 fn collect(folder: &Folder, toml: &PathBuf) -> Command {
+    tool(folder, "collect", toml)
+}
+
+fn tool(folder: &Folder, mode: &str, toml: &PathBuf) -> Command {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    command.current_dir(folder.path("")).arg("--optimization").arg(toml);
+    command.current_dir(folder.path("")).arg(mode).arg("--optimization").arg(toml);
     command
 }
 
@@ -31,7 +35,7 @@ fn changed(folder: &Folder, from: &str, to: &str) -> Command {
 #[test]
 fn the_choices_are_the_combinations_that_the_constraints_allow() {
     let folder = Folder::new();
-    let output = collect(&folder, &example()).arg("--list").output().unwrap();
+    let output = tool(&folder, "list", &example()).output().unwrap();
     let list = String::from_utf8(output.stdout).unwrap();
     assert!(list.contains("28 choices:\n    CACHE=0_ROWS=1_THREADS=128_VECTOR=1\n"), "{list}");
     assert!(!list.contains("ROWS=16_THREADS=256"), "4096 threads: {list}");
@@ -153,7 +157,7 @@ fn configurations_are_measured_and_faults_cost_their_choice() {
     assert!(!stderr.contains("wrong result"), "{stderr}");
     let log = log::read(&[folder.log()]).unwrap();
     assert!(log.samples.iter().all(|s| s.feedback.is_finite()), "{stderr}");
-    let described = collect(&folder, &example()).args(["--describe", "train.txt"]).output().unwrap();
+    let described = tool(&folder, "report", &example()).args(["--text", "train.txt"]).output().unwrap();
     let described = String::from_utf8(described.stdout).unwrap();
     assert!(described.contains("bytes: the winners reach"), "{described}");
 

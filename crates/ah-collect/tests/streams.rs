@@ -79,7 +79,7 @@ fn names_from_files_do_not_move_the_cursor() {
     };
     run(&["--backend", "cpu", "--optimization", "evil.toml"]);
     run(&["--backend", "fake", "--name", "fake", "--inputs", "inputs.csv"]);
-    run(&["--describe", "train.txt"]);
+    run(&["report", "--text", "train.txt"]);
     assert!(outputs.iter().any(|text| String::from_utf8_lossy(text).contains("evil")));
     for text in outputs {
         let text = String::from_utf8(text).unwrap();

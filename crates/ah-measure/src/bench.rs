@@ -18,6 +18,15 @@ pub struct Burst {
 /// The times of samples in milliseconds per run, in the order in which they were taken.
 pub type Times = Vec<f64>;
 
+/// A choice to be timed, and its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The choice.
+    pub choice: ChoiceId,
+    /// Its samples.
+    pub burst: Burst,
+}
+
 /// The choices of one input, ready to be checked and timed.
 pub trait Bench {
     /// Runs `choice` once and compares its result with a reference.
@@ -32,4 +41,20 @@ pub trait Bench {
     /// # Errors
     /// As [`check`](Self::check).
     fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure>;
+
+    /// Returns the most choices of one [`check_all`](Self::check_all) or [`run_all`](Self::run_all): more than one if
+    /// the device can queue them.
+    fn batch(&self) -> usize {
+        1
+    }
+
+    /// [Checks](Self::check) several choices.
+    fn check_all(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
+        choices.iter().map(|choice| self.check(*choice)).collect()
+    }
+
+    /// [Times](Self::run) several choices, one turn of each.
+    fn run_all(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
+        cells.iter().map(|cell| self.run(cell.choice, cell.burst)).collect()
+    }
 }

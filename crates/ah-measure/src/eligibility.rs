@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ah_types::expr::{self, BoolExpr};
 use ah_types::{ChoiceId, Context, Optimization, Outcome};
 
-use crate::bench::{Bench, Burst, Times};
+use crate::bench::{Bench, Burst, Cell, Times};
 use crate::failure::Failure;
 use crate::runner::{Runner, Subject};
 
@@ -98,5 +98,22 @@ impl Bench for EligibleChoices<'_> {
 
     fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.runner.run(choice, burst)
+    }
+
+    fn batch(&self) -> usize {
+        self.runner.batch()
+    }
+
+    fn check_all(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
+        let refusals = choices.iter().map(|choice| self.refusals[choice.index()].clone());
+        let offered = choices.iter().zip(refusals.clone()).filter(|(_, refusal)| refusal.is_none());
+        let offered: Vec<ChoiceId> = offered.map(|(choice, _)| *choice).collect();
+        let mut checked = self.runner.check_all(&offered).into_iter();
+        let unanswered = || Err(Failure::failed("the runner did not check it"));
+        refusals.map(|refusal| refusal.map_or_else(|| checked.next().unwrap_or_else(unanswered), Err)).collect()
+    }
+
+    fn run_all(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
+        self.runner.run_all(cells)
     }
 }

@@ -25,10 +25,10 @@ mod race;
 mod runner;
 pub mod sampling;
 
-pub use bench::{Bench, Burst, Times};
+pub use bench::{Bench, Burst, Cell, Times};
 pub use eligibility::{LEFT_OUT, check_eligibility};
 pub use failure::Failure;
 pub use host::this_cpu;
 pub use measure::{Measurement, measure, measure_choices, measure_some};
 pub use race::{Race, Standing};
-pub use runner::{BenchmarkRunner, Runner, Subject};
+pub use runner::{BenchmarkRunner, Planned, Runner, Subject};

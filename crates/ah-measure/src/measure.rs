@@ -1,16 +1,17 @@
 //! Measures one input: checks and warms up every choice, then lets them take turns until each median is
 //! known.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ah_types::{ChoiceId, Context, Outcome, TimingPolicy};
 
-use crate::bench::{Bench, Burst, Times};
+use crate::bench::{Bench, Burst, Cell, Times};
 use crate::eligibility::EligibleChoices;
 use crate::failure::Failure;
 use crate::race::Race;
 use crate::runner::Runner;
-use crate::sampling::Rng;
+use crate::sampling::Seed;
 
 /// The most runs in one sample. For a shorter kernel, the choice does not matter.
 const MAX_RUNS: u32 = 10_000;
@@ -44,17 +45,17 @@ impl Measurement {
     }
 }
 
-/// Measures every choice of `runner` that is eligible on one input, under `policy`. Random operands come from `rng`.
+/// Measures every choice of `runner` that is eligible on one input, under `policy`. Random operands come from `seed`.
 ///
 /// # Errors
 /// The input itself could not be made.
 pub fn measure(
     runner: &mut dyn Runner,
     context: &Context,
-    rng: Rng,
+    seed: Seed,
     policy: &TimingPolicy,
 ) -> Result<Measurement, Failure> {
-    measure_some(runner, context, rng, policy, |_| true)
+    measure_some(runner, context, seed, policy, |_| true)
 }
 
 /// [`measure`] for the choices where `wanted` is true. The others are skipped; if no wanted choice has a time, they are
@@ -65,11 +66,11 @@ pub fn measure(
 pub fn measure_some(
     runner: &mut dyn Runner,
     context: &Context,
-    rng: Rng,
+    seed: Seed,
     policy: &TimingPolicy,
     wanted: impl Fn(usize) -> bool,
 ) -> Result<Measurement, Failure> {
-    runner.load(context, rng)?;
+    runner.load(context, seed)?;
     let choices = runner.subject().choices.len();
     let mut bench = EligibleChoices::new(runner, context)?;
     bench.leave_out((0..choices).filter(|choice| !wanted(*choice)));
@@ -101,13 +102,18 @@ pub fn measure_choices<B: Bench + ?Sized>(
         kernel_ms: 0.0,
         lost: None,
     };
-    for choice in (0..choices).map(choice_id) {
-        contest.admit(bench, choice);
+    let batch = bench.batch().max(1);
+    let all: Vec<ChoiceId> = (0..choices).map(choice_id).collect();
+    for some in all.chunks(batch) {
+        contest.admit(bench, some);
     }
-    while let Some(choice) = contest.race.next() {
-        contest.sample(bench, choice_id(choice));
+    loop {
+        let turn = contest.race.turn(batch);
+        if turn.is_empty() {
+            return contest.finish();
+        }
+        contest.sample(bench, &turn);
     }
-    contest.finish()
 }
 
 fn choice_id(index: usize) -> ChoiceId {
@@ -128,87 +134,111 @@ struct Contest<'p> {
 }
 
 impl Contest<'_> {
-    /// Checks the result of a choice, warms it up and finds how many runs fill a sample.
-    fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choice: ChoiceId) {
+    /// Checks the results of some choices, warms them up and finds how many runs of each fill a sample.
+    fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId]) {
         let start = Instant::now();
-        let checked = self.guarded(|| bench.check(choice));
-        let check_ms = start.elapsed().as_secs_f64() * 1e3;
-        if let Err(failure) = checked.and_then(|()| self.warm_up(bench, choice, check_ms)) {
-            self.withdraw(choice, failure);
-        }
+        let checked = self.guarded(choices.len(), || bench.check_all(choices));
+        let check_ms = start.elapsed().as_secs_f64() * 1e3 / choices.len().max(1) as f64;
+        let right = choices.iter().zip(checked).filter_map(|(choice, result)| match result {
+            Ok(()) => Some(*choice),
+            Err(failure) => {
+                self.withdraw(*choice, failure);
+                None
+            }
+        });
+        let right: Vec<ChoiceId> = right.collect();
+        self.warm_up(bench, &right, check_ms);
     }
 
-    fn warm_up<B: Bench + ?Sized>(
-        &mut self,
-        bench: &mut B,
-        choice: ChoiceId,
-        check_ms: f64,
-    ) -> Result<(), Failure> {
-        let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return Ok(()) };
+    fn warm_up<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId], check_ms: f64) {
+        let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return };
         let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
-        let before = self.measuring;
-        let mut fastest = self.timed(bench, choice, first)?[0];
-        // A check that took no time ran nothing, so this run may include a lazy start.
-        let is_slow = fastest.min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms;
-        if is_slow {
-            let spent = (self.measuring - before).as_secs_f64() * 1e3;
-            self.race.record(choice.index(), fastest, spent.max(fastest));
-            return Ok(());
+        let mut going = Vec::new();
+        for (choice, times, spent_ms) in self.timed(bench, choices, |_| first) {
+            let fastest = times[0];
+            // A check that took no time ran nothing, so this run may include a lazy start.
+            if fastest.min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
+                self.race.record(choice.index(), fastest, spent_ms.max(fastest));
+            } else {
+                going.push((choice, fastest));
+            }
         }
         if more > 0 {
             let burst = Burst { samples: more, runs: 1, cold: false };
-            fastest = self.timed(bench, choice, burst)?.into_iter().fold(fastest, f64::min);
+            let choices: Vec<ChoiceId> = going.iter().map(|(choice, _)| *choice).collect();
+            let warm = self.timed(bench, &choices, |_| burst);
+            let first: BTreeMap<ChoiceId, f64> = going.into_iter().collect();
+            let fastest = |times: Times, first| times.into_iter().fold(first, f64::min);
+            going = warm.into_iter().map(|(choice, times, _)| (choice, fastest(times, first[&choice]))).collect();
         }
-        if !self.policy.cold {
-            self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, fastest);
-        }
-        self.bursts[choice.index()] = within(self.policy.budget_ms, fastest, self.policy.burst);
-        Ok(())
-    }
-
-    fn sample<B: Bench + ?Sized>(&mut self, bench: &mut B, choice: ChoiceId) {
-        let left = self.policy.max_samples as usize - self.race.samples(choice.index()).len();
-        let samples = self.bursts[choice.index()].min(u32::try_from(left).unwrap_or(u32::MAX));
-        let burst = Burst { samples, runs: self.runs[choice.index()], cold: self.policy.cold };
-        let before = self.measuring;
-        match self.timed(bench, choice, burst) {
-            Ok(times) => {
-                let spent = (self.measuring - before).as_secs_f64() * 1e3 / f64::from(samples);
-                for ms in times {
-                    self.race.record(choice.index(), ms, spent);
-                }
+        for (choice, fastest) in going {
+            if !self.policy.cold {
+                self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, fastest);
             }
-            Err(failure) => self.withdraw(choice, failure),
+            self.bursts[choice.index()] = within(self.policy.budget_ms, fastest, self.policy.burst);
         }
     }
 
-    /// Runs a burst. A sample that is not a positive, finite time is a failure.
+    /// Takes the samples of one turn.
+    fn sample<B: Bench + ?Sized>(&mut self, bench: &mut B, turn: &[usize]) {
+        let choices: Vec<ChoiceId> = turn.iter().map(|choice| choice_id(*choice)).collect();
+        let burst = |contest: &Self, choice: ChoiceId| {
+            let taken = contest.race.samples(choice.index()).len();
+            let left = contest.policy.max_samples as usize - taken;
+            let samples = contest.bursts[choice.index()].min(u32::try_from(left).unwrap_or(u32::MAX));
+            Burst { samples, runs: contest.runs[choice.index()], cold: contest.policy.cold }
+        };
+        let bursts: BTreeMap<ChoiceId, Burst> =
+            choices.iter().map(|choice| (*choice, burst(self, *choice))).collect();
+        for (choice, times, spent_ms) in self.timed(bench, &choices, |choice| bursts[&choice]) {
+            let spent = spent_ms / times.len() as f64;
+            for ms in times {
+                self.race.record(choice.index(), ms, spent);
+            }
+        }
+    }
+
+    /// Runs a burst of each choice. Returns the choices that gave times, with these and the milliseconds that passed;
+    /// withdraws the others. A sample that is not a positive, finite time is a failure.
     fn timed<B: Bench + ?Sized>(
         &mut self,
         bench: &mut B,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Times, Failure> {
+        choices: &[ChoiceId],
+        burst: impl Fn(ChoiceId) -> Burst,
+    ) -> Vec<(ChoiceId, Times, f64)> {
+        let cells: Vec<Cell> =
+            choices.iter().map(|&choice| Cell { choice, burst: burst(choice) }).collect();
         let start = Instant::now();
-        let times = self.guarded(|| bench.run(choice, burst));
-        self.measuring += start.elapsed();
-        let times = times?;
-        if times.is_empty() {
-            return Err(Failure::failed("the runner took no sample"));
-        }
-        match times.iter().find(|ms| !(ms.is_finite() && **ms > 0.0)) {
-            Some(bad) => Err(Failure::failed(format!("a sample took {bad} ms"))),
-            None => {
-                self.kernel_ms += times.iter().sum::<f64>() * f64::from(burst.runs);
-                Ok(times)
+        let results = self.guarded(cells.len(), || bench.run_all(&cells));
+        let elapsed = start.elapsed();
+        self.measuring += elapsed;
+        let mut timed = Vec::new();
+        for (Cell { choice, burst }, result) in cells.into_iter().zip(results) {
+            match result.and_then(plausible) {
+                Ok(times) => timed.push((choice, burst.runs, times)),
+                Err(failure) => self.withdraw(choice, failure),
             }
         }
+        // What passed is divided as the times are.
+        let run_ms = |runs: u32, times: &Times| times.iter().sum::<f64>() * f64::from(runs);
+        let all_ms: f64 = timed.iter().map(|(_, runs, times)| run_ms(*runs, times)).sum();
+        self.kernel_ms += all_ms;
+        let elapsed_ms = elapsed.as_secs_f64() * 1e3;
+        let spent = |runs, times: &Times| elapsed_ms * run_ms(runs, times) / all_ms;
+        timed.into_iter().map(|(choice, runs, times)| { let ms = spent(runs, &times); (choice, times, ms) }).collect()
     }
 
-    /// Calls `run` unless the device is lost.
-    fn guarded<T>(&self, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    /// Calls `run` for `count` choices unless the device is lost.
+    fn guarded<T>(
+        &self,
+        count: usize,
+        run: impl FnOnce() -> Vec<Result<T, Failure>>,
+    ) -> Vec<Result<T, Failure>> {
         match &self.lost {
-            Some(reason) => Err(Failure::skipped(format!("the device was lost before: {reason}"))),
+            Some(reason) => {
+                let lost = Failure::skipped(format!("the device was lost before: {reason}"));
+                (0..count).map(|_| Err(lost.clone())).collect()
+            }
             None => run(),
         }
     }
@@ -233,6 +263,17 @@ impl Contest<'_> {
             kernel_ms: self.kernel_ms,
             lost: self.lost,
         }
+    }
+}
+
+/// Refuses samples that are no times.
+fn plausible(times: Times) -> Result<Times, Failure> {
+    if times.is_empty() {
+        return Err(Failure::failed("the runner took no sample"));
+    }
+    match times.iter().find(|ms| !(ms.is_finite() && **ms > 0.0)) {
+        Some(bad) => Err(Failure::failed(format!("a sample took {bad} ms"))),
+        None => Ok(times),
     }
 }
 

@@ -71,10 +71,19 @@ impl Race {
     /// Returns the choice whose turn it is; `None` when all are done.
     #[allow(clippy::should_implement_trait)] // Not an iterator: the next choice depends on the recorded samples.
     pub fn next(&mut self) -> Option<usize> {
+        self.turn(1).pop()
+    }
+
+    /// Returns the next `most` choices whose turn it is, each once; none when all are done. A sample changes only the
+    /// standing of its own choice, so the order of all samples does not depend on `most`.
+    pub fn turn(&mut self, most: usize) -> Vec<usize> {
         let running = |i: &usize| self.lanes[*i].standing == Standing::Running;
-        let next = (self.turn..self.lanes.len()).chain(0..self.turn).find(running)?;
-        self.turn = next + 1;
-        Some(next)
+        let turn: Vec<usize> =
+            (self.turn..self.lanes.len()).chain(0..self.turn).filter(running).take(most).collect();
+        if let Some(last) = turn.last() {
+            self.turn = last + 1;
+        }
+        turn
     }
 
     /// Records a sample of `choice`: `ms` milliseconds a run, taken in `spent_ms` milliseconds altogether.
@@ -158,6 +167,29 @@ mod tests {
         let (race, order) = run(policy, 3, |_, _| 1.0);
         assert_eq!(order, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
         assert_eq!(race.standing(2), Standing::Full);
+    }
+
+    #[test]
+    fn the_samples_do_not_depend_on_how_many_choices_a_turn_has() {
+        let policy = TimingPolicy { burst: 1, max_samples: 9, ..TimingPolicy::default() };
+        let time = |choice: usize, sample: usize| 1.0 + (choice * 7 % 5) as f64 + (sample * 3 % 4) as f64 * 0.1;
+        let (one, order) = run(policy, 11, time);
+        for most in [2, 4, 11, 100] {
+            let (mut race, mut turns) = (Race::new(policy, 11), Vec::new());
+            loop {
+                let turn = race.turn(most);
+                if turn.is_empty() {
+                    break;
+                }
+                for &choice in &turn {
+                    let ms = time(choice, race.samples(choice).len());
+                    race.record(choice, ms, ms);
+                }
+                turns.extend(turn);
+            }
+            assert_eq!(turns, order, "{most}");
+            assert!((0..11).all(|choice| race.samples(choice) == one.samples(choice)));
+        }
     }
 
     #[test]

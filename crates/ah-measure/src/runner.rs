@@ -4,7 +4,7 @@ use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
 
 use crate::bench::{Bench, Burst, Times};
 use crate::failure::Failure;
-use crate::sampling::Rng;
+use crate::sampling::{Rng, Seed};
 
 /// The constant facts of a runner: the decision, the device, the choices and the timing policy.
 #[derive(Clone, Debug)]
@@ -81,6 +81,11 @@ pub trait BenchmarkRunner {
         burst: Burst,
     ) -> Result<Times, Failure>;
 
+    /// Returns true if the times are computed, not taken.
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
     /// Returns the same runner with its type of input hidden, so that different runners fit one list.
     fn boxed(self) -> Box<dyn Runner>
     where
@@ -100,7 +105,7 @@ pub trait Runner: Bench + Send {
     ///
     /// # Errors
     /// The runner is in a process that cannot be reached.
-    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure>;
+    fn draw(&self, seed: Seed) -> Result<Context, Failure>;
     /// See [`BenchmarkRunner::accepts`].
     ///
     /// # Errors
@@ -112,9 +117,30 @@ pub trait Runner: Bench + Send {
     ///
     /// # Errors
     /// As [`BenchmarkRunner::create_input`].
-    fn load(&mut self, context: &Context, rng: Rng) -> Result<(), Failure>;
+    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure>;
     /// Drops the input.
     fn unload(&mut self);
+    /// See [`BenchmarkRunner::is_simulated`].
+    fn is_simulated(&self) -> bool {
+        false
+    }
+    /// Returns how many inputs ahead the runner compiles: 0 for one that compiles nothing.
+    fn look_ahead(&self) -> usize {
+        0
+    }
+    /// Compiles what these inputs need, so that they do not wait for it. A failure shows when the choice is checked.
+    fn compile_ahead(&mut self, planned: &[Planned]) {
+        let _ = planned;
+    }
+}
+
+/// Inputs that are likely to come next, and their choices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The inputs.
+    pub contexts: Vec<Context>,
+    /// The choices that are timed there; `None`: all.
+    pub choices: Option<Vec<ChoiceId>>,
 }
 
 /// A [`BenchmarkRunner`] with the loaded input.
@@ -131,8 +157,8 @@ where
     fn subject(&self) -> &Subject {
         self.runner.subject()
     }
-    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        Ok(self.runner.draw(rng))
+    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
+        Ok(self.runner.draw(&mut seed.rng()))
     }
     fn accepts(&self, context: &Context) -> Result<(), String> {
         self.runner.accepts(context)
@@ -140,14 +166,17 @@ where
     fn label(&self, context: &Context) -> String {
         self.runner.label(context)
     }
-    fn load(&mut self, context: &Context, mut rng: Rng) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
         // The old operands are dropped first: both together may exceed the memory.
         self.input = None;
-        self.input = Some(self.runner.create_input(context, &mut rng)?);
+        self.input = Some(self.runner.create_input(context, &mut seed.rng())?);
         Ok(())
     }
     fn unload(&mut self) {
         self.input = None;
+    }
+    fn is_simulated(&self) -> bool {
+        self.runner.is_simulated()
     }
 }
 

@@ -7,6 +7,17 @@ use rand::{Rng as _, RngCore as _};
 /// The generator of all random draws: PCG64, the same on every platform.
 pub type Rng = rand_pcg::Pcg64;
 
+/// The place of an input in all random draws: the seed of a run, and the position in its sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Seed(pub u64, pub u64);
+
+impl Seed {
+    /// Returns the generator of this input.
+    pub fn rng(self) -> Rng {
+        rng(self.0, self.1)
+    }
+}
+
 /// Returns the generator of input `index` in the sequence of `seed`. Each input has a stream of its own.
 pub fn rng(seed: u64, index: u64) -> Rng {
     let mut rng = Rng::new(u128::from(seed), u128::from(index));

@@ -6,9 +6,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_collect::backend::{self, Backend};
-use ah_collect::judge::{self, References};
-use ah_collect::cli;
+use ah_collect::Backend;
+use ah_collect::evaluate::{self, References};
 use ah_runtime::{AutoHeuristic, Role};
 
 const USAGE: &str = "consult --name NAME --backend cpu|cuda --baseline CHOICE,... --num-samples N --seed N";
@@ -38,8 +37,8 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
             _ => return Err(USAGE.into()),
         }
     }
-    let optimization = backend::optimization(&name, backend)?;
-    let mut runner = backend::open(optimization.clone(), backend, 0, false)?;
+    let optimization = backend.optimization(&name)?;
+    let mut runner = backend.open(optimization.clone(), 0, false)?;
 
     // What a program does once: the generated crate makes itself known, and a decision point binds to it.
     simple_heuristic::register();
@@ -50,11 +49,11 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
         .role(Role::Consult)
         .build()?;
 
-    let inputs = judge::fresh(&*runner, seed, samples)?;
+    let inputs = evaluate::fresh(&*runner, seed, samples)?;
     let policy = runner.subject().timing;
     let fallback = optimization.fallback_among(heuristic.choices()).ok_or("there is no fallback here")?;
     let references = References { fallback: fallback.to_owned(), baseline };
-    let judgement = judge::judge(
+    let evaluation = evaluate::evaluate(
         &mut *runner,
         inputs,
         &policy,
@@ -64,11 +63,11 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
             let answer = heuristic.choose_for(context);
             answer.is_learned().then(|| answer.choice.to_owned())
         },
-        |judged| eprintln!("  {}: {:.4} ms", judged.label, judged.ms),
+        |input| eprintln!("  {}: {:.4} ms", input.label, input.ms),
     )?;
-    println!("{}", cli::judgement_table(&judgement));
+    println!("{}", evaluation.table());
 
-    let inputs: Vec<_> = judgement.inputs.iter().map(|input| heuristic.values(&input.context)).collect();
+    let inputs: Vec<_> = evaluation.inputs.iter().map(|input| heuristic.values(&input.context)).collect();
     let (rounds, begin) = (10_000, Instant::now());
     for _ in 0..rounds {
         for values in &inputs {

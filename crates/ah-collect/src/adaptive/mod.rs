@@ -35,7 +35,7 @@ const SLOWEST: f64 = 1.0;
 /// Returns the random part of a run that measures about `inputs` inputs, if their number is known. Heuristics are
 /// calibrated and judged there alone.
 #[cfg(feature = "cli")]
-pub(crate) fn usual_random_part(inputs: Option<u64>) -> RandomPart {
+pub(crate) fn default_random_part(inputs: Option<u64>) -> RandomPart {
     /// A promise of 1 % needs so many inputs for two violations to pass its test.
     const ENOUGH: f64 = 749.0;
     const LEAST_SHARE: f64 = 0.1;
@@ -115,6 +115,20 @@ impl AdaptivePlan {
         }
     }
 
+    /// Returns the inputs after the last one, with the choices that the forest of this moment wants there.
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = PlannedInput> {
+        let is_known = |input: &&PlannedInput| {
+            self.earlier.is_logged(&input.text) || self.earlier.is_skipped(&input.text)
+        };
+        let forest = self.forest.as_ref().map(|(forest, _)| forest);
+        self.block.iter().filter(move |input| !is_known(input)).map(move |input| {
+            let is_random = self.random_part.contains(&input.text);
+            let encoded = || Some(self.encoder.clone().encode(&input.context.row(&self.schema).ok()?));
+            let wanted = forest.filter(|_| !is_random).and_then(|forest| Some(likely(forest, &encoded()?)));
+            PlannedInput { wanted, ..input.clone() }
+        })
+    }
+
     fn fill(&mut self, sequence: &mut InputQueue, runner: &dyn Runner) -> Result<(), Failure> {
         let mut others = Vec::new();
         while self.block.len() + others.len() < self.block_size {
@@ -135,9 +149,7 @@ impl AdaptivePlan {
             return None;
         }
         let encoded = self.encoder.encode(&input.context.row(&self.schema).ok()?);
-        let slowdowns = self.forest().quantile(&encoded, QUANTILE);
-        let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
-        Some(slowdowns.iter().map(|slowdown| *slowdown <= least + MARGIN).collect())
+        Some(likely(self.forest(), &encoded))
     }
 
     fn forest(&mut self) -> &Forest {
@@ -165,4 +177,11 @@ impl AdaptivePlan {
         let cells = cells.map(|(_, (choice, ms))| (choice, slowdown(*ms))).collect();
         self.known.push(Known { encoded: self.encoder.encode(&values), cells });
     }
+}
+
+/// Returns for each choice whether the forest expects it to be near the best.
+fn likely(forest: &Forest, encoded: &[f64]) -> Vec<bool> {
+    let slowdowns = forest.quantile(encoded, QUANTILE);
+    let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
+    slowdowns.iter().map(|slowdown| *slowdown <= least + MARGIN).collect()
 }

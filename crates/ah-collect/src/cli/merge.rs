@@ -14,7 +14,7 @@ use crate::error::CollectError;
 /// The flags of `ah-collect merge`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct MergeFlags {
+pub(super) struct MergeFlags {
     /// The logs; an input that several hold is taken from the first of them
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
@@ -49,21 +49,22 @@ fn tolerance(text: &str) -> Result<f64, String> {
     valid.ok_or_else(|| format!("expected a share from 0 to below 1, for example 0.02, found {text:?}"))
 }
 
-/// Merges logs and prints the report.
-pub fn merge_logs(flags: &MergeFlags) -> Result<u8, CollectError> {
-    flags.logs.iter().try_for_each(|log| expect_idle(log))?;
-    let options = MergeOptions {
-        disagreement: flags.disagreement,
-        tolerance: flags.tolerance,
-        skip_bad_rows: flags.skip_bad_rows,
-        threads: std::thread::available_parallelism().map_or(1, NonZero::get),
-    };
-    let tool = concat!("ah-collect ", env!("CARGO_PKG_VERSION"));
-    let report = merge(&flags.logs, &flags.output, tool, options)?;
-    let text = match flags.json {
-        true => json!({ "log": flags.output, "report": report }).to_string(),
-        false => format!("{}: {report}", flags.output.display()),
-    };
-    stdout(&format!("{text}\n"))?;
-    Ok(exit::SUCCESS)
+impl MergeFlags {
+    pub fn run(self) -> Result<u8, CollectError> {
+        self.logs.iter().try_for_each(|log| expect_idle(log))?;
+        let options = MergeOptions {
+            disagreement: self.disagreement,
+            tolerance: self.tolerance,
+            skip_bad_rows: self.skip_bad_rows,
+            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+        };
+        let tool = concat!("ah-collect ", env!("CARGO_PKG_VERSION"));
+        let report = merge(&self.logs, &self.output, tool, options)?;
+        let text = match self.json {
+            true => json!({ "log": self.output, "report": report }).to_string(),
+            false => format!("{}: {report}", self.output.display()),
+        };
+        stdout(&format!("{text}\n"))?;
+        Ok(exit::SUCCESS)
+    }
 }

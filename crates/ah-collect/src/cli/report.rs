@@ -1,36 +1,48 @@
-//! `ah-collect report`: a page about a log, or a few lines of Markdown.
+//! `ah-collect report`: a page about a log, or its facts as text, Markdown or JSON.
 
 use std::path::PathBuf;
 
 use ah_cli::page::Page;
-use ah_cli::{exit, status};
-use ah_types::log::{LogError, ReadOptions, read_with};
+use ah_cli::{exit, status, stdout};
+use ah_types::log::{self, Log, LogError, ReadOptions, read_with};
 use ah_types::{Optimization, artefact};
+use serde_json::json;
 
-use crate::describe::LogReport;
 use crate::error::CollectError;
+use crate::report::{LogFacts, LogReport, RepeatNoise};
 
 const EXAMPLES: &str = "\
 Examples:
   A page to look at:
     ah-collect report train.txt -o report.html
+  A few lines:
+    ah-collect report train.txt --text
   Markdown for a pull request:
     ah-collect report train.txt --markdown";
 
 /// The flags of `ah-collect report`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ReportFlags {
+pub(super) struct ReportFlags {
     /// The logs, plain or gzip, read as one
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     /// Where to write the page; Markdown if the name ends in .md
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
-    /// Print Markdown instead, for a pull request
+    /// Print the facts instead
     #[arg(long, conflicts_with = "output")]
+    text: bool,
+    /// Print the facts as JSON instead
+    #[arg(long, conflicts_with_all = ["output", "text"])]
+    json: bool,
+    /// Print Markdown instead, for a pull request
+    #[arg(long, conflicts_with_all = ["output", "text", "json"])]
     markdown: bool,
-    /// An optimization of your own (TOML), which names the fallback
+    /// With --text or --json: how well the times repeat in this second log of the same inputs
+    #[arg(long, value_name = "LOG")]
+    repeat: Option<PathBuf>,
+    /// The optimization of the log (TOML), which names the fallback and the work of a CUDA kernel
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
     /// Leave malformed rows out and count them
@@ -38,32 +50,69 @@ pub struct ReportFlags {
     skip_bad_rows: bool,
 }
 
-/// Writes the page.
-pub fn report_log(flags: &ReportFlags) -> Result<u8, CollectError> {
-    let log = read_with(&flags.logs, ReadOptions { skip_bad_rows: flags.skip_bad_rows, max_rows: None })?;
-    let optimization = match &flags.optimization {
-        Some(path) => Some(Optimization::read(path)?),
-        None => Optimization::built_in(&log.metadata.name).ok(),
-    };
-    let report = LogReport::of(&log, optimization.as_ref());
-    if flags.markdown {
-        ah_cli::stdout(&report.markdown())?;
-        return Ok(exit::SUCCESS);
+impl ReportFlags {
+    pub fn run(self) -> Result<u8, CollectError> {
+        let read = |logs: &[PathBuf]| {
+            read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows, max_rows: None })
+        };
+        let log = read(&self.logs)?;
+        let (optimization, work) = self.optimization(&log)?;
+        if self.text || self.json {
+            let facts = LogFacts::of(&log, &optimization);
+            let repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
+            let text = if self.json {
+                json!({ "facts": facts, "work": work, "repeat": repeat }).to_string()
+            } else {
+                let parts = [Some(facts.to_string()), work, repeat.map(|repeat| repeat.to_string())];
+                parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+            };
+            stdout(&format!("{text}\n"))?;
+            return Ok(exit::SUCCESS);
+        }
+        let report = LogReport::of(&log, &optimization);
+        if self.markdown {
+            stdout(&report.markdown())?;
+            return Ok(exit::SUCCESS);
+        }
+        let is_markdown = self.output.extension().is_some_and(|extension| extension == "md");
+        let text = if is_markdown { report.markdown() } else { html(&log.metadata.name, &report) };
+        artefact::write_atomic(&self.output, text.as_bytes()).map_err(|source| LogError::Io {
+            path: self.output.clone(),
+            action: "write",
+            source,
+        })?;
+        status(&format!("wrote {}\n", self.output.display()));
+        Ok(exit::SUCCESS)
     }
-    let is_markdown = flags.output.extension().is_some_and(|extension| extension == "md");
-    let text = if is_markdown { report.markdown() } else { html(&log.metadata.name, &report) };
-    artefact::write_atomic(&flags.output, text.as_bytes()).map_err(|source| LogError::Io {
-        path: flags.output.clone(),
-        action: "write",
-        source,
-    })?;
-    status(&format!("wrote {}\n", flags.output.display()));
-    Ok(exit::SUCCESS)
+
+    /// Returns the optimization of the log, and the work that its winners do in a second if that is known.
+    fn optimization(&self, log: &Log) -> Result<(Optimization, Option<String>), CollectError> {
+        if let Some(path) = &self.optimization {
+            #[cfg(feature = "kernels")]
+            {
+                let file = crate::custom::OptimizationFile::read(path)?;
+                let work = file.work(log);
+                return Ok((file.optimization, work));
+            }
+            #[cfg(not(feature = "kernels"))]
+            return Ok((Optimization::read(path)?, None));
+        }
+        let known = Optimization::built_in(&log.metadata.name);
+        Ok((known.unwrap_or_else(|_| Optimization::from_log(&log.metadata, &log.schema)), None))
+    }
+
+    fn noise(&self, log: &Log, second: &PathBuf) -> Result<RepeatNoise, CollectError> {
+        let noise = RepeatNoise::between(log, &log::read(&[second])?);
+        noise.ok_or_else(|| {
+            let first = self.logs[0].display();
+            CollectError::TooLittle(format!("{first} and {} share no input", second.display()))
+        })
+    }
 }
 
 /// Returns the page's text. It fetches nothing.
 fn html(name: &str, report: &LogReport) -> String {
     let page =
         Page { title: name, body: include_str!("report/body.html"), script: include_str!("report/page.js") };
-    page.html(&serde_json::json!(report).to_string())
+    page.html(&json!(report).to_string())
 }

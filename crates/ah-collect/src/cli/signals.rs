@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ah_cli::{exit, status, warning};
 
+use crate::process_group;
+
 /// Returns a flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
 pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let handled = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
-            #[cfg(unix)]
-            crate::own::end_running();
+            process_group::end_all();
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
         status("ending after the current input; press again to end at once\n");
@@ -21,9 +22,4 @@ pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
         warning(&format!("signals are not handled, Ctrl-C ends at once: {e}"));
     }
     stop
-}
-
-/// Leaves signals to the parent: Ctrl-C reaches the whole group, and the parent ends its workers.
-pub(super) fn ignore() {
-    let _ = ctrlc::set_handler(|| {});
 }

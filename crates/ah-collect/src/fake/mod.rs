@@ -110,6 +110,10 @@ impl BenchmarkRunner for Fake {
         Context::new().with("size", size).with("kind", *sampling::pick(rng, &["apples", "pears"]))
     }
 
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
     fn accepts(&self, context: &Context) -> Result<(), String> {
         match context.number("size") {
             Some(size) if size >= 1.0 => Ok(()),

@@ -4,9 +4,9 @@ mod earlier;
 mod inputs_file;
 mod shard;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
-use ah_measure::sampling::{self, Rng};
+use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Runner};
 use ah_types::{Context, Schema, Value};
 
@@ -25,9 +25,8 @@ const MAX_FLAWED: u32 = 1000;
 pub struct PlannedInput {
     /// Its features.
     pub context: Context,
-    /// The generator of the operands' random data. For a drawn input it is in the same state as at the call
-    /// of [`draw`](ah_measure::BenchmarkRunner::draw).
-    pub rng: Rng,
+    /// The seed of the operands' random data; a drawn input was drawn with it.
+    pub seed: Seed,
     /// The features' text as written in the log: the key of the input.
     pub text: String,
     /// By choice: whether it is timed; `None`: all are.
@@ -60,6 +59,8 @@ pub struct InputQueue {
     seed: u64,
     shard: Shard,
     seen: HashSet<String>,
+    /// Inputs that were drawn ahead, and perhaps the reason why no further one can be drawn.
+    ahead: VecDeque<Result<PlannedInput, Failure>>,
     /// The last draws in a row that cannot be measured.
     flawed: u32,
     earlier: EarlierInputs,
@@ -75,8 +76,8 @@ impl InputQueue {
         earlier: EarlierInputs,
         schema: Schema,
     ) -> Self {
-        let seen = HashSet::new();
-        Self { listed, next: 0, end: u64::MAX, seed, shard, seen, flawed: 0, earlier, schema }
+        let (seen, ahead) = (HashSet::new(), VecDeque::new());
+        Self { listed, next: 0, end: u64::MAX, seed, shard, seen, ahead, flawed: 0, earlier, schema }
     }
 
     /// Notes that this choice was skipped. Returns the number of inputs that are done by this.
@@ -101,17 +102,44 @@ impl InputQueue {
     /// # Errors
     /// The runner cannot draw, or too many inputs in a row cannot be measured.
     pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
+        loop {
+            let drawn = self.ahead.pop_front().map_or_else(|| self.draw(runner), |ahead| ahead.map(Some));
+            match drawn? {
+                // A choice that was skipped since then may have completed it.
+                Some(input) if self.earlier.is_done(&input.text) => {}
+                Some(input) => {
+                    self.earlier.forget(&input.text);
+                    return Ok(Some(input));
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the inputs after the next one, at most `most`.
+    pub fn upcoming(&mut self, runner: &dyn Runner, most: usize) -> impl Iterator<Item = &PlannedInput> {
+        while self.ahead.len() < most && !self.ahead.back().is_some_and(Result::is_err) {
+            match self.draw(runner).transpose() {
+                Some(drawn) => self.ahead.push_back(drawn),
+                None => break,
+            }
+        }
+        self.ahead.iter().flatten()
+    }
+
+    /// Draws the next input of the sequence that is not done.
+    fn draw(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
         let mut repeats = 0;
         while repeats < MAX_REPEATS && self.next < self.end {
             let position = self.next;
             self.next += 1;
-            let rng = sampling::rng(self.seed, position);
+            let seed = Seed(self.seed, position);
             let drawn = match &self.listed {
                 Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
                     Some(context) => Ok(context.clone()),
                     None => return Ok(None),
                 },
-                None => runner.draw(&mut rng.clone()),
+                None => runner.draw(seed),
             };
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
@@ -134,8 +162,7 @@ impl InputQueue {
             if !self.seen.insert(text.clone()) || self.earlier.is_done(&text) {
                 repeats += 1;
             } else if self.shard.contains(position) {
-                self.earlier.forget(&text);
-                return Ok(Some(PlannedInput { context, rng, text, wanted: None, flaw }));
+                return Ok(Some(PlannedInput { context, seed, text, wanted: None, flaw }));
             }
         }
         Ok(None)

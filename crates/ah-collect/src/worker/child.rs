@@ -1,43 +1,39 @@
-//! The child: answers requests until its standard input ends.
+//! The child: a worker in Rust, which answers requests with a runner until its standard input ends.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use ah_types::{ChoiceId, Context};
+use ah_measure::{Burst, Failure, Runner};
+use ah_types::{ChoiceId, Schema};
+use serde_json::{Map, Value, json};
 
-use super::protocol::{Answer, Request};
-use ah_measure::{Failure, Runner};
+use super::protocol::{Answer, Description, Numbered, Request, WireCell, WireContext};
 
 /// Serves `runner` over standard input and output. The parent reports an `Err`.
 pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> {
-    // Kernels may print, so the stream is locked for one answer at a time, and an answer starts on a line
-    // of its own.
-    let say = |answer: &Answer| {
-        let line = serde_json::to_string(answer)?;
-        let mut out = io::stdout().lock();
-        write!(out, "\n{line}\n")?;
-        out.flush()
-    };
-    let mut runner = match runner {
-        Ok(runner) => runner,
-        Err(reason) => return say(&Answer::Unable { reason: reason.to_string() }),
-    };
-    let requests = match requests() {
-        Ok(requests) => requests,
-        Err(e) => return say(&Answer::Unable { reason: format!("cannot start a thread: {e}") }),
-    };
-    say(&Answer::Ready {
-        device: Box::new(runner.subject().device.clone()),
-        choices: runner.subject().choices.clone(),
-        timing: runner.subject().timing,
-    })?;
+    let mut runner = runner.map_err(Failure::failed);
     let panics = PanicMessage::keep();
-    for line in requests {
-        let request = serde_json::from_str(&line)?;
-        let answer = catch_unwind(AssertUnwindSafe(|| answer(runner.as_mut(), request)));
-        // A panic may leave the runner in any state, so the parent starts another process.
-        say(&answer.unwrap_or_else(|_| Answer::DeviceLost { reason: panics.take() }))?;
+    for line in requests()? {
+        let Numbered { id, request } = serde_json::from_str(&line)?;
+        let answers = match &mut runner {
+            Ok(runner) => {
+                let answers = catch_unwind(AssertUnwindSafe(|| answers(runner.as_mut(), request)));
+                // A panic may leave the runner in any state, so the parent starts another process.
+                answers.unwrap_or_else(|_| vec![Failure::DeviceLost(panics.take()).into()])
+            }
+            Err(reason) => vec![reason.clone().into()],
+        };
+        for (cell, Answer(mut fields)) in answers.into_iter().enumerate() {
+            fields.insert("id".to_owned(), json!(id));
+            fields.insert("cell".to_owned(), json!(cell));
+            let line = serde_json::to_string(&fields)?;
+            // Kernels may print, so the stream is locked for one answer at a time, and an answer starts on a line
+            // of its own.
+            let mut out = io::stdout().lock();
+            write!(out, "\n{line}\n")?;
+            out.flush()?;
+        }
     }
     Ok(())
 }
@@ -75,27 +71,52 @@ fn requests() -> io::Result<mpsc::Receiver<String>> {
     Ok(lines)
 }
 
-fn answer(runner: &mut dyn Runner, request: Request) -> Answer {
-    let done = |result: Result<(), Failure>| result.map_or_else(Answer::from, |()| Answer::Done);
-    match request {
-        Request::Draw { mut rng } => match runner.draw(&mut rng) {
-            Ok(context) => Answer::Drawn { context: (&context).into(), rng },
+/// Returns an answer for each cell, or the one answer.
+fn answers(runner: &mut dyn Runner, request: Request) -> Vec<Answer> {
+    let fields = |fields: Value| Answer(fields.as_object().cloned().unwrap_or_default());
+    let done = |result: Result<(), Failure>| result.map_or_else(Answer::from, |()| Answer(Map::new()));
+    let schema: Schema = runner.subject().optimization.schema().unwrap_or_default();
+    vec![match request {
+        Request::Describe { .. } => fields(json!(Description::of(runner))),
+        Request::Draw { seed } => match runner.draw(seed) {
+            Ok(context) => fields(json!({ "context": WireContext::from(&context) })),
             Err(failure) => failure.into(),
         },
-        Request::Accepts { context } => match runner.accepts(&context.into()) {
-            Ok(()) => Answer::Done,
-            Err(reason) => Answer::Refused { reason },
+        Request::Accept { context } => done(match context.context(&schema) {
+            Ok(context) => runner.accepts(&context).map_err(Failure::Skipped),
+            Err(mistake) => Err(Failure::Skipped(mistake)),
+        }),
+        Request::Label { context } => match context.context(&schema) {
+            Ok(context) => fields(json!({ "label": runner.label(&context) })),
+            Err(mistake) => Failure::Skipped(mistake).into(),
         },
-        Request::Label { context } => Answer::Label { text: runner.label(&context.into()) },
-        Request::Load { context, rng } => done(runner.load(&Context::from(context), rng)),
-        Request::Check { choice } => done(runner.check(ChoiceId(choice))),
-        Request::Run { choice, burst } => match runner.run(ChoiceId(choice), burst) {
-            Ok(ms) => Answer::Times { ms },
-            Err(failure) => failure.into(),
-        },
-        Request::Unload => {
+        Request::Prepare { context, seed } => done(match context.context(&schema) {
+            Ok(context) => runner.load(&context, seed),
+            Err(mistake) => Err(Failure::Skipped(mistake)),
+        }),
+        Request::Compile { .. } => done(Ok(())),
+        Request::Release => {
             runner.unload();
-            Answer::Done
+            done(Ok(()))
         }
-    }
+        Request::Check { cells } => {
+            return cells.iter().map(|cell| done(id(runner, cell).and_then(|id| runner.check(id)))).collect();
+        }
+        Request::Time { cells } => {
+            let time = |cell: &WireCell| {
+                let burst = cell.burst.unwrap_or(Burst { samples: 1, runs: 1, cold: false });
+                match id(runner, cell).and_then(|id| runner.run(id, burst)) {
+                    Ok(ms) => fields(json!({ "ms": ms })),
+                    Err(failure) => failure.into(),
+                }
+            };
+            return cells.iter().map(time).collect();
+        }
+    }]
+}
+
+fn id(runner: &dyn Runner, cell: &WireCell) -> Result<ChoiceId, Failure> {
+    let id = runner.subject().choices.iter().position(|choice| *choice == cell.choice);
+    let id = id.and_then(|id| u32::try_from(id).ok()).map(ChoiceId);
+    id.ok_or_else(|| Failure::failed(format!("{:?} is none of the choices", cell.choice)))
 }

@@ -1,20 +1,31 @@
-//! A worker process: starts it, sends it requests, ends it.
+//! A worker process: starts it, sends it requests, receives its answers, ends it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::protocol::{Answer, Request, WireContext};
+use serde_json::{Map, Value};
+
+use super::protocol::{Answer, Numbered, Request};
 use crate::error::CollectError;
-use ah_measure::sampling::Rng;
+use crate::process_group::{ProcessGroup, last_line, shorten, tail};
+
+/// The most bytes of a line.
+const MOST_BYTES: usize = 16 << 20;
+/// The most answers that wait to be read; then the worker waits.
+const MOST_WAITING: usize = 1024;
+/// The time that a worker has to end after its output has ended.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// The time limits of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For opening its device and compiling its first kernels.
+    /// For describing itself: it opens its device and may compile its first kernels.
     pub start: Duration,
-    /// For one request: making an input, checking a choice, one burst of samples.
+    /// For the next line of an answer: making an input, checking a choice, one burst of samples.
     pub answer: Duration,
 }
 
@@ -25,129 +36,204 @@ impl Default for Limits {
     }
 }
 
-/// Returns the command that starts this program again, as a worker with these arguments.
-pub fn command(arguments: impl IntoIterator<Item = String>) -> Result<Command, CollectError> {
+/// Returns the command that starts this program again, as a worker.
+pub fn command() -> Result<Command, CollectError> {
     let program = std::env::current_exe()
         .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
     let mut command = Command::new(program);
-    command.arg("--worker").args(arguments);
+    command.arg("serve");
     Ok(command)
 }
 
-/// The process, and everything needed to start another one in the same state.
+/// Returns a command from its text: words between spaces; quotation marks hold a word with spaces together.
+#[cfg(feature = "kernels")]
+pub fn command_of(text: &str) -> Result<Command, String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    match (words.split_first(), quote) {
+        (_, Some(open)) => Err(format!("--worker: a quotation mark {open} is not closed: {text}")),
+        (None, None) => Err("--worker: expected a command".to_owned()),
+        (Some((program, arguments)), None) => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            Ok(command)
+        }
+    }
+}
+
+/// A worker process.
 #[derive(Debug)]
-pub(super) struct Link {
-    command: Command,
-    limits: Limits,
-    process: Option<Process>,
-    /// The current input, for the next process.
-    pub(super) input: Option<(WireContext, Rng)>,
-}
-
-#[derive(Debug)]
-struct Process {
-    child: Child,
-    stdin: ChildStdin,
-    answers: mpsc::Receiver<Answer>,
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // The child may hang in a kernel, so it is killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Link {
-    pub(super) fn new(command: Command, limits: Limits) -> Self {
-        Self { command, limits, process: None, input: None }
-    }
-
-    /// Starts a process and returns its first answer.
-    pub(super) fn start(&mut self) -> Result<Answer, String> {
-        self.process = None;
-        let mut child = self
-            .command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|e| format!("cannot start a worker process: {e}"))?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("the worker process has no pipes".to_owned());
-        };
-        let (send, answers) = mpsc::channel();
-        let process = self.process.insert(Process { child, stdin, answers });
-        let read = move || {
-            let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            // A kernel may print too; its lines are not answers and are skipped.
-            for answer in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
-                if send.send(answer).is_err() {
-                    break;
-                }
-            }
-        };
-        if let Err(e) = std::thread::Builder::new().spawn(read) {
-            self.process = None;
-            return Err(format!("cannot start a thread for the worker process: {e}"));
-        }
-        process.answer(self.limits.start)
-    }
-
-    /// Sends one request and returns its answer. Without a process, starts one and loads the current input
-    /// first.
-    pub(super) fn ask(&mut self, request: &Request) -> Result<Answer, String> {
-        if self.process.is_none() {
-            match self.start()? {
-                Answer::Ready { .. } => {}
-                Answer::Unable { reason } => return Err(reason),
-                other => return Err(format!("the worker began with {other:?}")),
-            }
-            if let Some((context, rng)) = self.input.clone()
-                && !matches!(request, Request::Load { .. })
-            {
-                match self.exchange(&Request::Load { context, rng })? {
-                    Answer::Done => {}
-                    other => return Err(format!("the input cannot be made again: {other:?}")),
-                }
-            }
-        }
-        self.exchange(request)
-    }
-
-    /// Ends the process; the next request starts another one.
-    pub(super) fn end(&mut self) {
-        self.process = None;
-    }
-
-    /// Drops the current input. A process is not started only to drop its input.
-    pub(super) fn unload(&mut self) {
-        self.input = None;
-        if self.process.is_some() && self.exchange(&Request::Unload).is_err() {
-            self.end();
-        }
-    }
-
-    fn exchange(&mut self, request: &Request) -> Result<Answer, String> {
-        let Some(process) = &mut self.process else { return Err("no worker process".to_owned()) };
-        let line = serde_json::to_string(request).map_err(|e| e.to_string())?;
-        // A broken pipe means that the process has ended; `answer` returns the reason.
-        let _ = writeln!(process.stdin, "{line}").and_then(|()| process.stdin.flush());
-        process.answer(self.limits.answer)
-    }
+pub(crate) struct Process {
+    /// `None`: the worker is only what it says.
+    group: Option<ProcessGroup>,
+    /// A thread writes the requests, so that a worker that does not read them blocks nobody.
+    requests: mpsc::Sender<String>,
+    answers: mpsc::Receiver<Result<String, String>>,
+    /// The last line that is no answer.
+    printed: Arc<Mutex<String>>,
+    errors: Option<JoinHandle<String>>,
+    last_id: u64,
 }
 
 impl Process {
-    fn answer(&mut self, limit: Duration) -> Result<Answer, String> {
-        match self.answers.recv_timeout(limit) {
-            Ok(answer) => Ok(answer),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                Err(format!("hung: no answer within {} s", limit.as_secs_f64()))
+    /// Starts a process. With `shows_errors`, its standard error is that of this process.
+    pub(crate) fn start(command: &mut Command, shows_errors: bool) -> Result<Self, String> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(if shows_errors { Stdio::inherit() } else { Stdio::piped() });
+        let mut group = ProcessGroup::start(command).map_err(|e| {
+            format!("cannot start a worker process, {}: {e}", command.get_program().display())
+        })?;
+        let child = group.child();
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the worker process has no pipes".to_owned());
+        };
+        let errors = child.stderr.take().map(tail).transpose().map_err(no_thread)?;
+        Ok(Self { group: Some(group), errors, ..Self::over(stdin, stdout)? })
+    }
+
+    /// Returns the worker that reads requests from `input` and writes answers to `output`.
+    pub(crate) fn over(
+        mut input: impl Write + Send + 'static,
+        output: impl Read + Send + 'static,
+    ) -> Result<Self, String> {
+        let (requests, lines) = mpsc::channel::<String>();
+        let write = move || {
+            // A broken pipe means that the process has ended; its answers have the reason.
+            let _ = lines
+                .iter()
+                .try_for_each(|line| input.write_all(line.as_bytes()).and_then(|()| input.flush()));
+        };
+        let (send, answers) = mpsc::sync_channel(MOST_WAITING);
+        let printed = Arc::new(Mutex::new(String::new()));
+        let last_printed = Arc::clone(&printed);
+        thread::Builder::new().spawn(write).map_err(no_thread)?;
+        thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
+        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
+    }
+
+    /// Sends a request.
+    pub(crate) fn send(&mut self, request: Request) -> Result<(), String> {
+        self.last_id += 1;
+        let line = serde_json::to_string(&Numbered { id: self.last_id, request }).map_err(|e| e.to_string())?;
+        // If the writing thread has ended, so has the process; its answers have the reason.
+        let _ = self.requests.send(line + "\n");
+        Ok(())
+    }
+
+    /// Returns the next answer to the last request.
+    pub(crate) fn receive(&mut self, limit: Duration) -> Result<Answer, String> {
+        loop {
+            let line = match self.answers.recv_timeout(limit) {
+                Ok(line) => line?,
+                Err(RecvTimeoutError::Timeout) => return Err(self.hung(limit)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+            };
+            let mut answer: Map<String, Value> = serde_json::from_str(&line)
+                .map_err(|e| format!("a line begins with {{ and is not JSON ({e}): {}", shorten(&line)))?;
+            let id = answer.remove("id");
+            if id.as_ref().and_then(Value::as_u64) != Some(self.last_id) {
+                let found = id.map_or_else(|| "none".to_owned(), |id| shorten(&id.to_string()));
+                return Err(format!("an answer has the wrong id, expected {}, found {found}", self.last_id));
             }
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err(match self.child.wait() {
-                Ok(status) => format!("crashed: the worker process ended with {status}"),
-                Err(e) => format!("crashed: {e}"),
-            }),
+            let answer = Answer(answer);
+            if !answer.is_working() {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Sends a request about cells, and receives an answer to each. After a fault, the answers so far are there.
+    pub(crate) fn ask_cells(
+        &mut self,
+        request: Request,
+        answers: &mut [Option<Answer>],
+        limit: Duration,
+    ) -> Result<(), String> {
+        self.send(request)?;
+        for _ in 0..answers.len() {
+            let answer = self.receive(limit)?;
+            match answer.cell().and_then(|cell| answers.get_mut(cell)) {
+                Some(cell @ None) => *cell = Some(answer),
+                Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown())),
+                None => return Err(format!("no cell of the request is answered: {}", answer.shown())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the requests. Returns whether the worker ends within the limit.
+    pub(crate) fn ends_with_its_input(mut self, limit: Duration) -> bool {
+        let (closed, _) = mpsc::channel();
+        self.requests = closed;
+        self.group.as_mut().is_none_or(|group| group.has_ended(limit))
+    }
+
+    fn hung(&self, limit: Duration) -> String {
+        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = match printed.as_str() {
+            "" => String::new(),
+            line => format!("; the last line that it printed is no answer: {}", shorten(line)),
+        };
+        format!("hung: no answer within {} s{seen}", limit.as_secs_f64())
+    }
+
+    /// Returns how a process ended whose output has ended.
+    fn ended(&mut self) -> String {
+        let Some(group) = &mut self.group else { return "crashed".to_owned() };
+        let closed = !group.has_ended(GRACE);
+        let ended = match group.end() {
+            _ if closed => "it closed its standard output".to_owned(),
+            Ok(status) => format!("the worker process ended with {status}"),
+            Err(e) => e.to_string(),
+        };
+        let errors = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        let last = last_line(&errors).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
+        format!("crashed: {ended}{last}")
+    }
+}
+
+fn no_thread(error: io::Error) -> String {
+    format!("cannot start a thread for the worker process: {error}")
+}
+
+/// Reads lines until the output ends. A line that begins with `{` is sent; a half line at the end is not.
+fn read(output: impl Read, send: &mpsc::SyncSender<Result<String, String>>, printed: &Mutex<String>) {
+    let (mut reader, mut line) = (BufReader::new(output), Vec::new());
+    // Whether the rest of a long line is passed over.
+    let mut is_rest = false;
+    loop {
+        line.clear();
+        match reader.by_ref().take(MOST_BYTES as u64).read_until(b'\n', &mut line) {
+            Ok(1..) => {}
+            _ => return,
+        }
+        let is_whole = line.ends_with(b"\n");
+        let was_rest = std::mem::replace(&mut is_rest, !is_whole);
+        let is_answer = line.starts_with(b"{") && !was_rest;
+        let sent = if is_answer && is_whole {
+            send.send(Ok(String::from_utf8_lossy(&line).into_owned()))
+        } else if is_answer && line.len() == MOST_BYTES {
+            send.send(Err(format!("a line has more than {} MiB", MOST_BYTES >> 20)))
+        } else {
+            let text = String::from_utf8_lossy(&line[..line.len().min(1024)]).trim().to_owned();
+            if !text.is_empty() {
+                *printed.lock().unwrap_or_else(PoisonError::into_inner) = text;
+            }
+            Ok(())
+        };
+        if sent.is_err() {
+            return;
         }
     }
 }

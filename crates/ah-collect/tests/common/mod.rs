@@ -32,8 +32,13 @@ impl Folder {
 
 /// Returns `ah-collect` on the fake device, with the folder's log unless a later `-o` overrides it.
 pub fn fake(folder: &Folder) -> Command {
+    fake_to(folder, "collect")
+}
+
+/// Returns a mode of `ah-collect` on the fake device.
+pub fn fake_to(folder: &Folder, mode: &str) -> Command {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
-    command.current_dir(&folder.0).env("AH_FAKE_PACE_US", "1");
+    command.arg(mode).current_dir(&folder.0).env("AH_FAKE_PACE_US", "1");
     command.args(["--backend", "fake", "--name", "fake"]);
     command
 }

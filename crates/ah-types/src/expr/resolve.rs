@@ -167,9 +167,14 @@ impl Resolver<'_> {
         }
     }
 
+    /// A categorical feature stands for a condition too: it holds where its value is `True`.
     fn truth(&self, expr: &Expr) -> Result<BoolExpr, TypeError> {
         match self.any(expr)? {
             TypedExpr::Bool(a) => Ok(a),
+            TypedExpr::Category(left @ CategoryExpr::Feature(_)) => {
+                let right = CategoryExpr::Text("True".into());
+                Ok(BoolExpr::Match { equal: true, left, right })
+            }
             other => Err(self.mismatch(expr, Type::Bool, other.ty())),
         }
     }

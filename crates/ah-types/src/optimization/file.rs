@@ -49,7 +49,11 @@ impl Optimization {
         Self::parse(text, Path::new("embedded.toml"))
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
+    /// Reads an optimization from the text of the TOML file at `path`.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with the file and, for bad TOML, line and column.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
         let optimization: Self = toml::from_str(text).map_err(|e| OptimizationError::toml(path, &e))?;
         optimization.schema()?;
         Ok(optimization)

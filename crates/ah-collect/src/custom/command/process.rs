@@ -1,0 +1,83 @@
+//! A started command: its time, its output and its end, even if it misbehaves.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ah_measure::Failure;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::process_group::{ProcessGroup, kill, last_line, shorten, tail};
+
+/// Whether the standard output of a command is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    Dropped,
+    Kept,
+}
+
+/// A command that succeeded.
+#[derive(Debug)]
+pub(super) struct Success {
+    /// From start to end.
+    pub elapsed: Duration,
+    /// The end of its standard output.
+    pub output: String,
+}
+
+/// Runs a command, and ends it and all that it started after `limit`. `text` is the command for messages.
+pub(super) fn run(
+    mut command: Command,
+    text: &str,
+    limit: Duration,
+    output: Output,
+) -> Result<Success, Failure> {
+    let shown = shorten(text);
+    let stdout = if output == Output::Kept { Stdio::piped() } else { Stdio::null() };
+    command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped());
+    let start = Instant::now();
+    let mut group = ProcessGroup::start(&mut command).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => {
+            Failure::skipped(format!("the program {:?} is not installed", command.get_program()))
+        }
+        _ => Failure::failed(format!("`{shown}` cannot be started: {e}")),
+    })?;
+    let id = group.child().id();
+    let (stdout, stderr) = (group.child().stdout.take(), group.child().stderr.take());
+    let watch = || Ok((stdout.map(tail).transpose()?, stderr.map(tail).transpose()?, wait(id, limit)?));
+    let watched: io::Result<_> = watch();
+    let elapsed = start.elapsed();
+    let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
+    let (stdout, stderr, timed_out) =
+        watched.map_err(|e| Failure::skipped(format!("cannot start a thread to watch `{shown}`: {e}")))?;
+    let [stdout, stderr] = [stdout, stderr].map(|t| t.and_then(|t| t.join().ok()).unwrap_or_default());
+    if timed_out {
+        return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
+    }
+    if !status.success() {
+        let last = last_line(&stderr).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
+        return Err(Failure::failed(format!("`{shown}` ended with {status}{last}")));
+    }
+    Ok(Success { elapsed, output: stdout })
+}
+
+/// Waits until the command has ended, but does not collect it, so that its id remains reserved. Returns
+/// true if it had to be killed.
+fn wait(id: u32, limit: Duration) -> io::Result<bool> {
+    let (ended, at_the_end) = mpsc::channel::<()>();
+    let watchdog = thread::Builder::new().spawn(move || {
+        let timed_out = at_the_end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+        if timed_out {
+            kill(id);
+        }
+        timed_out
+    })?;
+    let process = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    while let Err(rustix::io::Errno::INTR) =
+        waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+    {}
+    drop(ended);
+    Ok(watchdog.join().unwrap_or_default())
+}

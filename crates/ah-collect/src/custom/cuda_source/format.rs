@@ -1,0 +1,81 @@
+//! The table `[cuda]` of an optimization's TOML file, as written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::super::drawn::{Draw, ScalarText};
+use super::expression::Located;
+
+/// The table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::custom) struct CudaTable {
+    /// The file of CUDA C++, from the folder of the TOML file.
+    pub(super) source: Spanned<PathBuf>,
+    /// The function, declared as `extern "C" __global__`.
+    pub(super) kernel: String,
+    /// Blocks in one to three dimensions.
+    pub(super) grid: Located,
+    /// Threads of a block in one to three dimensions.
+    pub(super) block: Located,
+    /// Bytes of dynamic shared memory.
+    pub(super) shared_memory: Option<Located>,
+    /// The values of each compile-time parameter, a macro of the source. Each combination that the
+    /// constraints allow is a choice.
+    pub(super) parameters: BTreeMap<String, Spanned<Vec<ScalarText>>>,
+    /// Conditions that a choice must meet; one that names features is checked on each input.
+    #[serde(default)]
+    pub(super) constraints: Vec<Located>,
+    /// The kernel's arguments, in order.
+    #[serde(default, rename = "argument")]
+    pub(super) arguments: Vec<ArgumentTable>,
+    /// The launch with the correct outputs: a choice's name, or another kernel of the source.
+    pub(super) reference: Option<Located>,
+    /// The largest difference from the reference, as a share of the largest magnitude.
+    pub(super) tolerance: Option<f64>,
+    /// Further options of NVRTC.
+    #[serde(default)]
+    pub(super) options: Vec<String>,
+    /// Folders of headers, from the folder of the TOML file.
+    #[serde(default)]
+    pub(super) include: Vec<PathBuf>,
+    /// Bytes that one run moves, for the report.
+    pub(super) bytes: Option<Located>,
+    /// Arithmetic operations of one run, for the report.
+    pub(super) operations: Option<Located>,
+    /// How the features are drawn. Without it, `--inputs` gives them.
+    #[serde(default)]
+    pub(super) inputs: BTreeMap<String, Draw>,
+}
+
+/// An argument of the kernel: a buffer has a length, a scalar a value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ArgumentTable {
+    pub name: Spanned<String>,
+    /// The type of the scalar, or of the buffer's elements.
+    #[serde(rename = "type")]
+    pub element: Spanned<String>,
+    /// Elements of the buffer.
+    pub length: Option<Located>,
+    /// The scalar.
+    pub value: Option<Located>,
+    /// The buffer's contents.
+    pub fill: Option<Located>,
+    /// Whether the kernel writes its result to it.
+    #[serde(default)]
+    pub output: bool,
+}
+
+/// The reference, where it is another kernel of the source.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReferenceTable {
+    pub kernel: String,
+    pub grid: toml::Value,
+    pub block: toml::Value,
+    pub shared_memory: Option<toml::Value>,
+}

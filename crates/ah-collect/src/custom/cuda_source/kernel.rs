@@ -1,0 +1,181 @@
+//! The checked table `[cuda]`: the choices, and the launch of each on an input.
+
+use std::path::Path;
+
+use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserSource};
+use ah_measure::Failure;
+use ah_types::shown::did_you_mean;
+use ah_types::{Context, Optimization, Schema, Value};
+use toml::Spanned;
+
+use super::super::drawn::{self, Draw};
+use super::arguments::Arguments;
+use super::expression::{Condition, Located, NumberExpression};
+use super::format::{CudaTable, ReferenceTable};
+use super::launch::LaunchExpressions;
+use super::mistake::Mistake;
+use super::parameters::{self, CudaChoice};
+
+/// Most threads of a block on every device of today.
+const MOST_THREADS: u64 = 1024;
+
+/// The kernel that a table `[cuda]` describes.
+#[derive(Debug)]
+pub(crate) struct CudaKernel {
+    pub(super) source: UserSource,
+    pub(super) choices: Vec<CudaChoice>,
+    /// In the order of the features; `None` for a feature that is not drawn.
+    pub(super) draws: Vec<Option<Draw>>,
+    /// Bytes that one run moves.
+    pub(super) bytes: Option<NumberExpression>,
+    /// Arithmetic operations of one run.
+    pub(super) operations: Option<NumberExpression>,
+    features: Schema,
+    launch: LaunchExpressions,
+    /// The constraints that depend on the input.
+    constraints: Vec<Condition>,
+    reference: Reference,
+    arguments: Arguments,
+    tolerance: Option<f64>,
+}
+
+#[derive(Debug)]
+enum Reference {
+    /// The choice of this index.
+    Choice(usize),
+    /// Another kernel of the source, compiled with the parameters of the first choice.
+    Kernel(LaunchExpressions),
+}
+
+impl CudaKernel {
+    /// Checks a table against its optimization. Paths in it are relative to `folder`.
+    pub(in crate::custom) fn new(
+        table: &CudaTable,
+        optimization: &Optimization,
+        folder: &Path,
+    ) -> Result<Self, Mistake> {
+        let features = optimization.schema().map_err(|e| Mistake::anywhere(e.to_string()))?;
+        let all = parameters::extend(&features, &table.parameters)?;
+        let conditions =
+            table.constraints.iter().map(|c| Condition::new("cuda.constraints", c, &all, features.len()));
+        let (of_input, of_parameters): (Vec<_>, Vec<_>) =
+            conditions.collect::<Result<Vec<_>, _>>()?.into_iter().partition(|c| c.uses_features);
+        let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
+        let launch = LaunchExpressions::new(
+            "cuda",
+            (table.kernel.clone(), &table.grid, &table.block, table.shared_memory.as_ref()),
+            &all,
+        )?;
+        let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
+        let arguments = Arguments::new(&table.arguments, &features)?;
+        let work = |key: &str, value: &Option<Located>| {
+            value.as_ref().map(|value| NumberExpression::new(key, value, &features)).transpose()
+        };
+        let draws = drawn::check(&table.inputs, optimization)
+            .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
+        Ok(Self {
+            bytes: work("cuda.bytes", &table.bytes)?,
+            operations: work("cuda.operations", &table.operations)?,
+            source: source(table, folder)?,
+            tolerance: table.tolerance,
+            constraints: of_input,
+            choices,
+            draws,
+            launch,
+            reference,
+            arguments,
+            features,
+        })
+    }
+
+    /// Returns the names of the choices.
+    pub(in crate::custom) fn names(&self) -> Vec<String> {
+        self.choices.iter().map(|choice| choice.name.clone()).collect()
+    }
+
+    /// Returns the values of the features in this context.
+    pub(super) fn row(&self, context: &Context) -> Result<Vec<Value>, String> {
+        context.row(&self.features).map_err(|e| e.to_string())
+    }
+
+    /// Returns the launches on this input.
+    pub(super) fn plan(&self, context: &Context) -> Result<InputPlan, String> {
+        let features = self.row(context)?;
+        let (buffers, arguments) = self.arguments.plan(&features)?;
+        let launches: Vec<_> = self.choices.iter().map(|choice| self.launch(&features, choice)).collect();
+        let reference = match &self.reference {
+            Reference::Choice(index) => launches[*index].clone().map_err(|failure| {
+                format!("the reference {} cannot run here: {}", self.choices[*index].name, failure.reason())
+            })?,
+            Reference::Kernel(launch) => {
+                let first = &self.choices[0];
+                launch.plan(&[features.as_slice(), &first.values].concat(), &first.defines)?
+            }
+        };
+        Ok(InputPlan { buffers, arguments, reference, launches, tolerance: self.tolerance })
+    }
+
+    fn launch(&self, features: &[Value], choice: &CudaChoice) -> Result<LaunchPlan, Failure> {
+        let row = [features, &choice.values].concat();
+        if let Some(broken) = self.constraints.iter().find(|c| !c.holds(&row)) {
+            return Err(Failure::skipped(format!("not eligible: {}", broken.text)));
+        }
+        let plan = self.launch.plan(&row, &choice.defines).map_err(Failure::failed)?;
+        let threads: u64 = plan.block.iter().map(|n| u64::from(*n)).product();
+        if threads > MOST_THREADS {
+            return Err(Failure::skipped(format!(
+                "a block has {threads} threads, at most {MOST_THREADS} are possible"
+            )));
+        }
+        Ok(plan)
+    }
+}
+
+fn reference(
+    value: Option<&Located>,
+    optimization: &Optimization,
+    choices: &[CudaChoice],
+    names: &Schema,
+) -> Result<Reference, Mistake> {
+    let position = |name: &str| choices.iter().position(|choice| choice.name == name);
+    let Some(value) = value else {
+        return Ok(Reference::Choice(
+            optimization.fallback.iter().find_map(|name| position(name)).unwrap_or(0),
+        ));
+    };
+    let wrong = |message: String| Mistake::at(value.span(), format!("cuda.reference: {message}"));
+    match value.get_ref() {
+        toml::Value::String(name) => position(name).map(Reference::Choice).ok_or_else(|| {
+            let proposal = did_you_mean(name, choices.iter().map(|choice| &choice.name));
+            wrong(format!("{name:?} is none of the {} choices{proposal}", choices.len()))
+        }),
+        table => {
+            let table: ReferenceTable =
+                table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
+            let here = |inner: toml::Value| Spanned::new(value.span(), inner);
+            let shared_memory = table.shared_memory.map(here);
+            let launch = (table.kernel, &here(table.grid), &here(table.block), shared_memory.as_ref());
+            LaunchExpressions::new("cuda.reference", launch, names).map(Reference::Kernel)
+        }
+    }
+}
+
+fn source(table: &CudaTable, folder: &Path) -> Result<UserSource, Mistake> {
+    let path = folder.join(table.source.get_ref());
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        Mistake::at(table.source.span(), format!("cuda.source: cannot read {}: {e}", path.display()))
+    })?;
+    if !text.contains(table.kernel.as_str()) {
+        return Err(Mistake::at(
+            table.source.span(),
+            format!("cuda.kernel: {} does not mention {:?}", path.display(), table.kernel),
+        ));
+    }
+    // Headers beside the source, as a compiler finds them.
+    let own = path.parent().map(Path::to_owned);
+    let include = own.into_iter().chain(table.include.iter().map(|inner| folder.join(inner))).collect();
+    let file = path
+        .file_name()
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    Ok(UserSource { file, text, include, options: table.options.clone() })
+}

@@ -1,0 +1,21 @@
+//! Decisions of your own, without a runner: between Rust functions ([`decision`]), between command lines of any
+//! program, and between configurations of a CUDA kernel. A TOML file describes the last two.
+
+#[cfg(all(unix, feature = "kernels"))]
+mod command;
+#[cfg(feature = "kernels")]
+mod cuda_source;
+mod decision;
+#[cfg(feature = "cli")]
+pub(crate) mod drawn;
+mod feature_value;
+#[cfg(feature = "kernels")]
+mod file;
+mod functions;
+#[cfg(feature = "cli")]
+mod program;
+
+pub use decision::{Decision, NamedDecision, decision};
+pub use feature_value::FeatureValue;
+#[cfg(feature = "kernels")]
+pub(crate) use file::{CustomChoices, OptimizationFile};

@@ -1,0 +1,126 @@
+//! Processes that this one starts: ended with all that they started, and the end of what they print is kept.
+
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Bytes that are kept of an output; a program may print without end.
+const TAIL: usize = 4096;
+
+/// The groups that run.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all groups; called before this process exits at once.
+pub(crate) fn end_all() {
+    running().iter().for_each(|id| kill(*id));
+}
+
+/// A process and all that it starts. Ctrl-C does not reach it. It ends when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct ProcessGroup {
+    child: Child,
+    /// The end of the process, once it was waited for: from then on its id may belong to another one.
+    status: Option<ExitStatus>,
+}
+
+impl ProcessGroup {
+    /// Starts a command in a group of its own.
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        let child = command.spawn()?;
+        running().push(child.id());
+        Ok(Self { child, status: None })
+    }
+
+    /// Returns the process that was started.
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Returns whether the process ends by itself within this time. Its id remains reserved.
+    pub(crate) fn has_ended(&mut self, limit: Duration) -> bool {
+        let start = Instant::now();
+        while !self.is_ended() {
+            if start.elapsed() >= limit {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    #[cfg(unix)]
+    fn is_ended(&mut self) -> bool {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        id.is_none_or(|id| !matches!(waitid(WaitId::Pid(id), options), Ok(None)))
+    }
+
+    #[cfg(not(unix))]
+    fn is_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Ends the group: also the processes that the first one left running, which would keep its pipes open. Returns how
+    /// the first one ended.
+    pub(crate) fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        kill(self.child.id());
+        let _ = self.child.kill();
+        running().retain(|id| *id != self.child.id());
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        Ok(status)
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Ends a group. Its first process must not have been waited for: else the id may belong to another one.
+pub(crate) fn kill(id: u32) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// Reads all of an output on a thread of its own and keeps its end.
+pub(crate) fn tail(mut output: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> {
+    thread::Builder::new().spawn(move || {
+        let (mut kept, mut block) = (Vec::new(), [0; 16384]);
+        while let Ok(n @ 1..) = output.read(&mut block) {
+            kept.extend_from_slice(&block[..n]);
+            kept.drain(..kept.len().saturating_sub(TAIL));
+        }
+        String::from_utf8_lossy(&kept).into_owned()
+    })
+}
+
+/// Returns the last line that is not blank.
+pub(crate) fn last_line(text: &str) -> Option<&str> {
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty())
+}
+
+/// Returns at most 160 characters of a text.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(160) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

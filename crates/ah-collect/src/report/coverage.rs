@@ -1,0 +1,183 @@
+//! The facts of `ah-collect report`: what a log covers, how well it repeats, and whether the machine drifted.
+
+use std::fmt::Write as _;
+
+use ah_types::log::{Collection, Log};
+use ah_types::{FeatureKind, Optimization, Value};
+use serde::Serialize;
+
+use super::drift::{self, PartOfRun, drift};
+use super::facts::LogFacts;
+use super::podium::{Podium, medians, share};
+use super::repeats::Repeats;
+
+/// The most inputs on the map. More are thinned evenly.
+const MOST_POINTS: usize = 4000;
+
+/// The facts of a log, ready to be drawn.
+#[derive(Debug, Serialize)]
+pub struct LogReport {
+    name: String,
+    rows: usize,
+    inputs: usize,
+    failures: usize,
+    features: Vec<FeatureCoverage>,
+    choices: Vec<ChoiceCoverage>,
+    points: Vec<Point>,
+    repeats: Repeats,
+    drift: Vec<PartOfRun>,
+    drift_in_words: Option<String>,
+    always_fallback: Option<(String, f64)>,
+    best_single: Option<(String, f64)>,
+    device: Option<String>,
+    collection: Option<Collection>,
+}
+
+#[derive(Debug, Serialize)]
+struct FeatureCoverage {
+    name: String,
+    numerical: bool,
+    distinct: usize,
+    least: String,
+    greatest: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ChoiceCoverage {
+    name: String,
+    measured: usize,
+    failed: usize,
+    wins: usize,
+    /// Geometric mean of the second best time over its own, on the inputs that it wins, less 1.
+    margin: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Point {
+    values: Vec<Value>,
+    winner: u32,
+}
+
+impl LogReport {
+    /// Returns the facts of a log. The fallback is the one of `optimization`.
+    pub fn of(log: &Log, optimization: &Optimization) -> Self {
+        let facts = LogFacts::of(log, optimization);
+        let drift = drift(log);
+        let mut choices: Vec<ChoiceCoverage> = log
+            .choices
+            .iter()
+            .map(|name| ChoiceCoverage { name: name.clone(), ..Default::default() })
+            .collect();
+        let mut points = Vec::new();
+        let step = log.inputs.len().div_ceil(MOST_POINTS).max(1);
+        for (at, (input, times)) in log.inputs.iter().zip(medians(log)).enumerate() {
+            for (&choice, ms) in &times {
+                let choice = &mut choices[choice as usize];
+                if ms.is_finite() { choice.measured += 1 } else { choice.failed += 1 }
+            }
+            let Some(podium) = Podium::of(&times) else { continue };
+            let winner = &mut choices[podium.winner as usize];
+            winner.wins += 1;
+            if podium.second_ms.is_finite() {
+                winner.margin += (podium.second_ms / podium.winner_ms).ln();
+            }
+            if at % step == 0 {
+                points.push(Point { values: input.values.to_vec(), winner: podium.winner });
+            }
+        }
+        for choice in &mut choices {
+            choice.margin = (choice.margin * share(1, choice.wins)).exp_m1();
+        }
+        Self {
+            name: facts.name,
+            rows: facts.rows,
+            inputs: facts.inputs,
+            failures: facts.failures,
+            features: (0..log.schema.len()).map(|slot| coverage(log, slot)).collect(),
+            choices,
+            points,
+            repeats: Repeats::of(log),
+            drift_in_words: drift::sentence(&drift),
+            drift,
+            always_fallback: facts.always_fallback,
+            best_single: facts.best_single,
+            device: facts.collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
+            collection: facts.collection,
+        }
+    }
+
+    /// Returns the summary as Markdown, for a pull request.
+    pub fn markdown(&self) -> String {
+        let percent = |share: f64| format!("{:.2} %", share * 100.0);
+        let mut text = format!(
+            "### The log of {}\n\n{} inputs, {} choices, {} rows ({} failed).\n",
+            self.name,
+            self.inputs,
+            self.choices.len(),
+            self.rows,
+            self.failures
+        );
+        if let Some(collection) = &self.collection {
+            let device = self.device.as_deref().unwrap_or("a device without a name");
+            let _ = writeln!(text, "Measured on {device} by {}, seed {}.", collection.tool, collection.seed);
+        }
+        if let Some(spread) = self.repeats.spreads.first() {
+            let (median, p95) = (percent(spread.median), percent(spread.p95));
+            let _ = writeln!(
+                text,
+                "- Noise: repetitions differ by {median} in the median, {p95} in the worst twentieth."
+            );
+        }
+        let flips = &self.repeats.flips;
+        if flips.inputs > 0 {
+            let _ = writeln!(
+                text,
+                "- Flips: the winner of the first half of the repetitions loses {} in the second half; it changes on {} \
+                 of the inputs, and on {} of the {} with a lead above 3 %.",
+                percent(flips.loss),
+                percent(flips.changed),
+                percent(flips.clear_changed),
+                flips.clear
+            );
+        }
+        if let Some(sentence) = &self.drift_in_words {
+            let _ = writeln!(text, "- Drift: {sentence}");
+        }
+        text += "\n| feature | values | least | greatest |\n| --- | --- | --- | --- |\n";
+        for feature in &self.features {
+            let FeatureCoverage { name, distinct, least, greatest, .. } = feature;
+            let _ = writeln!(text, "| `{name}` | {distinct} | {least} | {greatest} |");
+        }
+        text += "\n| choice | measured | failed | wins | ahead by |\n| --- | --- | --- | --- | --- |\n";
+        let mut winners: Vec<&ChoiceCoverage> = self.choices.iter().collect();
+        winners.sort_by_key(|choice| std::cmp::Reverse(choice.wins));
+        for choice in winners.iter().take(10) {
+            let wins = percent(share(choice.wins, self.inputs));
+            let ChoiceCoverage { name, measured, failed, margin, .. } = choice;
+            let name = name.replace('|', "\\|");
+            let _ = writeln!(text, "| `{name}` | {measured} | {failed} | {wins} | {} |", percent(*margin));
+        }
+        if winners.len() > 10 {
+            let _ = writeln!(text, "\nand {} more choices", winners.len() - 10);
+        }
+        text
+    }
+}
+
+fn coverage(log: &Log, slot: usize) -> FeatureCoverage {
+    let feature = &log.schema.features()[slot];
+    let mut values: Vec<&Value> = log.inputs.iter().map(|input| &input.values[slot]).collect();
+    values.sort_by(|a, b| match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
+        _ => a.to_string().cmp(&b.to_string()),
+    });
+    values.dedup_by(|a, b| a.to_string() == b.to_string());
+    let text = |value: Option<&&Value>| value.map(ToString::to_string).unwrap_or_default();
+    FeatureCoverage {
+        name: feature.name.clone(),
+        numerical: feature.kind == FeatureKind::Numerical,
+        distinct: values.len(),
+        least: text(values.first()),
+        greatest: text(values.last()),
+    }
+}

@@ -1,0 +1,152 @@
+"""A worker that misbehaves as its first argument says; the second one is the most cells of a request."""
+import json, os, sys, time
+
+MODE, BATCH = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
+CHOICES = ["good", "bad", "late", "slow"]
+DESCRIPTION = {
+    "protocol": 1, "name": "fake_worker", "choices": CHOICES, "fallback": ["good"], "batch": BATCH, "simulated": True,
+    "features": [{"name": "size", "kind": "numerical", "integer": True}, {"name": "kind", "kind": "categorical"}],
+    "inputs": {"size": {"from": 1, "to": 100000}, "kind": ["a", "b"]}, "can": ["check", "release"],
+    "timing": {"max_samples": 6, "target_relative_error": 0.0, "early_stop_ratio": 5.0},
+}
+CHANGES = {
+    "100000 choices": {"choices": [f"BLOCK={i}_warps=x{i}" for i in range(100000)]},
+    "one choice": {"choices": ["good"]},
+    "twins": {"choices": ["good", "good"]},
+    "choices of two lines": {"choices": ["good", "b\nad"]},
+    "no features": {"features": [], "inputs": {}},
+    "feature twins": {"features": [{"name": "size", "kind": "numerical"}] * 2},
+    "features of text": {"features": "size"},
+    "an unknown kind": {"features": [{"name": "size", "kind": "integer"}]},
+    "an unknown fallback": {"fallback": ["best"]},
+    "an unreadable condition": {"eligible": {"bad": "size <"}},
+    "timing of text": {"timing": {"max_samples": "many"}},
+    "timing of nothing": {"timing": {"max_samples": 0}},
+    "inputs of another feature": {"inputs": {"length": [1]}},
+    "version 2": {"protocol": 2},
+    "no inputs": {"inputs": {}},
+    "more choices": {"choices": CHOICES + ["more"]},
+    "impossible times": {"simulated": False},
+    "fields": {"choices": ["BLOCK=64_warps=4", "BLOCK=x_warps=inf", "BLOCK=_warps=1e400", "good"], "fallback": ["good"]},
+}
+if MODE == "contexts of text":
+    DESCRIPTION.update(inputs={}, can=["draw"])
+if MODE == "records":
+    DESCRIPTION["can"] = ["check", "compile", "release", "accept", "label"]
+DESCRIPTION.update(CHANGES.get(MODE, {}))
+
+
+def say(text, end="\n"):
+    sys.stdout.write(text + end)
+    sys.stdout.flush()
+
+
+def restarted():
+    """Returns whether a process before this one died."""
+    if os.path.exists("died"):
+        return True
+    open("died", "w").close()
+    return False
+
+
+def misbehave(ask, at):
+    """Returns fields of the answer, or does something worse."""
+    answer = lambda **fields: say(json.dumps({"id": ask["id"], **fields}))
+    if MODE == "dies":
+        sys.stderr.write("first words\nlast words\n")
+        sys.stderr.flush()
+        os._exit(7)
+    if MODE == "dies once and then offers other choices":
+        restarted()
+        os._exit(7)
+    if MODE == "closes its output":
+        os.close(1)
+        time.sleep(1000)
+    if MODE == "hangs":
+        time.sleep(1000)
+    if MODE == "hangs after half a line":
+        say('half a line {"id": 1', end="")
+        time.sleep(1000)
+    if MODE == "garbage":
+        say('{"id": nonsense')
+    if MODE == "half a line":
+        say('{"id": ' + str(ask["id"]), end="")
+        os._exit(0)
+    if MODE == "a long line":
+        say('{"id": "' + "x" * (17 << 20))
+    if MODE == "another id":
+        say(json.dumps({"id": ask["id"] - 1, "cell": at, "ms": [1.0]}))
+    if MODE == "no id":
+        say(json.dumps({"cell": at, "ms": [1.0]}))
+    if MODE == "another cell":
+        answer(cell=99, ms=[1.0])
+    if MODE == "no cell":
+        answer(ms=[1.0])
+    if MODE == "another answer":
+        return {"context": {"size": 1}}
+    if MODE == "too few times":
+        return {"ms": []}
+    if MODE == "times of text":
+        return {"ms": ["fast"] * 9}
+    if MODE == "a negative time":
+        return {"ms": [-1.0] * ask["cells"][at]["samples"]}
+    if MODE == "not a number":
+        return {"ms": [float("nan")]}
+    if MODE == "impossible times":
+        return {"ms": [1e9] * ask["cells"][at]["samples"]}
+    if MODE == "lost":
+        return {"lost": "an illegal address"}
+    if MODE == "floods standard output":
+        for i in range(50000):
+            say(f"noise {i}")
+        say("half a line ", end="\n")
+    if MODE == "floods standard error":
+        sys.stderr.write("x" * (20 << 20))
+    if MODE == "works for long":
+        for i in range(8):
+            time.sleep(0.1)
+            answer(working=f"{i} of 8")
+    return None
+
+
+size = 0.0
+for line in sys.stdin:
+    ask = json.loads(line)
+    name = ask["request"]
+
+    def answer(**fields):
+        say(json.dumps({"id": ask["id"], **fields}))
+
+    if MODE == "records" and name in ("compile", "prepare"):
+        with open("requests.jsonl", "a") as file:
+            file.write(line)
+    if name == "describe":
+        if MODE == "says nothing":
+            sys.exit(3)
+        if MODE == "cannot begin":
+            answer(failed="no device")
+            continue
+        if MODE == "dies once and then offers other choices" and os.path.exists("died"):
+            DESCRIPTION["choices"] = CHOICES[::-1]
+        answer(**DESCRIPTION)
+    elif name == "draw":
+        answer(context={"size": "large", "kind": "a"})
+    elif name == "prepare":
+        size = ask["context"]["size"]
+        if MODE == "always dies":
+            os._exit(1)
+        if MODE == "skips inputs" and size % 2 == 0:
+            answer(skipped="even")
+        else:
+            answer()
+    elif name == "check":
+        for at, cell in enumerate(ask["cells"]):
+            answer(cell=at, **({"failed": "wrong result"} if cell["choice"] == "late" and MODE == "wrong" else {}))
+    elif name == "time":
+        for at, cell in enumerate(ask["cells"]):
+            fields = misbehave(ask, at) if cell["choice"] == "bad" else None
+            factor = {"slow": 10.0, "late": 1.5}.get(cell["choice"], 1.0)
+            honest = 1e-6 if MODE == "impossible times" else size * factor * 1e-3
+            answer(cell=at, **(fields or {"ms": [honest] * cell["samples"]}))
+    else:
+        answer(label="a label")

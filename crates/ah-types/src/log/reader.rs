@@ -65,6 +65,15 @@ fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
     }
 }
 
+/// Reads the first line of a log.
+///
+/// # Errors
+/// [`LogError`], also where the second line does not fit with it.
+pub fn read_metadata(path: &Path) -> Result<Metadata, LogError> {
+    let mut lines = Lines::new(open(path).map_err(io_error(path, "read"))?);
+    Ok(Head::read(path, &mut lines)?.metadata)
+}
+
 /// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
 ///
 /// # Errors
@@ -72,7 +81,7 @@ fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
 pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     use std::io::{Error, ErrorKind};
     if path.is_dir() {
-        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the log inside it"));
+        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the file inside it"));
     }
     crate::artefact::open(path)
 }

@@ -7,14 +7,10 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
+use ah_import::{Format, ImportParams, import};
 use ah_types::log::{self, ReadOptions};
-use import::{Format, ImportParams};
 use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
-
-#[path = "../../crates/ah-train/src/import/mod.rs"]
-#[allow(dead_code, unexpected_cfgs)] // The learner's own files, of which this uses the doors.
-mod import;
 
 /// A table and a log in memory.
 static FILES: LazyLock<Mutex<(NamedTempFile, NamedTempFile)>> = LazyLock::new(|| {
@@ -48,7 +44,7 @@ fuzz_target!(|bytes: &[u8]| {
         skip_bad_rows: flag(7),
         ..ImportParams::default()
     };
-    match import::import(&params) {
+    match import(&params) {
         Ok(report) => {
             let mut text = Vec::new();
             output.rewind().and_then(|()| output.read_to_end(&mut text)).expect("the log");

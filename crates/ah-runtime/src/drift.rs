@@ -146,7 +146,7 @@ mod tests {
         move || {
             // SplitMix64.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            (ah_types::scramble(state) >> 11) as f64 / (1_u64 << 53) as f64
+            (ah_types::hash::scramble(state) >> 11) as f64 / (1_u64 << 53) as f64
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
-use ah_train::import::ImportParams;
+use ah_import::ImportParams;
 use ah_train::{AdaptParams, FurtherLog, Params, TrainError};
 use clap::{Args, Parser, Subcommand};
 

@@ -20,8 +20,6 @@
 //!
 //! [`adapt`](fn@adapt) moves a finished model to another device or to other shapes, by a few inputs measured there.
 //!
-//! [`import`](mod@import) makes logs of tables that other programs wrote.
-//!
 //! Each file uses only files of earlier steps, and `error`, `params` and `policy`.
 #![forbid(unsafe_code)]
 
@@ -29,8 +27,6 @@ mod adapt;
 mod data;
 mod error;
 mod explain;
-#[cfg(feature = "import")]
-pub mod import;
 mod judge;
 mod learners;
 mod model;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ah_cli::{exit, is_verbose, note, status, stdout, warning};
-use ah_train::import::{self, ImportError};
+use ah_import::ImportError;
 use ah_train::{Evaluation, Study, TrainError, TrainedModel, report};
 use ah_types::Model;
 use serde_json::json;
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 }
 
 fn import(args: &ImportArgs) -> Result<(), Failure> {
-    let report = import::import(&args.params())?;
+    let report = ah_import::import(&args.params())?;
     warn(&report.warnings);
     status(&report.to_string());
     match args.training() {

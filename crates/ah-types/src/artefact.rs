@@ -2,7 +2,7 @@
 //! file or the new one, never a part.
 
 use std::fs::File;
-use std::io::{self, Cursor, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, Cursor, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Longer chains of symbolic links are refused, as Linux does.
@@ -59,7 +59,15 @@ pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes `bytes` to `path` through a temporary file in the same folder.
+/// Writes `bytes` to `path` as [`write_atomic_with`] does.
+///
+/// # Errors
+/// Any I/O error; a regular file at `path` is then as it was before.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_atomic_with(path, |out| out.write_all(bytes))
+}
+
+/// Writes what `write` writes to `path`, through a temporary file in the same folder.
 ///
 /// A symbolic link at `path` stays, and its target is written. A new file obeys the umask; one that
 /// replaces another takes over its permissions. Anything else at `path` (a pipe, `/dev/stdout`) is
@@ -67,11 +75,15 @@ pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
 ///
 /// # Errors
 /// Any I/O error; a regular file at `path` is then as it was before.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_atomic_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let path = target(path)?;
     let old = std::fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|m| !m.is_file()) {
-        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        let mut out = BufWriter::new(std::fs::OpenOptions::new().write(true).open(path)?);
+        return write(&mut out).and_then(|()| out.flush());
     }
     let folder = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
@@ -85,11 +97,13 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // Reduced by the umask. tempfile's own default is 0600.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.prefix(".ah-").tempfile_in(folder)?;
+    let file = builder.prefix(".ah-").tempfile_in(folder)?;
     if let Some(old) = old {
         file.as_file().set_permissions(old.permissions())?;
     }
-    file.write_all(bytes)?;
+    let mut out = BufWriter::with_capacity(1 << 20, file);
+    write(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())

@@ -38,7 +38,7 @@ mod feature;
 mod fields;
 #[cfg(feature = "gzip")]
 mod gunzip;
-mod hash;
+pub mod hash;
 pub mod log;
 mod model;
 mod null_is_infinite;
@@ -57,7 +57,6 @@ pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
-pub use hash::{fnv1a, scramble};
 pub use model::{
     Added, BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, CalibrationMode, Change, Evidence,
     Explanation, InvalidModel, LEAST_CAUTION, Leaves, LogRecord, LoggedRow, MARGIN_STEP, MAX_BOOSTED_TREES,

@@ -6,8 +6,17 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
-const OURS: [&str; 8] =
-    ["ah-types", "ah-cli", "ah-measure", "ah-kernels", "ah-collect", "ah-train", "ah-codegen", "ah-runtime"];
+const OURS: [&str; 9] = [
+    "ah-types",
+    "ah-cli",
+    "ah-measure",
+    "ah-kernels",
+    "ah-collect",
+    "ah-import",
+    "ah-train",
+    "ah-codegen",
+    "ah-runtime",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -84,7 +93,8 @@ fn crates_import_only_what_the_design_allows() {
         ("ah-measure", &["ah-types"][..]),
         ("ah-kernels", &["ah-types", "ah-measure"][..]),
         ("ah-collect", &["ah-types", "ah-cli", "ah-measure", "ah-kernels"][..]),
-        ("ah-train", &["ah-types", "ah-cli", "ah-codegen"][..]),
+        ("ah-import", &["ah-types", "ah-cli"][..]),
+        ("ah-train", &["ah-types", "ah-cli", "ah-codegen", "ah-import"][..]),
         ("ah-codegen", &["ah-types", "ah-cli"][..]),
         ("ah-runtime", &["ah-types", "ah-measure"][..]),
     ]
@@ -168,10 +178,14 @@ fn no_source_prints_past_ah_cli() {
 }
 
 #[test]
-fn only_the_binary_of_train_calls_codegen() {
-    let outside: Vec<_> =
-        files_naming("ah-train", "ah_codegen").into_iter().filter(|f| f != "main.rs").collect();
-    assert!(outside.is_empty(), "ah-train names ah_codegen in {outside:?}");
+fn only_the_binary_of_train_calls_codegen_and_import() {
+    for word in ["ah_codegen", "ah_import"] {
+        let outside: Vec<_> = files_naming("ah-train", word)
+            .into_iter()
+            .filter(|f| !["main.rs", "cli.rs"].contains(&f.as_str()))
+            .collect();
+        assert!(outside.is_empty(), "ah-train names {word} in {outside:?}");
+    }
 }
 
 #[test]

@@ -5,8 +5,17 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The crates in the order of the data.
-const CRATES: [&str; 8] =
-    ["ah-types", "ah-measure", "ah-kernels", "ah-collect", "ah-train", "ah-codegen", "ah-runtime", "ah-cli"];
+const CRATES: [&str; 9] = [
+    "ah-types",
+    "ah-measure",
+    "ah-kernels",
+    "ah-collect",
+    "ah-import",
+    "ah-train",
+    "ah-codegen",
+    "ah-runtime",
+    "ah-cli",
+];
 
 /// The line above the list.
 const MARK: &str = "## All files\n";

@@ -1,6 +1,5 @@
 //! `ah-collect merge`: the logs of several machines as one.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use ah_cli::arguments::one_of;
@@ -56,7 +55,6 @@ impl MergeFlags {
             disagreement: self.disagreement,
             tolerance: self.tolerance,
             skip_bad_rows: self.skip_bad_rows,
-            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
         };
         let tool = concat!("ah-collect ", env!("CARGO_PKG_VERSION"));
         let report = merge(&self.logs, &self.output, tool, options)?;

@@ -90,6 +90,11 @@ impl<R: Read> Lines<R> {
         Ok(n)
     }
 
+    /// Returns the number of the last line.
+    pub(super) fn number(&self) -> u64 {
+        self.line
+    }
+
     /// Returns whether the last line had a line end; true before the first line.
     pub(super) fn terminated(&self) -> bool {
         self.buffer[..self.unread.start].last().is_none_or(|b| *b == b'\n')

@@ -24,5 +24,5 @@ pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, Metadata, differences,
 };
 pub use random_part::RandomPart;
-pub use reader::{ReadOptions, open, read, read_bytes, read_with};
+pub use reader::{ReadOptions, open, read, read_bytes, read_metadata, read_with};
 pub use writer::{LogWriter, RowBatch};

@@ -20,8 +20,6 @@ pub struct ReadOptions {
     pub max_rows: Option<u64>,
 }
 
-pub(super) const SKIP_HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";
-
 /// Reads one or several logs (plain or gzip) as one.
 ///
 /// # Errors
@@ -65,6 +63,15 @@ fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
     }
 }
 
+/// Reads the first line of a log.
+///
+/// # Errors
+/// [`LogError`], also where the second line does not fit with it.
+pub fn read_metadata(path: &Path) -> Result<Metadata, LogError> {
+    let mut lines = Lines::new(open(path).map_err(io_error(path, "read"))?);
+    Ok(Head::read(path, &mut lines)?.metadata)
+}
+
 /// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
 ///
 /// # Errors
@@ -72,7 +79,7 @@ fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
 pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     use std::io::{Error, ErrorKind};
     if path.is_dir() {
-        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the log inside it"));
+        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the file inside it"));
     }
     crate::artefact::open(path)
 }
@@ -92,46 +99,26 @@ fn read_into(
     let listed = metadata.choices.clone();
     let merger = merged.get_or_insert_with(|| Merger::new(metadata, schema));
     merger.list_choices(listed.as_deref());
-    let columns = columns.iter().map(|name| match name.as_str() {
-        CHOICE_COLUMN => Column::Choice,
-        FEEDBACK_COLUMN => Column::Feedback,
-        name => {
-            // The metadata agree, so the first file has each feature too.
-            let slot = merger.schema.slot(name).unwrap_or_default();
-            Column::Feature { slot, kind: merger.schema.features()[slot].kind }
-        }
-    });
-    let mut state = RowReader::new(columns.collect());
+    let mut file = LogFile::new(path, &columns, lines, merger);
     let (inputs_before, samples_before) = (merger.inputs.len(), merger.samples.len());
     let irregularities_before = merger.irregularities.clone();
     let mut rows = 0;
-    while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
-        if text.iter().all(u8::is_ascii_whitespace) {
-            merger.irregularities.blank_lines += 1;
-            continue;
-        }
-        if options.max_rows.is_some_and(|max| rows >= max) {
-            break;
-        }
-        let Err(fault) = state.row(text, merger) else {
-            rows += 1;
-            continue;
-        };
-        let error = LogError::Malformed {
-            place: LogPlace { path: path.to_owned(), line, column: fault.column as u64 },
-            expected: fault.expected,
-            found: fault.found,
-            hint: SKIP_HINT.to_owned(),
-        };
-        if !options.skip_bad_rows {
-            return Err(error);
-        }
-        merger.irregularities.bad_rows += 1;
-        if merger.irregularities.examples.len() < 5 {
-            merger.irregularities.examples.push(error.to_string());
+    while options.max_rows.is_none_or(|max| rows < max)
+        && let Some(line) = file.next(merger)?
+    {
+        match line {
+            Line::Blank => merger.irregularities.blank_lines += 1,
+            Line::Row => rows += 1,
+            Line::Malformed(error) if options.skip_bad_rows => {
+                merger.irregularities.bad_rows += 1;
+                if merger.irregularities.examples.len() < 5 {
+                    merger.irregularities.examples.push(error.to_string());
+                }
+            }
+            Line::Malformed(error) => return Err(error),
         }
     }
-    let end = lines.finish().map_err(io_error(path, "read"))?;
+    let end = file.lines.finish().map_err(io_error(path, "read"))?;
     if !end.hash.is_empty() && merger.sources.iter().any(|source| source.hash == end.hash) {
         // The same bytes add no input or choice, so only the samples are removed again.
         merger.samples.truncate(samples_before);
@@ -144,6 +131,58 @@ fn read_into(
     let new_inputs = (merger.inputs.len() - inputs_before) as u64;
     merger.sources.push(Source { path: path.to_owned(), hash: end.hash, rows, new_inputs });
     Ok(())
+}
+
+/// The rows of one log, which go into a [`Merger`] one by one.
+pub(super) struct LogFile<'p, R> {
+    path: &'p Path,
+    lines: Lines<R>,
+    rows: RowReader,
+}
+
+/// What a line below the header is.
+pub(super) enum Line {
+    Blank,
+    /// A row, which is the last sample of the merger now.
+    Row,
+    Malformed(LogError),
+}
+
+impl<'p, R: Read> LogFile<'p, R> {
+    /// Continues below the head of a log with these columns, whose features `merger` has.
+    pub(super) fn new(path: &'p Path, columns: &[String], lines: Lines<R>, merger: &Merger) -> Self {
+        let column = |name: &String| match name.as_str() {
+            CHOICE_COLUMN => Column::Choice,
+            FEEDBACK_COLUMN => Column::Feedback,
+            name => {
+                let slot = merger.schema.slot(name).unwrap_or_default();
+                Column::Feature { slot, kind: merger.schema.features()[slot].kind }
+            }
+        };
+        Self { path, lines, rows: RowReader::new(columns.iter().map(column).collect()) }
+    }
+
+    /// Reads the next line; `None` at the end.
+    pub(super) fn next(&mut self, merger: &mut Merger) -> Result<Option<Line>, LogError> {
+        let Some((line, text)) = self.lines.next().map_err(io_error(self.path, "read"))? else {
+            return Ok(None);
+        };
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(Line::Blank));
+        }
+        let Err(fault) = self.rows.row(text, merger) else { return Ok(Some(Line::Row)) };
+        Ok(Some(Line::Malformed(LogError::Malformed {
+            place: LogPlace { path: self.path.to_owned(), line, column: fault.column as u64 },
+            expected: fault.expected,
+            found: fault.found,
+            hint: "mend the row, or pass over such rows with --skip-bad-rows".to_owned(),
+        })))
+    }
+
+    /// Returns the number of the last line if it has no line end: its time may be cut short.
+    pub(super) fn torn_line(&self) -> Option<u64> {
+        (!self.lines.terminated()).then(|| self.lines.number())
+    }
 }
 
 fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogError> {

@@ -257,7 +257,7 @@ impl KernelSet {
     pub(crate) fn file_name(&self) -> String {
         let head = self.print(&[]);
         let name = file_name(&self.name);
-        format!("{name}-{:016x}.json", ah_types::fnv1a(&head))
+        format!("{name}-{:016x}.json", ah_types::hash::fnv1a(&head))
     }
 }
 

@@ -10,14 +10,10 @@ use std::path::PathBuf;
 
 use rustc_hash::FxHashMap;
 
-use crate::choice::median;
+use crate::choice::{ChoiceId, median};
 
 /// One choice on one input of the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Trial {
-    pub(super) input: u32,
-    pub(super) choice: u32,
-}
+pub(super) type Trial = (u32, ChoiceId);
 
 /// The median times of one machine in milliseconds, sorted by trial. Failures are left out.
 pub(super) type MachineSample = Vec<(Trial, f64)>;
@@ -114,7 +110,7 @@ impl MachineComparison {
             return comparison;
         };
         let times: FxHashMap<Trial, f64> = samples[reference].iter().copied().collect();
-        let mut inputs: Vec<u32> = times.keys().map(|trial| trial.input).collect();
+        let mut inputs: Vec<u32> = times.keys().map(|trial| trial.0).collect();
         inputs.sort_unstable();
         inputs.dedup();
         comparison.inputs = inputs.len();
@@ -209,7 +205,7 @@ fn bands(sample: &MachineSample, reference: &FxHashMap<Trial, f64>) -> Vec<Band>
         let Some(expected) = reference.get(trial) else { continue };
         let band = BANDS.iter().position(|(end, _)| expected < end).unwrap_or(BANDS.len() - 1);
         let pair = ((ms / expected).ln(), ms.ln());
-        by_band.entry(band).or_default().entry(trial.input).or_default().push(pair);
+        by_band.entry(band).or_default().entry(trial.0).or_default().push(pair);
     }
     let middle = |values: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
         median(&values.iter().map(of).collect::<Vec<_>>()).unwrap_or_default()

@@ -1,36 +1,35 @@
 //! Merges the logs of several machines into one log.
 //!
 //! The machines have the same kind of device. Each measured its part of one sequence, and a small sample of inputs
-//! that all of them measured shows whether their times agree. [`merge()`] holds no row:
+//! that all of them measured shows whether their times agree.
 //!
-//! 1. `shard` reads a log once: it checks every row, and keeps a digest of each input.
-//! 2. `metadata` compares the first lines, and refuses logs that do not belong together.
-//! 3. `inputs` gives each input to the first log that holds it. Later logs repeat it; their rows are left out.
-//! 4. `machines` compares the times of the repeated inputs.
-//! 5. `output` copies the rows that stay, byte by byte, into a file beside the output, and renames it at the end.
+//! 1. `shards` reads all logs into one [`Log`](super::Log). `metadata` compares their first lines, and refuses logs that
+//!    do not belong together.
+//! 2. Each input belongs to the first log that holds it. Later logs repeat it; their rows are left out.
+//! 3. `machines` compares the times of the repeated inputs.
+//! 4. The rows that stay are written to a file beside the output, which replaces it at the end.
 //!
 //! Nothing here compares a file's time with this machine's clock, because clocks of a cluster disagree.
 
 mod error;
-mod inputs;
 mod machines;
 mod metadata;
-mod output;
 mod report;
-mod row;
-mod sample;
-mod shard;
-mod workers;
+mod shards;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use error::MergeError;
 pub use machines::{Band, Machine, MachineComparison};
 pub use report::{MergeReport, MergedLog};
 
-use super::error::LogError;
-use inputs::Inputs;
-use shard::Shard;
+use super::csv;
+use super::error::io_error;
+use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN};
+use crate::artefact::write_atomic_with;
+use machines::Scale;
+use shards::Shards;
 
 /// What to do with a machine whose times disagree with the other machines' times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,13 +52,11 @@ pub struct MergeOptions {
     pub tolerance: f64,
     /// Leaves malformed rows out and counts them, instead of ending with an error.
     pub skip_bad_rows: bool,
-    /// The number of logs that are read at once.
-    pub threads: usize,
 }
 
 impl Default for MergeOptions {
     fn default() -> Self {
-        Self { disagreement: Disagreement::default(), tolerance: 0.02, skip_bad_rows: false, threads: 2 }
+        Self { disagreement: Disagreement::default(), tolerance: 0.02, skip_bad_rows: false }
     }
 }
 
@@ -74,35 +71,43 @@ pub fn merge(
     tool: &str,
     options: MergeOptions,
 ) -> Result<MergeReport, MergeError> {
-    let mut inputs = Inputs::default();
-    let mut shards: Vec<Shard> = Vec::with_capacity(logs.len());
-    workers::in_order(
-        logs.len(),
-        options.threads,
-        |log| Shard::scan(&logs[log], options.skip_bad_rows),
-        |_, shard| {
-            let mut shard = shard?;
-            if let Some(first) = shards.first() {
-                shard.agree(first)?;
-            }
-            inputs.add(&mut shard);
-            if let Some(same) = shards.iter().find(|earlier| earlier.has_the_rows_of(&shard)) {
-                return Err(MergeError::Twice { path: shard.path, other: same.path.clone() });
-            }
-            shards.push(shard);
-            Ok(())
-        },
-    )?;
-    if shards.iter().all(|shard| shard.rows == 0) {
-        return Err(LogError::Empty { path: logs.first().cloned().unwrap_or_default() }.into());
-    }
-    let samples = sample::read(&shards, &inputs, options.threads)?;
-    let comparison = MachineComparison::of(&samples, options.tolerance);
+    let mut shards = Shards::read(logs, options.skip_bad_rows)?;
+    let comparison = MachineComparison::of(&shards.samples(), options.tolerance);
     if options.disagreement == Disagreement::Refuse && comparison.disagreeing().next().is_some() {
-        let paths = shards.into_iter().map(|shard| shard.path).collect();
-        return Err(MergeError::Disagree { comparison, paths });
+        return Err(MergeError::Disagree { comparison, paths: logs.to_vec() });
     }
-    let scaled = if options.disagreement == Disagreement::Scale { comparison.scales() } else { Vec::new() };
-    let kept = output::write(output, &shards, &inputs, &scaled, tool)?;
-    Ok(MergeReport::new(shards, &kept, &scaled, comparison))
+    let scales = if options.disagreement == Disagreement::Scale { comparison.scales() } else { Vec::new() };
+    let same = |log: &PathBuf| {
+        std::fs::canonicalize(log).ok().is_some_and(|log| std::fs::canonicalize(output).ok() == Some(log))
+    };
+    if logs.iter().any(same) {
+        return Err(MergeError::OutputIsLog { path: output.to_owned() });
+    }
+    if let Some(collection) = &mut shards.log.metadata.collection {
+        collection.tool = format!("{tool}, merged from {} logs", logs.len());
+        if !scales.is_empty() {
+            collection.tool.push_str(&format!(", the times of {} scaled", scales.len()));
+        }
+    }
+    write_atomic_with(output, |out| write(out, &shards, &scales)).map_err(io_error(output, "write"))?;
+    let scaled = scales.iter().map(|scale| scale.log).collect();
+    Ok(MergeReport { logs: shards.merged, comparison, scaled })
+}
+
+fn write(out: &mut dyn Write, shards: &Shards, scales: &[Scale]) -> std::io::Result<()> {
+    let log = &shards.log;
+    serde_json::to_writer(&mut *out, &log.metadata)?;
+    let features = log.schema.features().iter().map(|f| f.name.as_str());
+    let columns: Vec<_> = features.chain([CHOICE_COLUMN, FEEDBACK_COLUMN]).map(csv::quote).collect();
+    writeln!(out, "\n{}", columns.join(","))?;
+    let choices: Vec<_> = log.choices.iter().map(|name| csv::quote(name)).collect();
+    for shard in 0..shards.merged.len() {
+        let scale = scales.iter().find(|scale| scale.log == shard);
+        for sample in shards.kept(shard) {
+            let ms = scale.map_or(sample.feedback, |scale| scale.apply(sample.feedback));
+            let (input, choice) = (&log.inputs[sample.input as usize].text, &choices[sample.choice.index()]);
+            writeln!(out, "{input},{choice},{ms}")?;
+        }
+    }
+    Ok(())
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::machines::{MachineComparison, Scale};
-use super::output::Kept;
-use super::shard::Shard;
+use super::machines::MachineComparison;
 use crate::log::metadata::Difference;
 
 /// Files named in one line.
@@ -26,7 +24,7 @@ pub struct MergeReport {
 }
 
 /// One log in the report.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct MergedLog {
     /// The log.
     pub path: PathBuf,
@@ -51,28 +49,6 @@ pub struct MergedLog {
 }
 
 impl MergeReport {
-    pub(super) fn new(
-        shards: Vec<Shard>,
-        kept: &[Kept],
-        scales: &[Scale],
-        comparison: MachineComparison,
-    ) -> Self {
-        let merged = |(shard, kept): (Shard, &Kept)| MergedLog {
-            inputs: kept.inputs,
-            rows: kept.rows,
-            repeated_inputs: shard.repeated,
-            repeated_rows: shard.rows - kept.rows,
-            blank_lines: shard.blank_lines,
-            bad_rows: shard.bad_rows,
-            bad_row: shard.bad_row,
-            torn_line: shard.torn_line,
-            differences: shard.differences,
-            path: shard.path,
-        };
-        let logs = shards.into_iter().zip(kept).map(merged).collect();
-        Self { logs, comparison, scaled: scales.iter().map(|scale| scale.log).collect() }
-    }
-
     /// Returns the number of inputs in the merged log.
     pub fn inputs(&self) -> u64 {
         self.logs.iter().map(|log| log.inputs).sum()

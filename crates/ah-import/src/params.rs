@@ -1,0 +1,157 @@
+//! The parameters of an import: one list of fields for the library and for the command line.
+
+use std::path::PathBuf;
+
+use ah_types::shown::{listed, quoted};
+
+use crate::error::ImportError;
+
+/// The parameters of an import.
+// On the command line, the doc comments are the help texts.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct ImportParams {
+    /// The tables, imported into one log.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub tables: Vec<PathBuf>,
+    /// Skip bad rows and count them.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub skip_bad_rows: bool,
+    /// The optimization's name, for example my_gemm.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub name: String,
+    /// The columns that are known when choosing: the features.
+    #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
+    pub features: Vec<String>,
+    /// A feature that has the same value in every row; can be repeated.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE=VALUE"))]
+    pub set: Vec<String>,
+    /// The columns that make up the choice. One column of names is taken as it is; several become
+    /// KEY=VALUE_KEY=VALUE. With --wide: the columns that each hold the times of one choice.
+    #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
+    pub choice: Vec<String>,
+    /// The column of the times; several are repetitions.
+    #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
+    pub time: Vec<String>,
+    /// The table is wide: every column that is not a feature has the times of one choice, and its name.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "time"))]
+    pub wide: bool,
+    /// Columns that hold names, although they may look like numbers.
+    #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
+    pub categorical: Vec<String>,
+    /// The unit of the times [default: that of the tool that wrote the file, else ms].
+    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    pub unit: Option<Unit>,
+    /// The times are rates, for example TFLOPS: higher is better.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "unit"))]
+    pub higher_is_better: bool,
+    /// A missing time means that the choice failed [default: that it was not measured]; so do these texts.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, num_args = 0.., require_equals = true, value_delimiter = ',', value_name = "TEXT,…")
+    )]
+    pub failed: Option<Vec<String>>,
+    /// The format of the tables [default: by their names].
+    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    pub format: Option<Format>,
+    /// The log to write.
+    #[cfg_attr(feature = "cli", arg(long, short, default_value = "train.txt", value_name = "FILE"))]
+    pub output: PathBuf,
+    /// Add to the log if it exists.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub append: bool,
+    /// A log that was measured on the device of the times: the device is taken from its first line.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LOG", conflicts_with_all = ["device_capa", "shared_memory"]))]
+    pub device: Option<PathBuf>,
+    /// The compute capability of the GPU of the times, for example 9.0.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "MAJOR.MINOR", value_parser = capability))]
+    pub device_capa: Option<(u32, u32)>,
+    /// The shared memory that a block of this GPU may opt into, in bytes, for example 232448.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES"))]
+    pub shared_memory: Option<u64>,
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    #[default]
+    Ms,
+    /// Seconds.
+    S,
+}
+
+/// The format of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Format {
+    /// Text with a line of names, separated by commas, tabs or semicolons.
+    Csv,
+    /// A JSON object a line.
+    Jsonl,
+    /// A list of JSON objects, or what Kernel Tuner, Google Benchmark or hyperfine write.
+    Json,
+    /// Parquet.
+    Parquet,
+}
+
+impl ImportParams {
+    /// Checks what can be checked without the tables.
+    pub(crate) fn check(&self) -> Result<(), ImportError> {
+        let wrong = |flag, expected: &str, found: String| Err(ImportError::parameter(flag, expected, found));
+        if self.tables.is_empty() {
+            return wrong("TABLE", "at least one table", "none".to_owned());
+        }
+        if self.name.is_empty() {
+            return wrong("--name", "a name", "\"\"".to_owned());
+        }
+        for (flag, list) in
+            [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)]
+        {
+            if let Some(name) = list.iter().enumerate().find_map(|(i, n)| list[..i].contains(n).then_some(n))
+            {
+                return wrong(flag, "each column once", format!("{} twice", quoted(name)));
+            }
+        }
+        if let Some(name) = self.features.iter().find(|f| self.choice.contains(f) || self.time.contains(f)) {
+            return wrong("--features", "columns that are not the choice or its time", quoted(name));
+        }
+        self.constants()?;
+        if self.output.exists() && !self.append {
+            let expected = "a new file; write to another one, or add to this one with --append";
+            return wrong("--output", expected, format!("{}, which exists", self.output.display()));
+        }
+        Ok(())
+    }
+
+    /// Names and values of `--set`.
+    pub(crate) fn constants(&self) -> Result<Vec<(&str, &str)>, ImportError> {
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for text in &self.set {
+            let known = |name: &str| self.features.iter().any(|f| f == name);
+            match text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
+                Some((name, _)) if known(name) || pairs.iter().any(|(n, _)| *n == name) => {
+                    let features = listed(&self.features);
+                    let expected = format!("a feature besides {features}, once");
+                    return Err(ImportError::parameter("--set", expected, quoted(name)));
+                }
+                Some(pair) => pairs.push(pair),
+                None => return Err(ImportError::parameter("--set", "FEATURE=VALUE", quoted(text))),
+            }
+        }
+        Ok(pairs)
+    }
+}
+
+#[cfg(feature = "cli")]
+fn capability(text: &str) -> Result<(u32, u32), String> {
+    let number = |text: &str| text.parse::<u32>().ok();
+    text.split_once('.')
+        .and_then(|(major, minor)| Some((number(major)?, number(minor)?)))
+        .ok_or_else(|| "expected MAJOR.MINOR, for example 9.0".to_owned())
+}

@@ -1,0 +1,50 @@
+//! The report of an import, for people and as JSON.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use ah_types::shown::listed;
+use serde::Serialize;
+
+/// The report of an import.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ImportReport {
+    /// The log.
+    pub log: PathBuf,
+    /// The rows of the tables.
+    pub rows: u64,
+    /// The number of inputs.
+    pub inputs: u64,
+    /// The number of choices.
+    pub choices: usize,
+    /// The names of the choices, sorted.
+    pub choice_names: Vec<String>,
+    /// The times that were measured.
+    pub measured: u64,
+    /// The times by which a choice failed.
+    pub failed: u64,
+    /// The times that are missing; the log has no row for them.
+    pub not_measured: u64,
+    /// The rows that were skipped.
+    pub bad_rows: u64,
+    /// The numerical features.
+    pub numerical: Vec<String>,
+    /// The categorical features.
+    pub categorical: Vec<String>,
+    /// Sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+impl fmt::Display for ImportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows: {} inputs, {} choices", self.rows, self.inputs, self.choices)?;
+        writeln!(f, "; {} times, {} failed, {} not measured", self.measured, self.failed, self.not_measured)?;
+        writeln!(f, "choices: {}", listed(&self.choice_names))?;
+        for (kind, names) in [("numerical", &self.numerical), ("categorical", &self.categorical)] {
+            if !names.is_empty() {
+                writeln!(f, "{kind}: {}", names.join(", "))?;
+            }
+        }
+        writeln!(f, "wrote {}", self.log.display())
+    }
+}

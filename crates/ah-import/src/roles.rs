@@ -1,0 +1,189 @@
+//! The roles of a table's columns, by the flags.
+
+use std::path::Path;
+
+use ah_types::shown::{listed, quoted};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::cell::Cell;
+use crate::error::ImportError;
+use crate::params::ImportParams;
+use crate::table::{Defaults, Table};
+use crate::times::TimeRules;
+
+/// A column by its position and name.
+#[derive(Clone, Debug)]
+pub struct Column {
+    index: usize,
+    pub name: String,
+    /// Its values are names, even if they read as numbers.
+    pub categorical: bool,
+}
+
+impl Column {
+    /// Returns the cell of a row in this column.
+    pub fn of<'a>(&self, cells: &'a [Cell]) -> &'a Cell {
+        cells.get(self.index).unwrap_or(&Cell::Missing)
+    }
+}
+
+/// The source of a feature's values.
+#[derive(Clone, Debug)]
+pub enum FeatureRole {
+    Column(Column),
+    /// `--set`: name and value.
+    Constant(String, Cell),
+}
+
+impl FeatureRole {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Column(column) => &column.name,
+            Self::Constant(name, _) => name,
+        }
+    }
+}
+
+/// The role of each column.
+#[derive(Clone, Debug)]
+pub struct Roles {
+    pub features: Vec<FeatureRole>,
+    /// The columns whose values make up the choice; empty in a wide table.
+    pub choice: Vec<Column>,
+    /// The columns of the times; in a wide table each belongs to the choice of its name.
+    pub times: Vec<Column>,
+    /// The columns without a role.
+    pub unused: Vec<String>,
+    pub rules: TimeRules,
+}
+
+impl Roles {
+    /// Finds the columns that the flags name, or the format by itself.
+    pub fn find(path: &Path, table: &Table, params: &ImportParams) -> Result<Self, ImportError> {
+        let defaults = &table.defaults;
+        let finder = Finder::new(path, &table.columns, params);
+        let features = finder.features(defaults)?;
+        let names: FxHashSet<&str> = features.iter().map(FeatureRole::name).collect();
+        let is_feature = |name: &String| names.contains(name.as_str());
+        let (choice, times) = if params.wide {
+            (Vec::new(), finder.wide(&is_feature)?)
+        } else {
+            finder.long(defaults, &is_feature)?
+        };
+        finder.all("--categorical", &params.categorical)?;
+        let others: FxHashSet<&str> =
+            choice.iter().chain(&times).map(|column| column.name.as_str()).collect();
+        let used = |name: &String| is_feature(name) || others.contains(name.as_str());
+        let unused = table.columns.iter().filter(|name| !used(name)).cloned().collect();
+        let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
+        let rules = TimeRules {
+            unit: params.unit.unwrap_or(defaults.unit),
+            higher_is_better: params.higher_is_better,
+            missing_is_failed: params.failed.is_some(),
+            failed: failed.chain(defaults.failed.iter().map(|&text| text.to_owned())).collect(),
+        };
+        Ok(Self { features, choice, times, unused, rules })
+    }
+
+    /// Returns true if each choice has a column of times.
+    pub fn is_wide(&self) -> bool {
+        self.choice.is_empty()
+    }
+}
+
+struct Finder<'a> {
+    path: &'a Path,
+    columns: &'a [String],
+    /// The position of each column by its name.
+    places: FxHashMap<&'a str, usize>,
+    categorical: FxHashSet<&'a str>,
+    params: &'a ImportParams,
+}
+
+impl<'a> Finder<'a> {
+    fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
+        // The first of equal names counts.
+        let places = columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
+        let categorical = params.categorical.iter().map(String::as_str).collect();
+        Self { path, columns, places, categorical, params }
+    }
+
+    fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
+        let index = *self.places.get(name).ok_or_else(|| ImportError::UnknownColumn {
+            path: self.path.to_owned(),
+            flag,
+            column: name.to_owned(),
+            known: self.columns.to_vec(),
+        })?;
+        Ok(Column { index, name: name.to_owned(), categorical: self.categorical.contains(name) })
+    }
+
+    fn all(&self, flag: &'static str, names: &[String]) -> Result<Vec<Column>, ImportError> {
+        names.iter().map(|name| self.column(flag, name)).collect()
+    }
+
+    fn missing(&self, flag: &'static str, expected: &str) -> ImportError {
+        let found = format!("none; the columns of {} are {}", self.path.display(), listed(self.columns));
+        ImportError::parameter(flag, expected, found)
+    }
+
+    fn features(&self, defaults: &Defaults) -> Result<Vec<FeatureRole>, ImportError> {
+        let constants = self.params.constants()?;
+        let free = |name: &String| {
+            !self.params.choice.contains(name) && !constants.iter().any(|(set, _)| set == name)
+        };
+        let by_default: Vec<String> = defaults.features.iter().filter(|name| free(name)).cloned().collect();
+        let names = if self.params.features.is_empty() { &by_default } else { &self.params.features };
+        let columns = self.all("--features", names)?.into_iter().map(FeatureRole::Column);
+        let constants = constants
+            .iter()
+            .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), Cell::untyped(value)));
+        let features: Vec<FeatureRole> = columns.chain(constants).collect();
+        if features.is_empty() {
+            return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));
+        }
+        if let Some(taken) =
+            features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n))
+        {
+            let expected = "other names than those of the log's own columns; rename it in the table";
+            return Err(ImportError::parameter("--features", expected, quoted(taken)));
+        }
+        Ok(features)
+    }
+
+    /// Returns a column a choice: the named ones, else all that are no features. A column without a name is
+    /// the index that pandas writes.
+    fn wide(&self, is_feature: &dyn Fn(&String) -> bool) -> Result<Vec<Column>, ImportError> {
+        let index = |name: &str| name.is_empty() || name.starts_with("__index_level_");
+        let others: Vec<String> =
+            self.columns.iter().filter(|name| !is_feature(name) && !index(name)).cloned().collect();
+        let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
+        if names.is_empty() {
+            return Err(self.missing("--wide", "columns of times besides the features"));
+        }
+        self.all("--choice", names)
+    }
+
+    /// Returns a row a timing: the columns of the choice, and of the times.
+    fn long(
+        &self,
+        defaults: &Defaults,
+        is_feature: &dyn Fn(&String) -> bool,
+    ) -> Result<(Vec<Column>, Vec<Column>), ImportError> {
+        let by_default: Vec<String> = defaults.choice.iter().filter(|c| !is_feature(c)).cloned().collect();
+        let choice = if self.params.choice.is_empty() { &by_default } else { &self.params.choice };
+        let time = if self.params.time.is_empty() { &defaults.time } else { &self.params.time };
+        if choice.is_empty() {
+            let expected =
+                "the columns that make up the choice, or --wide where each choice has a column of times";
+            return Err(self.missing("--choice", expected));
+        }
+        if time.is_empty() {
+            return Err(self.missing("--time", "the column of the times"));
+        }
+        if let Some(both) = choice.iter().find(|name| time.contains(name)) {
+            return Err(ImportError::parameter("--time", "a column that is not the choice", quoted(both)));
+        }
+        Ok((self.all("--choice", choice)?, self.all("--time", time)?))
+    }
+}

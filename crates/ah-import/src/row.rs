@@ -1,0 +1,128 @@
+//! One row of a table as an input, a choice and its timings.
+
+use ah_types::shown::{listed, quoted};
+use ah_types::{FeatureKind, fields};
+use rustc_hash::FxHashSet;
+
+use crate::cell::Cell;
+use crate::error::Fault;
+use crate::roles::{Column, FeatureRole, Roles};
+use crate::times::Timing;
+
+/// Makes rows of a table into inputs, choices and timings. Keeps its buffers from row to row.
+#[derive(Debug)]
+pub struct RowReader {
+    pub roles: Roles,
+    /// By feature, for the current row: the text in the log, and its kind.
+    pub features: Vec<(String, FeatureKind)>,
+    /// For the current row: the choice, or in a wide table one a column, with its timings.
+    pub choices: Vec<(String, Vec<Timing>)>,
+    /// The structured names that were checked.
+    checked: FxHashSet<String>,
+}
+
+impl RowReader {
+    pub fn new(roles: Roles) -> Self {
+        let features = vec![(String::new(), FeatureKind::Numerical); roles.features.len()];
+        let choices = if roles.is_wide() {
+            roles.times.iter().map(|time| (time.name.clone(), Vec::new())).collect()
+        } else {
+            vec![(String::new(), Vec::new())]
+        };
+        Self { roles, features, choices, checked: FxHashSet::default() }
+    }
+
+    /// Reads a row into `features` and `choices`.
+    pub fn read(&mut self, cells: &[Cell]) -> Result<(), Fault> {
+        let roles = &self.roles;
+        for (role, (text, kind)) in roles.features.iter().zip(&mut self.features) {
+            text.clear();
+            *kind = write_feature(role, cells, text)?;
+        }
+        for (_, timings) in &mut self.choices {
+            timings.clear();
+        }
+        if roles.is_wide() {
+            for (time, (_, timings)) in roles.times.iter().zip(&mut self.choices) {
+                roles.rules.read(&time.name, time.of(cells), timings)?;
+            }
+            return Ok(());
+        }
+        let (name, timings) = &mut self.choices[0];
+        name_choice(&roles.choice, cells, name)?;
+        if roles.choice.len() > 1 && !self.checked.contains(name) {
+            check_structure(&roles.choice, cells, name)?;
+            self.checked.insert(name.clone());
+        }
+        roles.times.iter().try_for_each(|time| roles.rules.read(&time.name, time.of(cells), timings))
+    }
+}
+
+fn write_feature(role: &FeatureRole, cells: &[Cell], text: &mut String) -> Result<FeatureKind, Fault> {
+    let (cell, categorical) = match role {
+        FeatureRole::Column(column) => (column.of(cells), column.categorical),
+        FeatureRole::Constant(_, value) => (value, false),
+    };
+    let fault = |expected: &str| Fault::new(role.name(), expected, cell.shown());
+    let kind = cell.write(categorical, text).ok_or_else(|| fault("a value, as it is a feature"))?;
+    if text.contains(['\n', '\r']) {
+        return Err(fault("a name of one line"));
+    }
+    Ok(if categorical { FeatureKind::Categorical } else { kind })
+}
+
+/// Writes the name of the row's choice: the value of the only column of names, else `KEY=VALUE_KEY=VALUE`
+/// without the keys that have no value.
+fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<(), Fault> {
+    name.clear();
+    for column in columns {
+        let cell = column.of(cells);
+        if *cell == Cell::Missing {
+            continue;
+        }
+        let mut value = String::new();
+        let kind = cell.write(column.categorical, &mut value);
+        match kind {
+            None => {
+                return Err(Fault::new(&column.name, "a value, as it is part of the choice", cell.shown()));
+            }
+            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(&value),
+            Some(_) => {
+                let separator = if name.is_empty() { "" } else { "_" };
+                for part in [separator, &column.name, "=", &value] {
+                    name.push_str(part);
+                }
+            }
+        }
+    }
+    let fault = |expected: &str, found: String| {
+        Fault::new(&listed(columns.iter().map(|column| &column.name)), expected, found)
+    };
+    if name.is_empty() {
+        return Err(fault("the name of a choice", "nothing".to_owned()));
+    }
+    if name.contains(['\n', '\r']) {
+        return Err(fault("the name of a choice on one line", quoted(name)));
+    }
+    Ok(())
+}
+
+/// Checks that a structured name can be taken apart again.
+fn check_structure(columns: &[Column], cells: &[Cell], name: &str) -> Result<(), Fault> {
+    let present = columns.iter().filter(|column| *column.of(cells) != Cell::Missing);
+    if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
+        return Ok(());
+    }
+    let broken = |column: &&Column| {
+        let mut text = String::new();
+        column.of(cells).write(column.categorical, &mut text);
+        text.contains(['_', '=']) || column.name.contains('=')
+    };
+    let column = columns.iter().find(broken).map_or("", |column| &column.name);
+    let expected = "keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE";
+    let mut fault = Fault::new(column, expected, quoted(name));
+    if !column.is_empty() {
+        fault.hint = "rename it in the table, or give one column with whole names".to_owned();
+    }
+    Err(fault)
+}

@@ -1,0 +1,104 @@
+//! JSON: an object a row, in lines or in one document.
+
+use std::io::{BufRead, Read as _};
+use std::path::Path;
+
+use ah_types::shown::{quoted, reason};
+use rustc_hash::FxHashSet;
+use serde_json::{Map, Value as Json};
+
+use super::table::{Defaults, Row, Table};
+use crate::cell::Cell;
+use crate::error::{Fault, ImportError, RowNumber, io_error};
+use crate::tools::{self, Results};
+
+/// The columns of JSON lines are those of this many first rows, which are held.
+const ROWS_FOR_COLUMNS: usize = 1000;
+
+type JsonRow = (RowNumber, Map<String, Json>);
+
+/// Opens a text with a JSON object a line.
+pub fn open_lines(path: &Path, text: Box<dyn BufRead>) -> Result<Table, ImportError> {
+    let file = path.to_owned();
+    let mut rows = (1..).zip(text.lines()).filter_map(move |(number, line)| match line {
+        Err(e) => Some(Err(io_error(&file, "read")(e))),
+        Ok(line) if line.trim().is_empty() => None,
+        Ok(line) => Some(
+            object(&line)
+                .map_err(|fault| fault.at(&file, RowNumber::Line(number)))
+                .map(|row| (RowNumber::Line(number), row)),
+        ),
+    });
+    let first: Vec<_> = rows.by_ref().take(ROWS_FOR_COLUMNS).collect();
+    let columns = columns(first.iter().flatten());
+    Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
+}
+
+fn object(line: &str) -> Result<Map<String, Json>, Fault> {
+    serde_json::from_str(line).map_err(|e| {
+        let found = format!("{} ({})", quoted(line), reason(&e.to_string()));
+        Fault::new("", "a JSON object", found)
+    })
+}
+
+/// Opens a JSON document: a list of objects, or the results of a tool.
+pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
+    let mut document = String::new();
+    text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
+    let parsed = serde_json::from_str(&document).or_else(|e| tools::mended(&document).ok_or(e));
+    drop(document);
+    let parsed =
+        parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", reason(&e.to_string())))?;
+    let Results { rows, defaults } = match parsed {
+        Json::Array(rows) => {
+            listed(rows).map_err(|found| ImportError::unreadable(path, "a list of JSON objects", found))?
+        }
+        document => tools::recognize(&document)
+            .map_err(|misfit| ImportError::unreadable(path, &misfit.expected, misfit.found))?,
+    };
+    let numbered = |(number, (name, row)): (u64, tools::NamedRow)| {
+        (name.map_or(RowNumber::Row(number), |name| RowNumber::Named(number, name)), row)
+    };
+    let rows: Vec<JsonRow> = (1..).zip(rows).map(numbered).collect();
+    Ok(table(columns(&rows), defaults, rows.into_iter().map(Ok)))
+}
+
+fn listed(rows: Vec<Json>) -> Result<Results, String> {
+    let row = |row: Json| match row {
+        Json::Object(row) => Ok((None, row)),
+        other => Err(quoted(&other.to_string())),
+    };
+    Ok(Results { rows: rows.into_iter().map(row).collect::<Result<_, _>>()?, defaults: Defaults::default() })
+}
+
+/// Returns the names in the order in which they first occur.
+fn columns<'a>(rows: impl IntoIterator<Item = &'a JsonRow>) -> Vec<String> {
+    let mut known = FxHashSet::default();
+    let names = rows.into_iter().flat_map(|(_, row)| row.keys());
+    names.filter(|name| known.insert(name.as_str())).cloned().collect()
+}
+
+fn table(
+    columns: Vec<String>,
+    defaults: Defaults,
+    rows: impl Iterator<Item = Result<JsonRow, ImportError>> + 'static,
+) -> Table {
+    let names = columns.clone();
+    let rows = rows.map(move |row| {
+        let (number, mut row) = row?;
+        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, cell)).collect();
+        Ok(Row { number, cells })
+    });
+    Table { columns, defaults, rows: Box::new(rows) }
+}
+
+fn cell(value: Json) -> Cell {
+    match value {
+        Json::Null => Cell::Missing,
+        Json::Bool(b) => Cell::Truth(b),
+        Json::String(text) => Cell::text(text),
+        Json::Number(n) => n.as_f64().map_or(Cell::Missing, Cell::number),
+        Json::Array(list) => Cell::List(list.into_iter().map(cell).collect()),
+        object => Cell::Other(quoted(&object.to_string())),
+    }
+}

@@ -1,0 +1,122 @@
+//! Reads a cell of times.
+
+use crate::cell::Cell;
+use crate::error::Fault;
+use crate::params::Unit;
+
+/// The outcome of timing a choice once: milliseconds, infinite if it failed; `None` if it was not measured.
+pub type Timing = Option<f64>;
+
+const FAILED: Timing = Some(f64::INFINITY);
+
+/// The rules for reading a table's times.
+#[derive(Clone, Debug, Default)]
+pub struct TimeRules {
+    pub unit: Unit,
+    pub higher_is_better: bool,
+    /// Whether a missing time means that the choice failed.
+    pub missing_is_failed: bool,
+    /// Texts that mean that the choice failed.
+    pub failed: Vec<String>,
+}
+
+impl TimeRules {
+    /// Adds the timings in a cell of `column` to `timings`.
+    pub fn read(&self, column: &str, cell: &Cell, timings: &mut Vec<Timing>) -> Result<(), Fault> {
+        if let Cell::List(list) = cell {
+            return list.iter().try_for_each(|cell| self.read(column, cell, timings));
+        }
+        let missing = if self.missing_is_failed { FAILED } else { None };
+        timings.push(match (cell, cell.as_text()) {
+            (_, Some(text)) if self.failed.iter().any(|failed| failed == text) => FAILED,
+            // Python's word for a time that was not taken.
+            (Cell::Missing, _) | (_, Some("None")) => missing,
+            _ => Some(self.ms(cell).ok_or_else(|| Fault::new(column, self.expected(), cell.shown()))?),
+        });
+        Ok(())
+    }
+
+    fn ms(&self, cell: &Cell) -> Option<f64> {
+        let x = cell.as_number()?;
+        let ms = match (self.higher_is_better, self.unit) {
+            // An infinite rate becomes 0, which the check below refuses.
+            (true, _) => 1000.0 / x,
+            // Divides, because 1000 is exact in f64 and 0.001 is not.
+            (false, Unit::Ns) => x / 1e6,
+            (false, Unit::Us) => x / 1e3,
+            (false, Unit::Ms) => x,
+            (false, Unit::S) => x * 1e3,
+        };
+        // A number that is too large in milliseconds is not a failure.
+        (ms > 0.0 && (ms.is_finite() || x.is_infinite())).then_some(ms)
+    }
+
+    fn expected(&self) -> String {
+        if self.higher_is_better {
+            return "a rate above 0, or nothing where it was not measured".to_owned();
+        }
+        let unit = match self.unit {
+            Unit::Ns => "nanoseconds",
+            Unit::Us => "microseconds",
+            Unit::Ms => "milliseconds",
+            Unit::S => "seconds",
+        };
+        format!("a time in {unit} above 0, inf where the choice failed, or nothing where it was not measured")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
+        let mut timings = Vec::new();
+        rules.read("ms", &Cell::untyped(text), &mut timings).map_err(|fault| fault.to_string())?;
+        Ok(timings[0])
+    }
+
+    #[test]
+    fn a_time_is_converted_by_one_division() {
+        let rules = |unit| TimeRules { unit, ..TimeRules::default() };
+        for (unit, text) in
+            [(Unit::Ns, "18500"), (Unit::Us, "18.5"), (Unit::Ms, "0.0185"), (Unit::S, "1.85e-5")]
+        {
+            assert_eq!(read(&rules(unit), text), Ok(Some(0.0185)), "{unit:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        let rules = TimeRules::default();
+        for text in ["0", "-1", "-inf", "fast", "1.5ms", "0,5", "-0.0"] {
+            let error = read(&rules, text).unwrap_err();
+            assert!(error.starts_with("column \"ms\": expected a time in milliseconds above 0"), "{error}");
+            assert!(error.contains(&format!("found {text:?}")), "{error}");
+        }
+        let tiny = TimeRules { unit: Unit::Ns, ..TimeRules::default() };
+        assert!(read(&tiny, "1e-323").is_err(), "no time is left of it in milliseconds");
+    }
+
+    #[test]
+    fn missing_and_failed_times() {
+        let rules = TimeRules::default();
+        for text in ["", "NaN", "None", "null"] {
+            assert_eq!(read(&rules, text), Ok(None), "{text:?}");
+        }
+        assert_eq!(read(&rules, "inf"), Ok(FAILED));
+        let failed = TimeRules { missing_is_failed: true, failed: vec!["OOM".to_owned()], ..rules };
+        for text in ["", "NaN", "OOM", "Infinity"] {
+            assert_eq!(read(&failed, text), Ok(FAILED), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_rates_the_higher_is_the_shorter_time() {
+        let rules = TimeRules { higher_is_better: true, ..TimeRules::default() };
+        assert_eq!(read(&rules, "500"), Ok(Some(2.0)));
+        assert_eq!(read(&rules, "1000"), Ok(Some(1.0)));
+        for text in ["0", "inf", "-3"] {
+            assert!(read(&rules, text).unwrap_err().contains("a rate above 0"), "{text}");
+        }
+    }
+}

@@ -2,22 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{DerivedFeature, Features, LeafUnsure, Model, Node, Provenance, Test, Tree};
+use ah_types::{DerivedFeature, Features, Model, Node, Provenance, Test};
 
-use crate::error::TrainError;
-use crate::policy::Policy;
-use crate::promise::{Heuristic, Recipe, confidence};
+use crate::promise::{Heuristic, Recipe};
 
-/// Returns the model of a heuristic that was learned from `inputs`, without its record.
-pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Result<Model, TrainError> {
-    let (task, policy) = (recipe.task, recipe.policy);
-    let mut trees = recipe.trees(heuristic, heuristic.threshold);
-    decline_unsafe(&mut trees, policy);
-    if let Some(share) = policy.allowed_wrong_share() {
-        let least = confidence::threshold(recipe, heuristic.fallback, inputs, share)?;
-        confidence::decline(&mut trees, &recipe.configurations[0], least);
-    }
-    Ok(Model {
+/// Returns the model of a heuristic, without its record.
+pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic) -> Model {
+    let task = recipe.task;
+    Model {
         heuristic: recipe.params.heuristic_name.clone(),
         optimization: task.optimization.name.clone(),
         features: task.features.clone(),
@@ -30,11 +22,11 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         device_capa: task.metadata.device_capa,
         choices: task.table.choices.clone(),
         fallback: Some(heuristic.fallback),
-        trees,
+        trees: recipe.trees(heuristic, heuristic.threshold),
         boosted: recipe.boosted(heuristic, heuristic.threshold),
         promise: heuristic.promise.clone(),
         provenance: Provenance::default(),
-    })
+    }
 }
 
 /// Drops the derived features that no split tests. They must not use one another.
@@ -60,14 +52,4 @@ pub fn drop_unused(model: &mut Model) {
     }
     let columns = model.boosted.iter_mut().flat_map(|boosted| &mut boosted.columns);
     columns.for_each(|column| renumber(&mut column.slot));
-}
-
-fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {
-    for node in trees.iter_mut().flat_map(|t| &mut t.nodes) {
-        if let Node::Leaf(leaf) = node
-            && policy.is_unsafe_leaf(leaf)
-        {
-            leaf.unsure = Some(LeafUnsure::Unsafe);
-        }
-    }
 }

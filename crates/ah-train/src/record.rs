@@ -26,7 +26,7 @@ pub fn provenance(
         json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
     });
     let mut parameters = object(json!({
-        "asked": recipe.params,
+        "settings": recipe.params.settings,
         "chosen": recipe.configurations,
         "portfolio": kept,
     }));

@@ -64,7 +64,7 @@ fn takes_only_what_was_measured(model: &Model) {
 #[test]
 fn boosted_trees_lose_less_than_one() {
     let boosted = learn(700, |_| {});
-    let alone = learn(700, |params| params.learner = Some(ah_train::LearnerKind::Soft));
+    let alone = learn(700, |params| params.learner = Some(ah_train::LearnerKind::CostTree));
     let loss = |trained: &TrainedModel| trained.held_out.comparison.model.slowdown - 1.0;
     assert_eq!(boosted.configurations[0].name(), "boosted");
     assert!(loss(&boosted) < 0.6 * loss(&alone), "{} and {}", loss(&boosted), loss(&alone));
@@ -101,7 +101,7 @@ fn an_input_without_the_fallback_is_decided() {
     // Times differ by 1 % of noise, so some picks are slower than the fallback.
     let trained = learn(2000, |params| {
         params.fallback = Some("d".to_owned());
-        params.max_slowdown = 1.0;
+        params.max_slowdown = Some(1.0);
     });
     let table = &trained.evaluation.table;
     let fallback = table.choice_id("d").unwrap();

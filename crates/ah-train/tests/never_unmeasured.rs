@@ -82,7 +82,6 @@ fn holds(model: &Model) {
 fn a_choice_is_taken_only_where_it_was_measured() {
     holds(&learn(|_| {}));
     holds(&learn(|params| params.optimization = None));
-    holds(&learn(|params| params.trees = 3));
     holds(&learn(|params| params.ranking = Some(2)));
     holds(&learn(|params| (params.max_depth, params.min_samples_leaf) = (Some(2), Some(40.0))));
 }

@@ -32,7 +32,7 @@ fn trees_have_at_most_as_many_leaves_as_asked_for() {
     let (whole, _) = learn(&run, &["--max-risk", "none"]);
     assert!(whole[0] > 3, "{whole:?}");
     for flags in
-        [&["--max-risk", "none"][..], &["--max-risk", "0.1"], &["--trees", "3"], &["--learner", "linfa"]]
+        [&["--max-risk", "none"][..], &["--max-risk", "0.1"], &["--learner", "linfa"]]
     {
         let (leaves, figures) = learn(&run, &[flags, &["--max-leaves", "3"]].concat());
         assert!(leaves.iter().all(|leaves| *leaves <= 3), "{flags:?}: {leaves:?}");

@@ -64,7 +64,7 @@ pub use model::{
     hardened, softened,
 };
 pub use optimization::{
-    ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
+    ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
 };
 pub use row::Row;
 pub use timing::TimingPolicy;

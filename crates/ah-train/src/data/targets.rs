@@ -70,8 +70,8 @@ impl Targets {
 
     /// Returns the same with [softened] costs.
     pub fn softened(&self) -> Self {
-        let soft = |cost: &Cost| Cost { cost: quantised(softened(f64::from(cost.cost) / COST_ONE)), ..*cost };
-        Self { costs: self.costs.iter().map(soft).collect(), ..self.clone() }
+        let soften = |cost: &Cost| Cost { cost: quantised(softened(f64::from(cost.cost) / COST_ONE)), ..*cost };
+        Self { costs: self.costs.iter().map(soften).collect(), ..self.clone() }
     }
 
     /// Targets for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are

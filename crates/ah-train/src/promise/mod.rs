@@ -6,7 +6,6 @@
 
 pub mod calibrate;
 pub mod caution;
-pub mod confidence;
 pub mod recipe;
 pub mod size;
 

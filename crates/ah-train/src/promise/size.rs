@@ -48,7 +48,7 @@ pub fn choose(recipe: &Recipe<'_>, inputs: &[u32]) -> Result<Option<Size>, Train
     }
     let judge = SizeJudge::new(recipe, inputs);
     let keys = recipe.task.keys(SplitBy::Input, inputs);
-    let parts = split::partitions(&recipe.task.table, inputs, &keys, recipe.policy.folds(), params.seed);
+    let parts = split::partitions(&recipe.task.table, inputs, &keys, params.folds, params.seed);
     let folds = parts.par_iter().map(|part| judge.fold(part)).collect::<Result<Vec<_>, TrainError>>()?;
     if let Some(most) = params.max_leaves {
         return Ok(Some(Size { most: Some(most), cost: judge.cost(&folds, most) }));
@@ -82,7 +82,7 @@ impl<'a> SizeJudge<'a> {
         let (task, params) = (recipe.task, recipe.params);
         let fallback = task.fallback(inputs);
         let portfolio = &recipe.ranking.portfolio;
-        let limit = params.max_risk.share().map(|_| params.max_slowdown);
+        let limit = params.max_risk.map(|_| params.max_slowdown);
         let targets = task.targets_within(fallback, portfolio, limit);
         Self { recipe, fallback, targets, costs: task.targets(portfolio) }
     }
@@ -102,7 +102,7 @@ impl<'a> SizeJudge<'a> {
         let trees = fold.whole.trees.iter().zip(&fold.orders).map(|(tree, order)| order.at_most(tree, most));
         let mut pruned = FittedTrees { trees: trees.collect() };
         self.recipe.watch(&mut pruned, &rows, &self.targets);
-        if params.max_risk.share().is_some() {
+        if params.max_risk.is_some() {
             pruned.assess(&task.table, &rows, self.fallback, params.max_slowdown);
         }
         pruned
@@ -114,7 +114,7 @@ impl<'a> SizeJudge<'a> {
         let (columns, table, limit) = (&features.columns, &task.table, params.max_slowdown);
         let pruned: Vec<(FittedTrees, &[u32])> =
             folds.iter().map(|fold| (self.pruned(fold, most), &fold.part.held_out[..])).collect();
-        let threshold = params.max_risk.share().map_or(f64::INFINITY, |target| {
+        let threshold = params.max_risk.map_or(f64::INFINITY, |target| {
             let of_fold = |(trees, held_out): &(FittedTrees, &[u32])| {
                 calibrate::violations(trees, columns, table, &self.targets, held_out, self.fallback, limit)
             };

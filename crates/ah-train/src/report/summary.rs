@@ -35,7 +35,7 @@ pub fn trained(trained: &TrainedModel) -> String {
         None => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         Some(boosted) => writeln!(
             text,
-            "Learned from {inputs}: {} boosted trees, {leaves} leaves. (`--learner soft`: one tree, which people can read.)",
+            "Learned from {inputs}: {} boosted trees, {leaves} leaves. (`--learner cost_tree`: one tree, which people can read.)",
             boosted.trees.len(),
         ),
     };

@@ -1,8 +1,6 @@
 //! A tree while it is learned: splits over column codes, leaves without content.
 
 use ah_types::Test;
-use linfa::traits::PredictInplace;
-use ndarray::Array1;
 
 use crate::data::{Columns, Rows};
 
@@ -155,18 +153,5 @@ impl GrownTree {
             }
         }
         (tree, old_ids)
-    }
-}
-
-/// linfa's `Predict` returns the leaf of each row.
-impl PredictInplace<Rows<'_>, Array1<u32>> for GrownTree {
-    fn predict_inplace<'a>(&'a self, rows: &'a Rows<'_>, leaves: &mut Array1<u32>) {
-        for (leaf, &input) in leaves.iter_mut().zip(rows.inputs) {
-            *leaf = self.leaf_of(rows.columns, input);
-        }
-    }
-
-    fn default_target(&self, rows: &Rows<'_>) -> Array1<u32> {
-        Array1::zeros(rows.inputs.len())
     }
 }

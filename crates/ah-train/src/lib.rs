@@ -62,5 +62,5 @@ pub mod parts {
     pub use crate::learners::{Boost, Dataset, Learner, LinfaTrees, Preset, Soft};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{FittedTree, GrownTree, RankingPolicy, ScoredChoice};
+    pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
 }

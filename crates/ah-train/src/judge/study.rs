@@ -64,18 +64,17 @@ pub struct Difference {
 }
 
 impl Study {
-    /// Learns with the configurations of `recipe`, and with each other learner.
+    /// Learns with the configuration of `recipe`, and with each other learner.
     ///
     /// # Errors
     /// Those of the learners.
     pub fn new(recipe: &Recipe<'_>, parts: &Partition) -> Result<Self, TrainError> {
-        let others = recipe.configurations[0].all_learners();
+        let others = recipe.configuration.all_learners();
         let learners = others
             .into_par_iter()
             .map(|(name, configuration)| {
-                let one = [configuration];
-                let log_slowdowns =
-                    costs(&Recipe { configurations: &one, ..*recipe }, parts, &parts.training)?;
+                let recipe = Recipe { configuration: &configuration, ..*recipe };
+                let log_slowdowns = costs(&recipe, parts, &parts.training)?;
                 let slowdown = mean_and_error(&log_slowdowns).0.exp();
                 let worst = log_slowdowns.iter().copied().fold(0.0, f64::max).exp();
                 Ok(LearnerCosts { name, slowdown, worst, log_slowdowns })
@@ -140,7 +139,7 @@ fn draws(share: f64) -> usize {
 fn costs(recipe: &Recipe<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
     let (task, heuristic) = (recipe.task, recipe.learn_without_promise(inputs)?);
     let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-    let model = model(recipe, &heuristic, inputs)?;
+    let model = model(recipe, &heuristic);
     let judged = decisions::decide(&model, &task.table, &parts.held_out, &slots);
     // The fallback of the whole training part, so that all learners decline to the same choice.
     let fallback = task.fallback(&parts.training);

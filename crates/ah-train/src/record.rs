@@ -26,8 +26,8 @@ pub fn provenance(
         json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
     });
     let mut parameters = object(json!({
-        "asked": recipe.params,
-        "chosen": recipe.configurations,
+        "settings": recipe.params.settings,
+        "chosen": recipe.configuration,
         "portfolio": kept,
     }));
     if let Some(most) = recipe.max_leaves {

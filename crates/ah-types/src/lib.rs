@@ -64,7 +64,7 @@ pub use model::{
     RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate, unsaturate,
 };
 pub use optimization::{
-    ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
+    ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;

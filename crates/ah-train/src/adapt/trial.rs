@@ -18,6 +18,7 @@ use crate::judge::comparison::BaselineComparison;
 use crate::judge::decisions::{self, JudgedInput};
 use crate::judge::study::{Difference, mean_and_error};
 use crate::params::ValidParams;
+use crate::plan::TrainPlan;
 use crate::promise::calibrate::{self, CalibratedThreshold, Violation};
 use crate::tree::ScoredChoice;
 
@@ -44,7 +45,10 @@ pub struct Judged {
 pub struct Trial<'a> {
     pub evidence: &'a Evidence<'a>,
     pub task: &'a Task,
+    /// To learn anew from some of the inputs.
     pub params: &'a ValidParams,
+    /// The settings for all of them.
+    pub plan: &'a TrainPlan,
     pub fallback: ChoiceId,
     /// The rows of the table, in the order of the evidence.
     pub rows: &'a [u32],
@@ -141,10 +145,9 @@ impl<'a> Trial<'a> {
 
     /// Judges one way out of fold, with each share to promise.
     pub fn assess(&self, folds: &[Fold<'_>], method: Method) -> Vec<Assessment> {
-        let limit = self.params.max_slowdown.ln();
+        let limit = self.plan.max_slowdown.ln();
         let unpriced = self.rankings(folds, method, Risk { spread: 1.0, limit });
-        let trees = if method == Method::Anew { 1 } else { self.evidence.model.trees.len() };
-        let risk = Risk { spread: corrected::spread(&unpriced, self.fallback, trees), limit };
+        let risk = Risk { spread: corrected::spread(&unpriced, self.fallback), limit };
         let rankings = self.rankings(folds, method, risk);
         let violations = self.violations(&rankings);
         let level = target::level(self.targets.len());
@@ -152,7 +155,7 @@ impl<'a> Trial<'a> {
             let tested = target.map(|target| (MODE.test(target).0, level));
             let calibrated = tested
                 .and_then(|test| calibrate::walk_at(&violations, self.rows.len(), self.rows.len(), test));
-            let threshold = match (&calibrated, self.params.max_risk.share()) {
+            let threshold = match (&calibrated, self.plan.max_risk) {
                 (_, None) => f64::INFINITY,
                 (Some(calibrated), _) => calibrated.threshold,
                 // As a training without a promise: a choice that saves as much as the limit lets it lose may be too
@@ -167,7 +170,7 @@ impl<'a> Trial<'a> {
 
     fn violations(&self, rankings: &[Vec<ScoredChoice>]) -> Vec<Violation> {
         let of = |(ranking, &row): (&Vec<ScoredChoice>, &u32)| {
-            let limit = self.params.max_slowdown;
+            let limit = self.plan.max_slowdown;
             calibrate::violations_of(ranking, &self.task.table, row, self.fallback, limit)
         };
         rankings.iter().zip(self.rows).flat_map(of).collect()
@@ -175,7 +178,7 @@ impl<'a> Trial<'a> {
 
     /// Returns the log slowdown of an input by its ranking, and whether it decides.
     fn cost(&self, ranking: &[ScoredChoice], at: usize, threshold: f64) -> (f64, bool) {
-        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.vote.choice))
+        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.choice))
     }
 
     fn price(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {
@@ -189,7 +192,7 @@ impl<'a> Trial<'a> {
         let costs: Vec<(f64, bool)> = (0..count).map(|at| cost(at, threshold)).collect();
         let is_slow = |(cost, row): (&(f64, bool), &u32)| {
             let base = self.task.table.usable(*row, self.fallback);
-            base.is_some_and(|base| cost.0 - base.log_slowdown > self.params.max_slowdown.ln())
+            base.is_some_and(|base| cost.0 - base.log_slowdown > self.plan.max_slowdown.ln())
         };
         let mean = |costs: &mut dyn Iterator<Item = f64>| costs.sum::<f64>() / count as f64;
         let share = |count: usize| count as f64 / self.rows.len() as f64;
@@ -217,7 +220,7 @@ impl<'a> Trial<'a> {
         };
         let judged: Vec<JudgedInput> = folds.par_iter().flat_map(judged).collect();
         let single = self.task.table.best_single(self.rows, Some(self.fallback));
-        let limit = self.params.max_slowdown;
+        let limit = self.plan.max_slowdown;
         BaselineComparison::new(&self.task.table, &judged, self.fallback, single, limit)
     }
 

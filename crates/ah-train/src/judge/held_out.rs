@@ -22,7 +22,7 @@ pub struct TestReport {
     pub depth: usize,
     /// What is held out together.
     pub split: SplitBy,
-    /// The heuristic, declining where its promise or the policy wants it, beside always taking one
+    /// The heuristic, declining where its promise wants it, beside always taking one
     /// choice.
     pub comparison: BaselineComparison,
     /// The same heuristic, always deciding.
@@ -53,7 +53,7 @@ impl TestReport {
         let by_input = match params.test_split {
             SplitBy::Input | SplitBy::Device => None,
             SplitBy::Dims => {
-                let parts = task.hold_out(SplitBy::Input, recipe.policy, params.seed)?;
+                let parts = task.hold_out(SplitBy::Input, params.test_share, params.seed)?;
                 let features = task.ranked(&parts.training);
                 let recipe = Recipe { features: &features, ..*recipe };
                 let heuristic = recipe.learn_without_promise(&parts.training)?;

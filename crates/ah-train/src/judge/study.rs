@@ -19,7 +19,7 @@ const DRAWS: usize = 5;
 /// Other learners, and a learning curve.
 #[derive(Debug, Serialize)]
 pub struct Study {
-    /// One for each learner and preset, with the depth and leaf size of the chosen one.
+    /// One for each learner, with the depth and leaf size of the chosen one.
     pub learners: Vec<LearnerCosts>,
     /// The loss against the number of inputs.
     pub learning_curve: Vec<CurvePoint>,
@@ -32,7 +32,7 @@ pub struct Study {
 /// A learner's cost on each input of the test part.
 #[derive(Debug, Serialize)]
 pub struct LearnerCosts {
-    /// The learner, and its preset.
+    /// The learner.
     pub name: String,
     /// Geometric-mean slowdown.
     pub slowdown: f64,
@@ -72,7 +72,8 @@ impl Study {
         let others = recipe.configuration.all_learners();
         let learners = others
             .into_par_iter()
-            .map(|(name, configuration)| {
+            .map(|configuration| {
+                let name = configuration.name().to_owned();
                 let recipe = Recipe { configuration: &configuration, ..*recipe };
                 let log_slowdowns = costs(&recipe, parts, &parts.training)?;
                 let slowdown = mean_and_error(&log_slowdowns).0.exp();

@@ -11,7 +11,6 @@
 //!
 //! | mode | calibration inputs | tested share, level | |
 //! | --- | --- | --- | --- |
-//! | hold-out | held out of the fit | target, 0.05 | a theorem |
 //! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
 //! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
 
@@ -21,7 +20,7 @@ use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::{Columns, Table, Targets};
-use crate::params::PromiseMode;
+use crate::params::{PromiseMode, SplitBy};
 use crate::tree::{FittedEnsemble, ScoredChoice};
 
 /// The confidence of the promise.
@@ -31,24 +30,28 @@ pub const CONFIDENCE: f64 = 0.95;
 pub const ROOM: u64 = 2;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 const USUAL_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
-/// The share of the inputs that hold-out calibration keeps out of the fit.
-pub const HOLD_OUT_SHARE: f64 = 0.3;
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.
     pub fn calibration(self) -> CalibrationMode {
         match self {
-            Self::HoldOut => CalibrationMode::HoldOut,
-            Self::Auto | Self::CrossFitted => CalibrationMode::CrossFitted,
+            Self::CrossFitted => CalibrationMode::CrossFitted,
             Self::ByDimensions => CalibrationMode::ByDimensions,
+        }
+    }
+
+    /// Returns what the folds of the calibration hold out together.
+    pub fn held_out_together(self) -> SplitBy {
+        match self {
+            Self::CrossFitted => SplitBy::Input,
+            Self::ByDimensions => SplitBy::Dims,
         }
     }
 
     /// Returns the tested share and the level of the test.
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
-            Self::HoldOut => (target, 0.05),
-            Self::Auto | Self::CrossFitted => (target, 0.02),
+            Self::CrossFitted => (target, 0.02),
             Self::ByDimensions => (target / 2.0, 0.05),
         }
     }
@@ -64,7 +67,6 @@ impl PromiseMode {
 
     /// Returns whether two violations among the calibration inputs of so many inputs would pass the test.
     fn has_room(self, share: f64, inputs: usize) -> bool {
-        let inputs = if self == Self::HoldOut { (inputs as f64 * HOLD_OUT_SHARE) as usize } else { inputs };
         passes(self.test(share), inputs, ROOM)
     }
 

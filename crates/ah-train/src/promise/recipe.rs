@@ -4,13 +4,13 @@ use ah_types::{ChoiceId, Model, Promise};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::calibrate::{self, CONFIDENCE, CalibratedThreshold, HOLD_OUT_SHARE};
+use super::calibrate::{self, CONFIDENCE, CalibratedThreshold};
 use super::row_risks::{self, Taken};
 use crate::data::split::{self, Partition};
-use crate::data::{Columns, RankedFeatures, Rows, Targets, Task};
+use crate::data::{RankedFeatures, Rows, Targets, Task};
 use crate::error::TrainError;
-use crate::params::{PromiseMode, SplitBy, ValidParams};
-use crate::policy::Policy;
+use crate::params::SplitBy;
+use crate::plan::TrainPlan;
 use crate::search::Configuration;
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::prune::prune;
@@ -28,10 +28,8 @@ pub struct Recipe<'a> {
     pub task: &'a Task,
     /// The features, as ranked from the inputs to learn from.
     pub features: &'a RankedFeatures,
-    /// The promise and the seed, among others.
-    pub params: &'a ValidParams,
-    /// The hooks.
-    pub policy: &'a dyn Policy,
+    /// All settings.
+    pub params: &'a TrainPlan,
     /// The learner.
     pub configuration: &'a Configuration,
     /// The most leaves of a tree.
@@ -55,12 +53,12 @@ pub struct Heuristic {
 }
 
 impl Recipe<'_> {
-    /// Learns from these inputs, with a promise if the parameters ask for one.
+    /// Learns from these inputs, with a promise if the plan has one.
     ///
     /// # Errors
     /// Those of the learners.
     pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
-        match self.params.max_risk.share() {
+        match self.params.max_risk {
             None => self.learn_without_promise(inputs),
             Some(target) => self.learn_with_promise(inputs, target),
         }
@@ -90,7 +88,7 @@ impl Recipe<'_> {
             &self.ranking.portfolio,
             Some(limit).filter(|_| !self.is_boosted()),
         );
-        let (fit_inputs, parts) = self.calibration_parts(inputs);
+        let parts = self.calibration_parts(inputs);
         let fit = |inputs: &[u32]| -> Result<FittedEnsemble, TrainError> {
             let rows = Rows { columns, inputs };
             let mut fitted = self.fit(&rows, &targets)?;
@@ -107,13 +105,11 @@ impl Recipe<'_> {
             Ok((fitted, taken))
         };
         let fit_parts = || parts.par_iter().map(fit_part).collect::<Result<Vec<_>, TrainError>>();
-        let (whole, of_parts) = rayon::join(|| fit(&fit_inputs), fit_parts);
+        let (whole, of_parts) = rayon::join(|| fit(inputs), fit_parts);
         let mut whole = whole?;
         let (of_parts, taken): (Vec<FittedEnsemble>, Vec<Vec<Taken>>) = of_parts?.into_iter().unzip();
-        // The inputs that calibrate must not have taught the ensembles that they judge. A single part has no others.
-        if parts.len() > 1 {
-            row_risks::learn(&mut whole.boosters, columns, taken.iter().flatten());
-        }
+        // The inputs that calibrate must not have taught the ensembles that they judge.
+        row_risks::learn(&mut whole.boosters, columns, taken.iter().flatten());
         let judge = |(at, mut fitted): (usize, FittedEnsemble)| {
             let others = taken.iter().enumerate().filter(|(other, _)| *other != at);
             row_risks::learn(&mut fitted.boosters, columns, others.flat_map(|(_, taken)| taken));
@@ -126,7 +122,7 @@ impl Recipe<'_> {
         let calibrated = calibrate::walk(&violations.concat(), judged.len(), independent, mode, target);
         Ok(Heuristic {
             fitted: whole,
-            fit_inputs,
+            fit_inputs: inputs.to_vec(),
             fallback,
             threshold: self.threshold(calibrated.as_ref(), target),
             promise: calibrated
@@ -152,25 +148,11 @@ impl Recipe<'_> {
         })
     }
 
-    /// Returns the inputs to learn from, and the partition of each calibration fit.
-    fn calibration_parts(&self, inputs: &[u32]) -> (Vec<u32>, Vec<Partition>) {
-        let seed = self.params.seed;
-        let folds = |by| {
-            let keys = self.task.keys(by, inputs);
-            let parts = split::partitions(&self.task.table, inputs, &keys, FOLDS, seed);
-            (inputs.to_vec(), parts)
-        };
-        match self.params.promise {
-            PromiseMode::HoldOut => {
-                let keys = self.task.keys(SplitBy::Input, inputs);
-                let part = split::hold_out(inputs, &keys, HOLD_OUT_SHARE, seed, "calibration");
-                (part.training.clone(), vec![part])
-            }
-            // Folds by input are the default, as the promise is for inputs drawn like these. Folds by
-            // dimensions, for new shapes, cost more (mm A100: 1.020 against 1.015).
-            PromiseMode::Auto | PromiseMode::CrossFitted => folds(SplitBy::Input),
-            PromiseMode::ByDimensions => folds(SplitBy::Dims),
-        }
+    /// Returns the partition of each calibration fit. Folds by input are the default, as the promise is for inputs drawn
+    /// like these. Folds by dimensions, for new shapes, cost more (mm A100: 1.020 against 1.015).
+    fn calibration_parts(&self, inputs: &[u32]) -> Vec<Partition> {
+        let keys = self.task.keys(self.params.promise.held_out_together(), inputs);
+        split::partitions(&self.task.table, inputs, &keys, FOLDS, self.params.seed)
     }
 
     /// Returns a model with the trees of this heuristic, always deciding.
@@ -196,7 +178,7 @@ impl Recipe<'_> {
 /// Returns the promise of a threshold that was calibrated on these inputs.
 pub fn promise(
     task: &Task,
-    params: &ValidParams,
+    params: &TrainPlan,
     calibrated: &CalibratedThreshold,
     inputs: &[u32],
     target: f64,

@@ -48,7 +48,7 @@ pub fn choose(recipe: &Recipe<'_>, inputs: &[u32]) -> Result<Option<Size>, Train
     }
     let judge = SizeJudge::new(recipe, inputs);
     let keys = recipe.task.keys(SplitBy::Input, inputs);
-    let parts = split::partitions(&recipe.task.table, inputs, &keys, recipe.policy.folds(), params.seed);
+    let parts = split::partitions(&recipe.task.table, inputs, &keys, params.folds, params.seed);
     let folds = parts.par_iter().map(|part| judge.fold(part)).collect::<Result<Vec<_>, TrainError>>()?;
     if let Some(most) = params.max_leaves {
         return Ok(Some(Size { most: Some(most), cost: judge.cost(&folds, most) }));
@@ -81,7 +81,7 @@ impl<'a> SizeJudge<'a> {
         let (task, params) = (recipe.task, recipe.params);
         let fallback = task.fallback(inputs);
         let portfolio = &recipe.ranking.portfolio;
-        let limit = params.max_risk.share().map(|_| params.max_slowdown);
+        let limit = params.max_risk.map(|_| params.max_slowdown);
         let targets = task.targets_within(fallback, portfolio, limit);
         Self { recipe, fallback, targets, costs: task.targets(portfolio) }
     }
@@ -98,7 +98,7 @@ impl<'a> SizeJudge<'a> {
         let Recipe { task, features, params, .. } = self.recipe;
         let rows = Rows { columns: &features.columns, inputs: &fold.part.training };
         let mut pruned = fold.order.at_most(&fold.whole, most);
-        if params.max_risk.share().is_some() {
+        if params.max_risk.is_some() {
             pruned.assess(&task.table, &rows, self.fallback, params.max_slowdown);
         }
         pruned
@@ -110,7 +110,7 @@ impl<'a> SizeJudge<'a> {
         let (columns, table, limit) = (&features.columns, &task.table, params.max_slowdown);
         let pruned: Vec<(FittedEnsemble, &[u32])> =
             folds.iter().map(|fold| (self.pruned(fold, most), &fold.part.held_out[..])).collect();
-        let threshold = params.max_risk.share().map_or(f64::INFINITY, |target| {
+        let threshold = params.max_risk.map_or(f64::INFINITY, |target| {
             let of_fold = |(tree, held_out): &(FittedEnsemble, &[u32])| {
                 calibrate::violations(tree, columns, table, &self.targets, held_out, self.fallback, limit)
             };

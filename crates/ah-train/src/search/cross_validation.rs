@@ -25,9 +25,12 @@ pub struct ScoredConfiguration {
     pub cost: f64,
     /// The standard error of the cost's difference from the first configuration's.
     pub error: f64,
+    /// The log slowdown on each held-out input, fold after fold.
+    #[serde(skip)]
+    pub held_out: Vec<f64>,
 }
 
-/// Learns every configuration of the grid from `targets` and prices it by `costs` on the folds.
+/// Learns every configuration of the grid and prices it on the folds.
 ///
 /// One growth serves all depths: the tree is grown to the greatest depth and cut back.
 ///
@@ -37,7 +40,6 @@ pub fn cross_validate(
     grid: &Grid,
     columns: &Columns,
     folds: &[Partition],
-    targets: &Targets,
     costs: &Targets,
 ) -> Result<Vec<ScoredConfiguration>, TrainError> {
     let tasks: Vec<(usize, usize)> =
@@ -48,9 +50,9 @@ pub fn cross_validate(
         .map(|(g, fold)| {
             let Partition { training, held_out } = &folds[fold];
             let rows = Rows { columns, inputs: training };
-            let grown = grid.growths[g].grow(&rows, targets)?;
+            let grown = grid.growths[g].grow(&rows, costs)?;
             let by_depth = |depth: &usize| {
-                let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, targets);
+                let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, costs);
                 let cost = |&input: &u32| scores.cost(tree.leaf_of(columns, input), costs, input);
                 held_out.iter().map(cost).collect::<Vec<u32>>()
             };
@@ -62,7 +64,7 @@ pub fn cross_validate(
         of_growth.iter().flat_map(move |f| f[depth].iter().map(|&c| f64::from(c) / COST_ONE))
     };
     let weights: Vec<f64> =
-        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(targets.weight(i))).collect();
+        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(costs.weight(i))).collect();
     let total: f64 = weights.iter().sum();
     let deepest = grid.depths.len() - 1;
     let score = |g: usize, depth: usize| {
@@ -74,35 +76,11 @@ pub fn cross_validate(
             configuration: grid.growths[g].with_depth(grid.depths[depth]),
             cost,
             error: squares.sqrt() / total,
+            held_out: of(g, depth).collect(),
         }
     };
     let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
     Ok(configurations.map(|(g, d)| score(g, d)).collect())
-}
-
-/// Returns the cost of a configuration on each held-out input of these folds, times its weight over the mean weight.
-///
-/// # Errors
-/// Those of the learners.
-pub fn costs_of(
-    configuration: &Configuration,
-    columns: &Columns,
-    folds: &[Partition],
-    costs: &Targets,
-) -> Result<Vec<f64>, TrainError> {
-    let (mut all, mut weights) = (Vec::new(), 0.0);
-    for Partition { training, held_out } in folds {
-        let rows = Rows { columns, inputs: training };
-        let fitted = configuration.fit(&rows, costs)?;
-        for &input in held_out {
-            let cost = fitted.cost(columns, costs, input);
-            all.push(f64::from(costs.weight(input)) * f64::from(cost) / COST_ONE);
-            weights += f64::from(costs.weight(input));
-        }
-    }
-    let mean = weights / all.len() as f64;
-    all.iter_mut().for_each(|cost| *cost /= mean);
-    Ok(all)
 }
 
 /// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.

@@ -13,12 +13,12 @@ use ah_types::{DerivedFeature, Device, Features, FieldValue, fields};
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 
-use super::LARGE;
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
 use crate::data::{COST_ONE, Column, Columns, RankedFeatures, Rows, Table, Targets, Task, random};
-use crate::learners::{Learner, Preset, Soft};
+use crate::learners::{CostTree, Learner};
+use crate::plan::LARGE;
 use crate::tree::Scores;
 
 /// Most inputs to judge formulas by: pad_mm loses more with 7,000.
@@ -201,15 +201,15 @@ impl<'a> Tournament<'a> {
 
     /// Adds the gains of one tree.
     fn add_gains(&self, columns: &Columns, seed: u64, gains: &mut [f64]) {
-        let soft = Soft::preset(Preset::Variance, 8, 3);
+        let parameters = CostTree::greedy(8, 3);
         let all = 0..self.table.inputs.len() as u32;
         let (inputs, others): (Vec<u32>, Vec<u32>) =
             all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
         let rows = Rows { columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows, &self.targets);
         // Only linfa-trees can fail.
-        let Ok(tree) = Learner::grow(&soft, &dataset) else { return };
-        let scores = Scores::new(&tree, &rows, &self.targets, soft.kappa);
+        let Ok(tree) = Learner::grow(&parameters, &dataset) else { return };
+        let scores = Scores::new(&tree, &rows, &self.targets, parameters.kappa);
         for &input in &others {
             let mut node = 0;
             let mut cost = scores.cost(node, &self.targets, input);

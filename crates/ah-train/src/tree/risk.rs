@@ -46,6 +46,11 @@ pub fn risk_ratio(risk: f64, saved: f64) -> f64 {
     if saved > 0.0 && saved.is_finite() { risk / saved } else { f64::INFINITY }
 }
 
+/// Returns the risk of a choice beside boosters whose rows have this last sum.
+pub fn risk_of_rows(sum: i32) -> f64 {
+    RISK_OF_ROWS * ah_types::risk(sum)
+}
+
 /// Returns the margin of a model with boosters that allows choices up to this ratio; `None` if it allows all.
 pub fn margin(threshold: f64) -> Option<f64> {
     // No choice saves 1, however low the risk.
@@ -107,7 +112,7 @@ impl Risks {
     /// Returns the risk of a choice in a leaf, beside boosters whose rows have this sum.
     pub fn of(&self, leaf: u32, choice: ChoiceId, sums: &[i32]) -> f64 {
         match sums.last() {
-            Some(sum) => RISK_OF_ROWS * ah_types::risk(*sum),
+            Some(sum) => risk_of_rows(*sum),
             None => f64::from(self.risks[leaf as usize * self.choices + choice.index()]),
         }
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::fit_data::FitData;
 use super::grow_subtree;
 use super::histogram::Histograms;
-use super::parameters::Soft;
+use super::parameters::CostTree;
 use super::subtree::MAX_ROWS;
 use crate::data::{Column, Rows, Targets};
 use crate::tree::GrownTree;
@@ -24,8 +24,8 @@ struct Node {
 }
 
 /// Grows a tree.
-pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
-    grow_with(soft, rows, targets, subtree_rows(rows))
+pub(super) fn grow(parameters: &CostTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
+    grow_with(parameters, rows, targets, subtree_rows(rows))
 }
 
 /// Returns the most rows of a small node.
@@ -36,13 +36,13 @@ pub(super) fn subtree_rows(rows: &Rows<'_>) -> usize {
 }
 
 /// Grows a tree, with histograms for nodes of more than `subtree_rows` rows.
-fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> GrownTree {
-    grow_fit(&FitData::new(soft, rows, targets), subtree_rows)
+fn grow_with(parameters: &CostTree, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> GrownTree {
+    grow_fit(&FitData::new(parameters, rows, targets), subtree_rows)
 }
 
 /// Grows a tree from rows that are ready, with histograms for nodes of more than `subtree_rows` rows.
 pub(super) fn grow_fit(fit: &FitData<'_>, subtree_rows: usize) -> GrownTree {
-    let soft = fit.soft;
+    let parameters = fit.parameters;
     let mut tree = GrownTree::leaf();
     let mut members: Vec<u32> = (0..fit.rows as u32).collect();
     let is_small = |rows: &[u32]| rows.len() <= subtree_rows;
@@ -54,7 +54,7 @@ pub(super) fn grow_fit(fit: &FitData<'_>, subtree_rows: usize) -> GrownTree {
             small_nodes.push((node.id, node.depth, node.rows));
             continue;
         };
-        if soft.must_be_leaf(node.depth, node.rows.len()) {
+        if parameters.must_be_leaf(node.depth, node.rows.len()) {
             continue;
         }
         let rows = &mut members[node.rows.clone()];
@@ -108,14 +108,13 @@ fn partition(rows: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::parameters::Preset;
-    use super::super::samples::{Row, Samples};
+        use super::super::samples::{Row, Samples};
     use super::*;
     use crate::data::Columns;
 
     /// Returns the gain of a split into these rows, in the scale of the node with the rows `scale`:
     /// by the definition, in floats.
-    fn gain(soft: &Soft, samples: &Samples, left: &[u32], right: &[u32], scale: &[u32]) -> f64 {
+    fn gain(parameters: &CostTree, samples: &Samples, left: &[u32], right: &[u32], scale: &[u32]) -> f64 {
         let all: Vec<u32> = [left, right].concat();
         let sums = |rows: &[u32]| {
             let (outputs, first_cost) = (samples.layout.outputs, samples.layout.first_cost());
@@ -145,38 +144,38 @@ mod tests {
         };
         let (left, right, all, scale) = (sums(left), sums(right), sums(&all), sums(scale));
         let variance = (left.0 + right.0 - all.0) / scale.1.max(1e-6 * samples.one * samples.one);
-        variance + soft.alpha * (all.2 - left.2 - right.2) / scale.2.max(1.0)
+        variance + parameters.alpha * (all.2 - left.2 - right.2) / scale.2.max(1.0)
     }
 
     /// Returns all splits of a node's rows by this column: the limit and the two sides.
-    fn splits(soft: &Soft, column: &Column, rows: &[u32]) -> Vec<(u16, Vec<u32>, Vec<u32>)> {
+    fn splits(parameters: &CostTree, column: &Column, rows: &[u32]) -> Vec<(u16, Vec<u32>, Vec<u32>)> {
         let split = |limit: u16| {
             let (left, right): (Vec<u32>, Vec<u32>) =
                 rows.iter().partition(|&&r| column.codes()[r as usize] <= limit);
             (limit, left, right)
         };
         let all = (0..column.levels() as u16).map(split);
-        all.filter(|(_, left, right)| left.len().min(right.len()) >= soft.min_samples_leaf.max(1)).collect()
+        all.filter(|(_, left, right)| left.len().min(right.len()) >= parameters.min_samples_leaf.max(1)).collect()
     }
 
     /// Returns the greatest gain of a node's rows in the scale of other rows, by trying everything.
-    fn best_gain(soft: &Soft, samples: &Samples, columns: &[&Column], rows: &[u32], scale: &[u32]) -> f64 {
-        let splits = columns.iter().flat_map(|column| splits(soft, column, rows));
-        let gains = splits.map(|(_, left, right)| gain(soft, samples, &left, &right, scale));
+    fn best_gain(parameters: &CostTree, samples: &Samples, columns: &[&Column], rows: &[u32], scale: &[u32]) -> f64 {
+        let splits = columns.iter().flat_map(|column| splits(parameters, column, rows));
+        let gains = splits.map(|(_, left, right)| gain(parameters, samples, &left, &right, scale));
         gains.fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Returns the least gain, children included, that a node with look-ahead must reach: the
     /// greatest over the columns of what the column's best split gains. Of a column's equally good
     /// splits any may be taken, so the one that gains least counts.
-    fn best_ahead(soft: &Soft, samples: &Samples, columns: &[&Column], rows: &[u32]) -> f64 {
+    fn best_ahead(parameters: &CostTree, samples: &Samples, columns: &[&Column], rows: &[u32]) -> f64 {
         let of_column = |column: &&Column| {
-            let splits = splits(soft, column, rows);
-            let gains: Vec<f64> = splits.iter().map(|(_, l, r)| gain(soft, samples, l, r, rows)).collect();
+            let splits = splits(parameters, column, rows);
+            let gains: Vec<f64> = splits.iter().map(|(_, l, r)| gain(parameters, samples, l, r, rows)).collect();
             let best = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let equal =
-                splits.iter().zip(&gains).filter(|(_, gain)| best >= soft.min_gain && **gain > best - 1e-9);
-            let totals = equal.map(|((_, l, r), gain)| gain + ahead(soft, samples, columns, [l, r], rows));
+                splits.iter().zip(&gains).filter(|(_, gain)| best >= parameters.min_gain && **gain > best - 1e-9);
+            let totals = equal.map(|((_, l, r), gain)| gain + ahead(parameters, samples, columns, [l, r], rows));
             totals.reduce(f64::min)
         };
         columns.iter().filter_map(of_column).fold(f64::NEG_INFINITY, f64::max)
@@ -184,44 +183,44 @@ mod tests {
 
     /// Returns the gain of the best splits of two children.
     fn ahead(
-        soft: &Soft,
+        parameters: &CostTree,
         samples: &Samples,
         columns: &[&Column],
         sides: [&Vec<u32>; 2],
         scale: &[u32],
     ) -> f64 {
-        let best = |side: &Vec<u32>| best_gain(soft, samples, columns, side, scale).max(0.0);
-        soft.gamma * sides.map(best).iter().sum::<f64>()
+        let best = |side: &Vec<u32>| best_gain(parameters, samples, columns, side, scale).max(0.0);
+        parameters.gamma * sides.map(best).iter().sum::<f64>()
     }
 
     /// Checks that every split gains the most possible in its node (with look-ahead: together with
     /// its children), and that no leaf can be split.
-    fn check(soft: &Soft, columns: &Columns, targets: &Targets, subtree_rows: usize) {
+    fn check(parameters: &CostTree, columns: &Columns, targets: &Targets, subtree_rows: usize) {
         let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
-        let tree = grow_with(soft, &Rows { columns, inputs: &inputs }, targets, subtree_rows);
-        let samples = Samples::new(soft, targets, &inputs);
+        let tree = grow_with(parameters, &Rows { columns, inputs: &inputs }, targets, subtree_rows);
+        let samples = Samples::new(parameters, targets, &inputs);
         let all: Vec<&Column> = columns.all().iter().collect();
         let mut members = vec![Vec::new(); tree.nodes.len()];
         members[0] = inputs;
         for (id, node) in tree.nodes.iter().enumerate() {
             let rows = std::mem::take(&mut members[id]);
-            let best = best_gain(soft, &samples, &all, &rows, &rows);
+            let best = best_gain(parameters, &samples, &all, &rows, &rows);
             let Some(split) = &node.split else {
-                let may = (node.depth as usize) < soft.max_depth;
-                assert!(!may || best < soft.min_gain + 1e-9, "leaf {id} could gain {best}");
+                let may = (node.depth as usize) < parameters.max_depth;
+                assert!(!may || best < parameters.min_gain + 1e-9, "leaf {id} could gain {best}");
                 continue;
             };
             let codes = all[split.column as usize].codes();
             let (left, right): (Vec<u32>, Vec<u32>) =
                 rows.iter().partition(|&&r| codes[r as usize] <= split.limit);
-            let gained = gain(soft, &samples, &left, &right, &rows);
-            if soft.looks_ahead(node.depth as usize) && rows.len() <= subtree_rows {
+            let gained = gain(parameters, &samples, &left, &right, &rows);
+            if parameters.looks_ahead(node.depth as usize) && rows.len() <= subtree_rows {
                 // Only the candidates' columns split the children.
                 let candidate =
-                    |c: &&&Column| best_gain(soft, &samples, &[**c], &rows, &rows) >= soft.min_gain;
+                    |c: &&&Column| best_gain(parameters, &samples, &[**c], &rows, &rows) >= parameters.min_gain;
                 let candidates: Vec<&Column> = all.iter().filter(candidate).copied().collect();
-                let gained = gained + ahead(soft, &samples, &candidates, [&left, &right], &rows);
-                let best = best_ahead(soft, &samples, &candidates, &rows);
+                let gained = gained + ahead(parameters, &samples, &candidates, [&left, &right], &rows);
+                let best = best_ahead(parameters, &samples, &candidates, &rows);
                 assert!(gained > best - 1e-9, "node {id} gains {gained} of {best} with its children");
             } else {
                 assert!(gained > best - 1e-9, "node {id} gains {gained} of {best}");
@@ -231,16 +230,12 @@ mod tests {
         }
     }
 
-    fn soft() -> impl Strategy<Value = Soft> {
-        let presets = vec![
-            Preset::Variance,
-            Preset::Thorough,
-            Preset::LookAhead,
-            Preset::TwoTemperatures,
-            Preset::Regression,
-        ];
-        let presets = prop::sample::select(presets);
-        (presets, 1_usize..4, 1_usize..7).prop_map(|(p, leaf, depth)| Soft::preset(p, depth, leaf))
+    fn parameters() -> impl Strategy<Value = CostTree> {
+        let tree = |(leaf, depth, is_greedy, look_levels)| match is_greedy {
+            true => CostTree::greedy(depth, leaf),
+            false => CostTree { look_levels, ..CostTree::new(depth, leaf) },
+        };
+        (1_usize..4, 1_usize..7, any::<bool>(), 2_usize..7).prop_map(tree)
     }
 
     /// The measured (choice, log slowdown) of an input, and its weight.
@@ -268,17 +263,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splits_gain_the_most(soft in soft(), (values, choices, inputs) in data()) {
+        fn splits_gain_the_most(parameters in parameters(), (values, choices, inputs) in data()) {
             let columns = Columns::from_numbers(&values, 512);
             let targets = Targets::from_cells(choices, &inputs);
-            check(&soft, &columns, &targets, MAX_ROWS);
+            check(&parameters, &columns, &targets, MAX_ROWS);
         }
 
         #[test]
-        fn splits_by_histograms_gain_the_most(soft in soft(), (values, choices, inputs) in data()) {
+        fn splits_by_histograms_gain_the_most(parameters in parameters(), (values, choices, inputs) in data()) {
             let columns = Columns::from_numbers(&values, 512);
             let targets = Targets::from_cells(choices, &inputs);
-            check(&soft, &columns, &targets, 7);
+            check(&parameters, &columns, &targets, 7);
         }
     }
 
@@ -291,10 +286,10 @@ mod tests {
             (values[c][i] / 10_007.0 - values[0][i] / 20_000.0).abs()
         });
         let inputs: Vec<u32> = (0..9000).collect();
-        let soft = Soft::preset(Preset::LookAhead, 12, 3);
+        let parameters = CostTree::new(12, 3);
         let tree = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| grow(&soft, &Rows { columns: &columns, inputs: &inputs }, &targets))
+            pool.install(|| grow(&parameters, &Rows { columns: &columns, inputs: &inputs }, &targets))
         };
         assert_eq!(tree(1), tree(3));
         assert!(tree(1).leaves() > 100);

@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::lanes::Block;
-use super::parameters::Soft;
+use super::parameters::CostTree;
 use crate::data::{COST_LIMIT, COST_ONE, Targets};
 
 /// Sums of targets stay below 2^31.
@@ -22,7 +22,7 @@ const COUNT_BITS: u32 = 24;
 /// lane for each choice's cost, padded too.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// Number of soft targets: choices × temperatures.
+    /// Number of soft targets: one for each choice.
     pub outputs: usize,
     /// Number of costs; 0 if the criterion does not use costs.
     pub costs: usize,
@@ -100,7 +100,7 @@ pub(super) struct Samples {
 
 /// Turns inputs into rows.
 struct SampleBuilder<'a> {
-    soft: &'a Soft,
+    parameters: &'a CostTree,
     targets: &'a Targets,
     layout: Layout,
     one: f64,
@@ -114,23 +114,22 @@ const CHUNK: usize = 4096;
 
 impl Samples {
     /// Builds the rows of these inputs; row i is `inputs[i]`.
-    pub(super) fn new(soft: &Soft, targets: &Targets, inputs: &[u32]) -> Self {
+    pub(super) fn new(parameters: &CostTree, targets: &Targets, inputs: &[u32]) -> Self {
         let total: u64 = inputs.iter().map(|&i| u64::from(targets.weight(i))).sum();
         let layout = Layout {
-            outputs: targets.choices() * soft.temperatures.len().max(1),
-            costs: if soft.alpha > 0.0 { targets.choices() } else { 0 },
+            outputs: targets.choices(),
+            costs: if parameters.alpha > 0.0 { targets.choices() } else { 0 },
         };
         let shift = bits(total).saturating_sub(COUNT_BITS);
-        let mut builder = SampleBuilder { soft, targets, layout, one: 0.0, cost_one: 0.0, shift };
+        let mut builder = SampleBuilder { parameters, targets, layout, one: 0.0, cost_one: 0.0, shift };
         let total: u64 = inputs.iter().map(|&i| u64::from(builder.count(i))).sum();
-        let most = soft.temperatures.iter().map(|t| t.1).fold(1.0, f64::max).ceil() as u64;
-        builder.one = f64::from(1_u32 << TARGET_BITS.min(SUM_BITS.saturating_sub(bits(total * most))));
+        builder.one = target_of_one(total);
         builder.cost_one = (f64::from(1_u32 << 30) / (total.max(1) as f64 * COST_LIMIT)).min(COST_ONE);
 
         let cells: usize = inputs.iter().map(|&i| targets.of(i).len()).sum();
         // If nearly every choice is measured, a lane takes less memory than an entry.
         let nearly_full = 4 * cells > 3 * inputs.len() * targets.choices();
-        let dense = nearly_full && (layout.costs > 0 || soft.temperatures.is_empty());
+        let dense = nearly_full && layout.costs > 0;
         let (facts, rows) = if dense { builder.dense(inputs) } else { builder.sparse(inputs) };
         let unweighted = facts.iter().all(|facts| facts.count == 1);
         Self { layout, one: builder.one, unweighted, facts, rows }
@@ -140,7 +139,7 @@ impl Samples {
     pub(super) fn from_values(choices: usize, values: &[&[(u32, f64)]], weights: &[u32]) -> Self {
         let layout = Layout { outputs: choices, costs: 0 };
         let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();
-        let one = f64::from(1_u32 << TARGET_BITS.min(SUM_BITS.saturating_sub(bits(total))));
+        let one = target_of_one(total);
         let (mut offsets, mut entries, mut facts) = (vec![0], Vec::new(), Vec::new());
         for (row, &count) in values.iter().zip(weights) {
             let mut square = 0;
@@ -227,24 +226,13 @@ impl SampleBuilder<'_> {
         let (count, costs) = (self.count(input), self.targets.of(input));
         let times = count as i32;
         let mut square = 0;
-        let mut target = |at: usize, value: i32| {
-            lane(at, value * times);
-            square += u64::from(value.unsigned_abs()).pow(2) * u64::from(count);
-        };
-        for (t, &(temperature, weight)) in self.soft.temperatures.iter().enumerate() {
-            for cost in costs {
-                let value = weight * (-f64::from(cost.cost) / COST_ONE / temperature).exp();
-                // Targets that round to 0 are left out: a handful of entries a row remains.
-                let value = (value * self.one).round() as i32;
-                if value > 0 {
-                    target(t * self.targets.choices() + cost.choice.index(), value);
-                }
-            }
-        }
-        if self.soft.temperatures.is_empty() {
-            for cost in costs {
-                let saved = (COST_LIMIT - f64::from(cost.cost) / COST_ONE) / COST_LIMIT;
-                target(cost.choice.index(), (saved * self.one).round().max(1.0) as i32);
+        for cost in costs {
+            let target = (-f64::from(cost.cost) / COST_ONE / self.parameters.temperature).exp();
+            // Targets that round to 0 are left out: a handful of entries a row remains.
+            let value = (target * self.one).round() as i32;
+            if value > 0 {
+                lane(cost.choice.index(), value * times);
+                square += u64::from(value.unsigned_abs()).pow(2) * u64::from(count);
             }
         }
         let mut facts = RowFacts { square, count, base_cost: 0, least_cost: 0, cost_spread: 0 };
@@ -265,6 +253,11 @@ impl SampleBuilder<'_> {
         }
         facts
     }
+}
+
+/// Returns the whole number that stands for a soft target of 1, where weights add up to `total`.
+fn target_of_one(total: u64) -> f64 {
+    f64::from(1_u32 << TARGET_BITS.min(SUM_BITS.saturating_sub(bits(total))))
 }
 
 /// Returns the number of bits of `x`: `x < 2^bits`.

@@ -3,13 +3,13 @@
 use rayon::prelude::*;
 
 use super::lanes::Processor;
-use super::parameters::Soft;
+use super::parameters::CostTree;
 use super::samples::Samples;
 use crate::data::{Column, Rows, Targets};
 
 /// The rows of one fit, with its parameters.
 pub(super) struct FitData<'a> {
-    pub soft: &'a Soft,
+    pub parameters: &'a CostTree,
     pub columns: &'a [Column],
     pub samples: Samples,
     pub processor: Processor,
@@ -20,11 +20,11 @@ pub(super) struct FitData<'a> {
 }
 
 impl<'a> FitData<'a> {
-    pub(super) fn new(soft: &'a Soft, rows: &Rows<'a>, targets: &Targets) -> Self {
-        Self::with_samples(soft, rows, Samples::new(soft, targets, rows.inputs))
+    pub(super) fn new(parameters: &'a CostTree, rows: &Rows<'a>, targets: &Targets) -> Self {
+        Self::with_samples(parameters, rows, Samples::new(parameters, targets, rows.inputs))
     }
 
-    pub(super) fn with_samples(soft: &'a Soft, rows: &Rows<'a>, samples: Samples) -> Self {
+    pub(super) fn with_samples(parameters: &'a CostTree, rows: &Rows<'a>, samples: Samples) -> Self {
         let columns = rows.columns.all();
         let mut codes = vec![0; rows.inputs.len() * columns.len()];
         // 512 rows at a time stay in the cache.
@@ -36,7 +36,7 @@ impl<'a> FitData<'a> {
                 }
             }
         });
-        Self { soft, columns, samples, processor: Processor::detect(), rows: rows.inputs.len(), codes }
+        Self { parameters, columns, samples, processor: Processor::detect(), rows: rows.inputs.len(), codes }
     }
 
     /// Returns the codes of a row, by column.

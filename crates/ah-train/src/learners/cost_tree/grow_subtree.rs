@@ -28,7 +28,7 @@ fn grow_part(fit: &FitData<'_>, mut subtree: Subtree, tree: &mut GrownTree, part
         columns: (0..subtree.columns.len() as u32).collect(),
     };
     let is_leaf = |node: &SubtreeNode| {
-        fit.soft.must_be_leaf(node.depth, node.end - node.start) || node.totals.is_pure()
+        fit.parameters.must_be_leaf(node.depth, node.end - node.start) || node.totals.is_pure()
     };
     let mut todo = vec![subtree.root(fit)];
     while let Some(node) = todo.pop() {
@@ -116,8 +116,8 @@ fn best_split(
             buffers.columns.push(column);
         }
     }
-    let scales = node.totals.scales(fit.soft.alpha, fit.samples.one);
-    if fit.soft.looks_ahead(node.depth) {
+    let scales = node.totals.scales(fit.parameters.alpha, fit.samples.one);
+    if fit.parameters.looks_ahead(node.depth) {
         return LookAhead { fit, subtree, node, scales: &scales }.best_split(buffers);
     }
     // A split that gains all there is to gain ends the search. Reduced to absorb rounding.
@@ -135,7 +135,7 @@ fn best_split(
             Some(best) if best.gain >= enough && column > best.column => break,
             Some(best) if column < best.column => best.gain.next_down(),
             Some(best) => best.gain,
-            None => fit.soft.min_gain.next_down(),
+            None => fit.parameters.min_gain.next_down(),
         };
         let order = subtree.members(node, column);
         let scan = ColumnScan { fit, subtree, totals: &node.totals, scales: &scales, column, order, above };

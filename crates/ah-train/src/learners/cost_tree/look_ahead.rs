@@ -1,7 +1,7 @@
 //! Looking one split ahead. Of the best columns, the node takes the one whose split gains most
 //! together with the best splits of its two children, by the same columns.
 //!
-//! Only the last levels above the depth limit look ahead (`Soft::look_levels`): no later split can
+//! Only the last levels above the depth limit look ahead (`CostTree::look_levels`): no later split can
 //! correct a greedy one there. With it, the preset `LookAhead` loses 0.0007 ± 0.0002 less on
 //! pad_mm and 0.0002 ± 0.0002 less on mixed_mm H100 and mm. In the first three of eight levels it
 //! changes nothing and takes time. Searching all columns for the children's splits instead of the
@@ -26,15 +26,15 @@ impl LookAhead<'_> {
     pub(super) fn best_split(&self, buffers: &mut Buffers) -> Option<Candidate> {
         let Self { fit, subtree, node, scales } = *self;
         // The best split of each of the best columns, the best first; of equals the first column's.
-        let mut candidates: Vec<Candidate> = Vec::with_capacity(fit.soft.look + 1);
+        let mut candidates: Vec<Candidate> = Vec::with_capacity(fit.parameters.look + 1);
         for &column in &buffers.columns[node.columns.1..] {
-            let last = candidates.last().filter(|_| candidates.len() == fit.soft.look);
-            let above = last.map_or(fit.soft.min_gain.next_down(), |last| last.gain);
+            let last = candidates.last().filter(|_| candidates.len() == fit.parameters.look);
+            let above = last.map_or(fit.parameters.min_gain.next_down(), |last| last.gain);
             let order = subtree.members(node, column);
             let scan = ColumnScan { fit, subtree, totals: &node.totals, scales, column, order, above };
             if let Some(found) = scan.best(&mut buffers.left) {
                 candidates.insert(candidates.partition_point(|c| c.gain >= found.gain), found);
-                candidates.truncate(fit.soft.look);
+                candidates.truncate(fit.parameters.look);
             }
         }
         let columns: Vec<u32> = candidates.iter().map(|c| c.column).collect();
@@ -61,7 +61,7 @@ impl LookAhead<'_> {
         let middle = subtree.mark(node, candidate, &mut buffers.goes_left);
         let (left, right) = subtree.members(node, candidate.column).split_at(middle);
         let sides = [left, right].map(|members| subtree.totals(&fit.samples, members));
-        let with = |gain_of_sides: f64| candidate.gain + fit.soft.gamma * gain_of_sides;
+        let with = |gain_of_sides: f64| candidate.gain + fit.parameters.gamma * gain_of_sides;
         if with(sides.iter().map(|side| side.max_gain(scales)).sum()) <= above {
             return None;
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::fit_data::FitData;
 use super::grow::{grow_fit, subtree_rows};
-use super::parameters::{Preset, Soft};
+use super::parameters::CostTree;
 use super::samples::Samples;
 use crate::data::targets::Cost;
 use crate::data::{COST_ONE, Rows, Targets, random};
@@ -50,7 +50,7 @@ impl Boost {
     /// Learns trees that add to the scores of `tree`.
     pub fn fit(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> FittedEnsemble {
         let choices = targets.choices();
-        let soft = Soft::preset(Preset::Variance, self.max_depth, self.min_samples_leaf);
+        let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
@@ -62,7 +62,7 @@ impl Boost {
         let codes = rows.columns.by_row(rows.inputs);
         let mut boosters = Boosters { row_length: choices + 1, unit: self.unit, trees: Vec::new() };
         for number in 0..self.trees {
-            let grown = self.grow(&soft, rows, &left, &weights, choices, number);
+            let grown = self.grow(&parameters, rows, &left, &weights, choices, number);
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
@@ -82,7 +82,7 @@ impl Boost {
     /// Grows a tree from a random part of the rows and columns.
     fn grow(
         &self,
-        soft: &Soft,
+        parameters: &CostTree,
         rows: &Rows<'_>,
         left: &[Vec<(u32, f64)>],
         weights: &[u32],
@@ -109,7 +109,7 @@ impl Boost {
         let weights: Vec<u32> = picked.iter().map(|&row| weights[row]).collect();
         let part = Rows { columns: &columns, inputs: &inputs };
         let samples = Samples::from_values(choices, &values, &weights);
-        let tree = grow_fit(&FitData::with_samples(soft, &part, samples), subtree_rows(&part));
+        let tree = grow_fit(&FitData::with_samples(parameters, &part, samples), subtree_rows(&part));
         CompactTree::new(&tree, &kept)
     }
 }

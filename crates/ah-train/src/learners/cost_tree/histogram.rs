@@ -81,7 +81,7 @@ impl Histograms {
         if totals.is_pure() {
             return None;
         }
-        let scales = totals.scales(fit.soft.alpha, fit.samples.one);
+        let scales = totals.scales(fit.parameters.alpha, fit.samples.one);
         let scan = |(column, histogram): (usize, &Histogram)| {
             let (totals, scales) = (&totals, &scales);
             fit.processor.run(HistogramScan { fit, histogram, totals, scales, layout: self.layout, column })
@@ -169,8 +169,8 @@ impl Run for HistogramScan<'_> {
         let (judge, blocks) = (self.totals.judge(self.scales, lanes), self.layout.blocks());
         let unweighted = self.fit.samples.unweighted;
         let all: u32 = self.histogram.bins.iter().map(|b| b.rows).sum();
-        let least = self.fit.soft.min_samples_leaf.max(1) as u32;
-        let above = self.fit.soft.min_gain.next_down();
+        let least = self.fit.parameters.min_samples_leaf.max(1) as u32;
+        let above = self.fit.parameters.min_gain.next_down();
         let mut best = Candidate { gain: above, column: self.column as u32, codes: (0, 0) };
         let (mut left, mut completed) = (vec![[0; 8]; blocks], vec![[0; 8]; blocks]);
         let mut left = SliceSums(&mut left, self.layout.target_blocks());

@@ -1,16 +1,16 @@
 //! Tree Alternating Optimisation. Each split in turn is replaced by the split with the least cost,
 //! if that is surely better, while all other splits stay as they are.
 
-use super::parameters::Soft;
+use super::parameters::CostTree;
 use crate::data::{Column, Rows, Targets};
 use crate::tree::{GrownTree, Scores};
 
-pub(super) fn polish(soft: &Soft, mut tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
+pub(super) fn polish(parameters: &CostTree, mut tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
     let mut to_visit = vec![true; tree.nodes.len()];
-    for _ in 0..soft.sweeps {
-        let scores = Scores::new(&tree, rows, targets, soft.kappa);
+    for _ in 0..parameters.sweeps {
+        let scores = Scores::new(&tree, rows, targets, parameters.kappa);
         let mut sweep =
-            Sweep { soft, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
+            Sweep { parameters, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
         let changed = sweep.visit_all(&mut tree, &to_visit);
         if !changed.contains(&true) {
             break;
@@ -22,7 +22,7 @@ pub(super) fn polish(soft: &Soft, mut tree: GrownTree, rows: &Rows<'_>, targets:
 
 /// Read-only inputs of one sweep, and its scratch buffers.
 struct Sweep<'a> {
-    soft: &'a Soft,
+    parameters: &'a CostTree,
     rows: &'a Rows<'a>,
     targets: &'a Targets,
     scores: &'a Scores,
@@ -101,7 +101,7 @@ impl Sweep<'_> {
             gain += if member.goes_left { d } else { -d };
             squares += d * d;
         }
-        if gain <= self.soft.z * f64::sqrt(squares) {
+        if gain <= self.parameters.z * f64::sqrt(squares) {
             return false;
         }
         for member in members.iter().filter(changes_side) {
@@ -181,8 +181,8 @@ impl Sweep<'_> {
         let mut best: Option<(i64, (u16, u16))> = None;
         for (code, &(difference, rows)) in (0..).zip(&self.by_code).filter(|(_, cell)| cell.1 > 0) {
             if let Some(last) = last
-                && count >= self.soft.min_samples_leaf
-                && members.len() - count >= self.soft.min_samples_leaf
+                && count >= self.parameters.min_samples_leaf
+                && members.len() - count >= self.parameters.min_samples_leaf
                 && cost < best.map_or(below, |b| b.0)
             {
                 best = Some((cost, (last, code)));

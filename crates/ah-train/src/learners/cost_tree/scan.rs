@@ -21,7 +21,7 @@ pub(super) struct ColumnScan<'a> {
 impl ColumnScan<'_> {
     /// Returns the best split, if one gains more than `above`. `buffer` has the blocks of a row.
     pub(super) fn best(self, buffer: &mut [Block]) -> Option<Candidate> {
-        let min_rows = self.fit.soft.min_samples_leaf.max(1);
+        let min_rows = self.fit.parameters.min_samples_leaf.max(1);
         if self.order.len() < 2 * min_rows {
             return None;
         }
@@ -58,7 +58,7 @@ impl<S: Sums> Run for ScanWithSums<'_, S> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
         let Self(ColumnScan { fit, subtree, totals, scales, column, order, above }, mut left) = self;
-        let min_rows = fit.soft.min_samples_leaf.max(1);
+        let min_rows = fit.parameters.min_samples_leaf.max(1);
         let judge = totals.judge(scales, lanes);
         let mut best = Candidate { gain: above, column, codes: (0, 0) };
         let unweighted = fit.samples.unweighted;

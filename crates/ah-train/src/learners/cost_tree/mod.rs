@@ -1,4 +1,4 @@
-//! `soft`: our own tree over soft targets.
+//! `cost_tree`: our own tree over soft targets, polished against the cost itself.
 //!
 //! Each choice of an input gets the weight `exp(-cost / temperature)`. Near ties thus count as
 //! ties, and a bad choice counts by how bad it is. A split minimises the multi-output variance of
@@ -10,7 +10,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `parameters` | [`Soft`] and its presets |
+//! | `parameters` | [`CostTree`] |
 //! | `lanes` | eight numbers at a time |
 //! | `samples` | soft targets and costs of each row, as whole numbers |
 //! | `gain` | how good a split is |
@@ -45,9 +45,9 @@ use crate::error::TrainError;
 use crate::tree::{GrownTree, Scores};
 
 pub use boost::Boost;
-pub use parameters::{Preset, Soft};
+pub use parameters::CostTree;
 
-impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
+impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for CostTree {
     type Object = GrownTree;
 
     fn fit(&self, dataset: &DatasetBase<Rows<'a>, &'a Targets>) -> Result<GrownTree, TrainError> {
@@ -55,7 +55,7 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
     }
 }
 
-impl Soft {
+impl CostTree {
     /// Polishes a grown tree against the true cost on the rows that it was grown from.
     pub fn polish(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
         polish::polish(self, tree, rows, targets)

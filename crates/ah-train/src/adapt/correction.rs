@@ -73,6 +73,7 @@ impl Correction {
     pub fn local(&self, leaf: u32, choice: ChoiceId) -> Option<f64> {
         self.local.get(&(leaf, choice)).map(|local| local.score)
     }
+}
 
 /// A new input, as the tree sees it.
 struct Seen {

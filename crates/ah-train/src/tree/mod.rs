@@ -1,6 +1,6 @@
 //! Ensembles, from the splits of a tree to the leaves of the model.
 //!
-//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes, [`Risks`] are what choices risk, and
+//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes, [`risk::Risks`] are what choices risk, and
 //! [`Boosters`] add to the scores; a [`FittedEnsemble`] holds all four. [`leaves`] turns its tree into that of a model.
 
 mod boosters;
@@ -18,5 +18,4 @@ pub use compact_tree::CompactTree;
 pub use fitted::{FittedEnsemble, ScoredChoice};
 pub use grown::GrownTree;
 pub use leaves::RankingPolicy;
-pub use risk::Risks;
 pub use scores::Scores;

@@ -184,9 +184,6 @@ pub struct ExplainArgs {
 pub struct TrainArgs {
     #[command(flatten)]
     params: Params,
-    /// Judge the finished model on this log too; can be repeated.
-    #[arg(long, num_args = 2, value_names = ["NAME", "LOG"])]
-    pub data: Vec<String>,
     /// Where to write the model.
     #[arg(long, default_value = "model.json", value_name = "PATH")]
     pub model: PathBuf,
@@ -215,11 +212,6 @@ impl TrainArgs {
     pub fn params(&self) -> Params {
         Params { study: self.report.is_some(), ..self.params.clone() }
     }
-}
-
-/// Returns the pairs of `NAME LOG NAME LOG …`.
-pub fn named(pairs: &[String]) -> Vec<(String, PathBuf)> {
-    pairs.chunks_exact(2).map(|pair| (pair[0].clone(), PathBuf::from(&pair[1]))).collect()
 }
 
 #[cfg(test)]

@@ -97,10 +97,6 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         figures["generated"] = json!(generated.map(|report| report.json()));
         stdout(&format!("{figures}\n"))?;
     }
-    for (name, log) in &cli::named(&args.data) {
-        let evaluation = ah_train::evaluate(&trained.model, std::slice::from_ref(log), params.skip_bad_rows)?;
-        print_evaluation(&evaluation, name, args.json)?;
-    }
     Ok(())
 }
 

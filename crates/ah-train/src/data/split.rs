@@ -2,8 +2,8 @@
 //!
 //! The hash of the seed and of an input's key decides where the input goes, so neither the order of
 //! rows nor the other inputs matter. The key is the input's text, or its combination of dimensions
-//! where whole combinations are held out together. It lacks the features of the device: what was measured on one device
-//! teaches much about the same input on another, so both are held out together.
+//! where whole combinations are held out together. The key has no features of the device: the same input on two devices
+//! is held out together, because its times on one tell much about the other.
 
 use ah_types::{Features, Value};
 use rustc_hash::FxHashMap;

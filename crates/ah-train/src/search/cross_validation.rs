@@ -9,11 +9,9 @@ use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Rows, Targets};
 use crate::error::TrainError;
 
-/// A tree must be better than one leaf by this many standard errors: a test at 5 %. On four logs of 116 inputs whose times
-/// were given to other inputs at random, the rules before lost 1.083 in the mean of four seeds, the best single choice
-/// 1.059; this takes it in all 16 cases. On 13 logs of 60 to 250 honest inputs it costs 0.0007 in the mean, on mm HF
-/// (232 inputs, six seeds) 0.0043. So only logs without a declared optimization, whose features nobody chose, are
-/// tested, and no adaptation.
+/// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
+/// single choice in 16 of 16 cases; on 13 honest logs of 60 to 250 inputs it costs 0.0007 in the mean. So only logs without a
+/// declared optimization, whose features nobody chose, are tested.
 pub const BEYOND_NOISE: f64 = 1.645;
 
 /// A configuration and its cost on held-out folds.

@@ -34,8 +34,8 @@ pub struct Boost {
 }
 
 impl Boost {
-    /// The parameters that lose least on the convolutions, for their size: on the forward ones (mean of three seeds) 8, 12,
-    /// 16, 24 trees lose 1.0452, 1.0439, 1.0424 and 1.0402, and 48 lose 1.0393; depths of 10 and 14 cost 0.0010 to 0.0025.
+    /// The parameters that lose least on the convolutions for their size: 1.0402 on the forward ones, where twice the trees
+    /// lose 1.0393 (docs/laboratory.md has the others).
     pub const USUAL: Self = Self {
         trees: 24,
         max_depth: 12,

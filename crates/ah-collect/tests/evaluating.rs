@@ -70,7 +70,7 @@ fn a_choice_that_is_not_offered_is_judged_too() {
     // The leaf of small inputs prefers a choice that only a worker process offers.
     model.choices.insert(0, "hanging".into());
     model.fallback = Some(ChoiceId(2));
-    (model.trees[0].nodes[1], model.trees[0].nodes[2]) = (leaf(&[0, 1]), leaf(&[2]));
+    (model.tree.nodes[1], model.tree.nodes[2]) = (leaf(&[0, 1]), leaf(&[2]));
     model.write(&folder.path("model.json")).unwrap();
     std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n5000,pears\n").unwrap();
     let table = stdout(fake_to(&folder, "evaluate").args(["model.json", "--inputs", "inputs.csv"]));

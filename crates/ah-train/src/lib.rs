@@ -60,5 +60,5 @@ pub mod parts {
     pub use crate::learners::{Boost, CostTree, Criterion, Dataset, Learner, LinfaTrees};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{FittedTree, GrownTree, RankingPolicy, ScoredChoice};
+    pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
 }

@@ -110,7 +110,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
     let model = on_log(&union::with_choices_of(&old, &task.table), &task, fallback)?;
     let evidence = Evidence::new(model, &task, fallback, &rows);
-    let lost = evidence.inputs.iter().filter(|input| input.reached.is_empty()).count();
+    let lost = evidence.inputs.iter().filter(|input| input.reached.is_none()).count();
     if lost > 0 {
         warnings.push(format!(
             "the old trees have no answer on {lost} of {} new inputs (an unknown category, an undefined feature, or \

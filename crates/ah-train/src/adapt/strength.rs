@@ -48,16 +48,13 @@ pub fn part(inputs: &[usize], fold: usize, folds: usize) -> (Vec<usize>, Vec<usi
 /// Returns the mean squared error of an input's log times, but for a common shift.
 fn error(evidence: &Evidence<'_>, correction: &Correction, at: usize) -> f64 {
     let input = &evidence.inputs[at];
-    let of_tree = |tree: usize| {
-        let reached = &input.reached[tree];
-        let misses = input.cells.iter().zip(&reached.scores).filter_map(|(cell, score)| {
-            let corrected = (*score)? + correction.of(evidence, tree, reached.leaf, cell.choice);
-            Some(cell.log_slowdown - corrected)
-        });
-        let misses: Vec<f64> = misses.collect();
-        let mean = misses.iter().sum::<f64>() / misses.len().max(1) as f64;
-        let squares = misses.iter().map(|miss| (miss - mean).clamp(-MOST, MOST).powi(2));
-        squares.sum::<f64>() / misses.len().max(1) as f64
-    };
-    (0..input.reached.len()).map(of_tree).sum()
+    let Some(reached) = &input.reached else { return 0.0 };
+    let misses = input.cells.iter().zip(&reached.scores).filter_map(|(cell, score)| {
+        let corrected = (*score)? + correction.of(evidence, reached.leaf, cell.choice);
+        Some(cell.log_slowdown - corrected)
+    });
+    let misses: Vec<f64> = misses.collect();
+    let mean = misses.iter().sum::<f64>() / misses.len().max(1) as f64;
+    let squares = misses.iter().map(|miss| (miss - mean).clamp(-MOST, MOST).powi(2));
+    squares.sum::<f64>() / misses.len().max(1) as f64
 }

@@ -147,8 +147,7 @@ impl<'a> Trial<'a> {
     pub fn assess(&self, folds: &[Fold<'_>], method: Method) -> Vec<Assessment> {
         let limit = self.plan.max_slowdown.ln();
         let unpriced = self.rankings(folds, method, Risk { spread: 1.0, limit });
-        let trees = if method == Method::Anew { 1 } else { self.evidence.model.trees.len() };
-        let risk = Risk { spread: corrected::spread(&unpriced, self.fallback, trees), limit };
+        let risk = Risk { spread: corrected::spread(&unpriced, self.fallback), limit };
         let rankings = self.rankings(folds, method, risk);
         let violations = self.violations(&rankings);
         let level = target::level(self.targets.len());
@@ -179,7 +178,7 @@ impl<'a> Trial<'a> {
 
     /// Returns the log slowdown of an input by its ranking, and whether it decides.
     fn cost(&self, ranking: &[ScoredChoice], at: usize, threshold: f64) -> (f64, bool) {
-        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.vote.choice))
+        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.choice))
     }
 
     fn price(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {

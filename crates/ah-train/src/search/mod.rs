@@ -20,7 +20,7 @@ use crate::error::TrainError;
 use crate::params::SplitBy;
 use crate::plan::{LARGE, TrainPlan};
 
-pub use configuration::{Configuration, fit_all};
+pub use configuration::Configuration;
 pub use cross_validation::ScoredConfiguration;
 pub use portfolio::Portfolio;
 

@@ -39,7 +39,7 @@ pub struct Facts<'a> {
     choices: Vec<ChoiceFacts<'a>>,
     worst: Vec<WorstInput<'a>>,
     noise: Noise,
-    trees: Vec<Vec<NodeFacts>>,
+    tree: Vec<NodeFacts>,
     /// The number of boosted trees.
     boosted: usize,
 }
@@ -177,8 +177,8 @@ impl<'a> Facts<'a> {
             choices: choices(table, &taken),
             worst: worst(model, evaluation, &taken),
             noise: noise(table, &taken),
-            trees: model.trees.iter().map(|tree| nodes(model, tree, evaluation, &taken)).collect(),
-            boosted: model.boosted.as_ref().map_or(0, |boosted| boosted.trees.len()),
+            tree: nodes(model, &model.tree, evaluation, &taken),
+            boosted: model.boosters.len(),
         }
     }
 }
@@ -289,9 +289,9 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
             let (count, loss, slow) = here[at];
             let often = || takes[at].iter().max_by_key(|(_, count)| **count).map(|(choice, _)| *choice);
             let often = || leaf.ranked(model.choice_id(&evaluation.table.choices[often()?.index()])?);
-            let chosen = match model.boosted {
-                Some(_) => often().or(leaf.ranking.first()),
-                None => leaf.choose(model.fallback, false),
+            let chosen = match model.boosters.is_empty() {
+                false => often().or(leaf.ranking.first()),
+                true => leaf.choose(model.fallback),
             };
             let shown = chosen.or_else(|| model.fallback.and_then(|fallback| leaf.ranked(fallback)));
             NodeFacts::Leaf {

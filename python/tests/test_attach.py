@@ -342,6 +342,19 @@ def test_an_error_of_the_kernel_reaches_the_program(kernel, device, folder):
         call(tuner, 100)
 
 
+def test_an_error_while_the_package_measures_reaches_the_program_and_no_log(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder)
+    kernel.faults = {64: ValueError("wrong arguments")}
+    with pytest.raises(ValueError, match="wrong arguments"):
+        call(tuner, 100)
+    kernel.faults = {}
+    call(tuner, 200)
+    assert {values[0] for values in log(folder, tuner).inputs()} == {200}
+    ((_, times),) = log(folder, tuner).inputs().items()
+    assert times == {NAMES[0]: [3.0], NAMES[1]: [2.0], NAMES[2]: [1.0]}
+
+
 def test_a_folder_that_cannot_be_written_is_a_warning(kernel, device, tmp_path, folder):
     (tmp_path / "file").write_text("")
     tuner = package(kernel, device)

@@ -6,6 +6,7 @@ import pickle
 import sys
 import threading
 import types
+import warnings
 
 import heuristics
 import pytest
@@ -346,8 +347,10 @@ def test_an_error_while_the_package_measures_reaches_the_program_and_no_log(kern
     tuner = package(kernel, device)
     attach(folder)
     kernel.faults = {64: ValueError("wrong arguments")}
-    with pytest.raises(ValueError, match="wrong arguments"):
+    with pytest.raises(ValueError, match="wrong arguments"), warnings.catch_warnings():
+        warnings.simplefilter("error")
         call(tuner, 100)
+    assert kernel.launched == [16, 32], "tried once"
     kernel.faults = {}
     call(tuner, 200)
     assert {values[0] for values in log(folder, tuner).inputs()} == {200}

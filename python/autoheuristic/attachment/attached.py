@@ -128,18 +128,19 @@ class AttachedKernel:
         """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
         if kwargs.get("warmup"):
             return self._package(args, kwargs)
-        call = _call(args, kwargs)
+        call, decided = _call(args, kwargs), None
         try:
             state = self._ready(call)
-            if state is None or state.is_passive:
-                return self._package(args, kwargs)
-            features = state.features.read(call)
-            decision = self._decide(state, call, features)
+            if state is not None and not state.is_passive:
+                features = state.features.read(call)
+                decided = state, features, self._decide(state, call, features)
         except DeviceLostError:
             raise
         except Exception as error:
             self._warn(f"{_shown(error)}. The package's own autotuner runs")
+        if decided is None:
             return self._package(args, kwargs)
+        state, features, decision = decided
         kernel = state.kernel
         for index in decision.candidates:
             if kernel.configs[index] is failed:

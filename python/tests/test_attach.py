@@ -324,6 +324,18 @@ def test_a_broken_heuristic_is_a_warning(kernel, device, folder):
     assert kernel.launched == [16, 32, 64, 64]
 
 
+def test_a_kernel_that_cannot_be_attached_is_not_tried_again(kernel, device, folder, monkeypatch):
+    tuner, tries = package(kernel, device), []
+    monkeypatch.setattr(autoheuristic.device, "current", lambda: tries.append(1) or {}["no GPU"])
+    attach(folder, "collect")
+    with pytest.warns(AutoHeuristicWarning, match="no GPU"):
+        call(tuner, 100)
+    for n in range(9):
+        call(tuner, n)
+    assert len(tries) == 2, "for the first call, and for the log of its benchmark"
+    assert kernel.launched == [16, 32, 64, 64] + [64] * 9
+
+
 def test_a_heuristic_that_raises_is_a_warning(kernel, device, folder):
     tuner = package(kernel, device)
     file = learned(folder, tuner)

@@ -138,6 +138,8 @@ class AttachedKernel:
             raise
         except Exception as error:
             self._warn(f"{_shown(error)}. The package's own autotuner runs")
+            # A kernel that cannot be attached is not tried again.
+            self._is_passive = self._state is None
         if decided is None:
             return self._package(args, kwargs)
         state, features, decision = decided

@@ -6,6 +6,7 @@ import pickle
 import sys
 import threading
 import types
+import warnings
 
 import heuristics
 import pytest
@@ -323,6 +324,18 @@ def test_a_broken_heuristic_is_a_warning(kernel, device, folder):
     assert kernel.launched == [16, 32, 64, 64]
 
 
+def test_a_kernel_that_cannot_be_attached_is_not_tried_again(kernel, device, folder, monkeypatch):
+    tuner, tries = package(kernel, device), []
+    monkeypatch.setattr(autoheuristic.device, "current", lambda: tries.append(1) or {}["no GPU"])
+    attach(folder, "collect")
+    with pytest.warns(AutoHeuristicWarning, match="no GPU"):
+        call(tuner, 100)
+    for n in range(9):
+        call(tuner, n)
+    assert len(tries) == 2, "for the first call, and for the log of its benchmark"
+    assert kernel.launched == [16, 32, 64, 64] + [64] * 9
+
+
 def test_a_heuristic_that_raises_is_a_warning(kernel, device, folder):
     tuner = package(kernel, device)
     file = learned(folder, tuner)
@@ -340,6 +353,21 @@ def test_an_error_of_the_kernel_reaches_the_program(kernel, device, folder):
     kernel.faults = {16: ValueError("wrong arguments")}
     with pytest.raises(ValueError, match="wrong arguments"):
         call(tuner, 100)
+
+
+def test_an_error_while_the_package_measures_reaches_the_program_and_no_log(kernel, device, folder):
+    tuner = package(kernel, device)
+    attach(folder)
+    kernel.faults = {64: ValueError("wrong arguments")}
+    with pytest.raises(ValueError, match="wrong arguments"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(tuner, 100)
+    assert kernel.launched == [16, 32], "tried once"
+    kernel.faults = {}
+    call(tuner, 200)
+    assert {values[0] for values in log(folder, tuner).inputs()} == {200}
+    ((_, times),) = log(folder, tuner).inputs().items()
+    assert times == {NAMES[0]: [3.0], NAMES[1]: [2.0], NAMES[2]: [1.0]}
 
 
 def test_a_folder_that_cannot_be_written_is_a_warning(kernel, device, tmp_path, folder):

@@ -78,7 +78,8 @@ def run(folder, *words, **variables):
 
 def attach(folder, *words, mode="serve", packages=("tuned",)):
     options = ["--mode", mode, "--folder", "attached"]
-    code, out, errors = run(folder, "attach", *packages, *options, "--", sys.executable, "main.py", *words)
+    program = [sys.executable, "main.py", *words]
+    code, out, errors = run(folder, "attach", *packages, *options, "--", *program)
     assert code == 0, errors
     return out, errors
 
@@ -147,7 +148,7 @@ def test_a_log_that_is_too_small_is_no_failure(folder):
     tools = {name: heuristics.tool(tool) for name, tool in (("AH_TRAIN", "ah-train"), ("AH_CODEGEN", "ah-codegen"))}
     attach(folder, 20)
     code, out, _ = run(folder, "learn", "--folder", "attached", **tools)
-    assert code == 0 and "double_" in out
+    assert code == 0 and out.startswith("double_") and "nothing is learned: error: expected at least" in out
 
 
 def test_a_torn_journal_is_read(folder):
@@ -184,3 +185,14 @@ def test_calls_are_made_again(folder, monkeypatch, device):
     log.write_text("".join(lines[:2]))
     assert ": 1 inputs measured" in replay.replay(folder / "attached"), "one call; the other one had the same key"
     assert json.loads(lines[0])["name"].startswith("double_")
+
+
+def test_a_program_that_cannot_import_the_package_is_attached_too(folder):
+    program = "import sys; print('autoheuristic' in sys.modules, sys.path[-1])"
+    command = (
+        f"import sys; sys.path.insert(0, {str(HERE.parent)!r}); import autoheuristic.__main__ as m; sys.exit(m.main())"
+    )
+    words = ["attach", "tuned", "--folder", "attached", "--", sys.executable, "-c", program]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([sys.executable, "-c", command, *words], env=environment, capture_output=True, text=True)
+    assert done.stdout == f"True {HERE.parent}\n", done.stderr

@@ -77,13 +77,15 @@ class AttachedKernel:
         """Launches the kernel; ``grid`` and ``warmup`` are among the keyword arguments."""
         if self._is_passive:
             return self._package(args, kwargs)
-        configs = self.autotuner.configs
-        try:
-            chosen, config = self._hot[self._fast(args, kwargs)]
-            if configs is not self._configs or len(configs) != self._count:
-                return self._first(args, kwargs, None)
-        except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
+        configs, found = self.autotuner.configs, None
+        if configs is self._configs and len(configs) == self._count:
+            try:
+                found = self._hot[self._fast(args, kwargs)]
+            except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
+                found = None
+        if found is None:
             return self._first(args, kwargs, None)
+        chosen, config = found
         if chosen is None:
             return self._package(args, kwargs)
         self.autotuner.best_config = config
@@ -100,11 +102,13 @@ class AttachedKernel:
         """Runs the package's own autotuner, and logs what it measured."""
         own = vars(self.autotuner)
         before = own.get("configs_timings")
-        if self._previous is None:
-            result = type(self.autotuner).run(self.autotuner, *args, **kwargs)
-        else:
-            result = self._previous(*args, **kwargs)
-        timings = vars(self._thread).pop("timings", None)
+        try:
+            if self._previous is None:
+                result = type(self.autotuner).run(self.autotuner, *args, **kwargs)
+            else:
+                result = self._previous(*args, **kwargs)
+        finally:
+            timings = vars(self._thread).pop("timings", None)
         if timings is None and own.get("configs_timings") is not before:
             timings = own["configs_timings"]  # Read from Triton's cache on disk.
         if timings:
@@ -124,18 +128,21 @@ class AttachedKernel:
         """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
         if kwargs.get("warmup"):
             return self._package(args, kwargs)
-        call = _call(args, kwargs)
+        call, decided = _call(args, kwargs), None
         try:
             state = self._ready(call)
-            if state is None or state.is_passive:
-                return self._package(args, kwargs)
-            features = state.features.read(call)
-            decision = self._decide(state, call, features)
+            if state is not None and not state.is_passive:
+                features = state.features.read(call)
+                decided = state, features, self._decide(state, call, features)
         except DeviceLostError:
             raise
         except Exception as error:
             self._warn(f"{_shown(error)}. The package's own autotuner runs")
+            # A kernel that cannot be attached is not tried again.
+            self._is_passive = self._state is None
+        if decided is None:
             return self._package(args, kwargs)
+        state, features, decision = decided
         kernel = state.kernel
         for index in decision.candidates:
             if kernel.configs[index] is failed:

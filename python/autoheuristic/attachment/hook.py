@@ -53,15 +53,18 @@ class Hook:
         autotuner.__init__ = attach_new
         self._patched, self._class = attach_new, autotuner
         for found in gc.get_objects():
-            if isinstance(found, autotuner) and hasattr(found, "base_fn"):
+            # By its type: isinstance would ask lazy modules and proxies for their class.
+            if issubclass(type(found), autotuner) and hasattr(found, "base_fn"):
                 self.attach(found)
 
     def attach(self, tuner: Any) -> None:
         """Attaches an autotuner, if it belongs to one of the packages."""
+        if not self.session.settings.attaches(tuner.base_fn.__module__ or ""):
+            return
         from ..tuner import Tuner  # Imports Triton, which is there.
         from .attached import AttachedKernel
 
-        if isinstance(tuner, Tuner) or not self.session.settings.attaches(tuner.base_fn.__module__ or ""):
+        if isinstance(tuner, Tuner):
             return
         with self._lock:
             if id(tuner) not in self._attached and not self._removed:

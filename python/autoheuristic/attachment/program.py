@@ -21,8 +21,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UsageError: There is no such program.
 
     """
-    package = STARTUP.parents[2]
-    path = [str(STARTUP), str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    path = [str(STARTUP), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, **settings.variables(), "PYTHONPATH": os.pathsep.join(path)}
     try:
         done = subprocess.run(list(words), env=environment)

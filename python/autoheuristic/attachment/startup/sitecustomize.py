@@ -16,6 +16,9 @@ def _next() -> None:
 
 
 _next()
+if importlib.util.find_spec("autoheuristic") is None:
+    # Run from its source. Last, so that it hides nothing.
+    sys.path.append(str(Path(__file__).resolve().parents[3]))
 try:
     import autoheuristic  # noqa: F401 (reads AUTOHEURISTIC_ATTACH)
 except Exception as error:

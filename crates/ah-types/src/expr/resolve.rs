@@ -170,6 +170,11 @@ impl Resolver<'_> {
     fn truth(&self, expr: &Expr) -> Result<BoolExpr, TypeError> {
         match self.any(expr)? {
             TypedExpr::Bool(a) => Ok(a),
+            // A truth value is logged as the category `True` or `False`.
+            TypedExpr::Category(left @ CategoryExpr::Feature(_)) => {
+                let right = CategoryExpr::Bool(Box::new(BoolExpr::Literal(true)));
+                Ok(BoolExpr::Match { equal: true, left, right })
+            }
             other => Err(self.mismatch(expr, Type::Bool, other.ty())),
         }
     }

@@ -41,9 +41,16 @@ fn computes_as_documented() {
         ("log2(n - 1)", None),
         ("not m == 7", Some("False")),
         ("abs(-m)", Some("7")),
+        ("not dtype", Some("True")),
+        ("m == 7 and dtype", Some("False")),
     ] {
         assert_eq!(eval(source, &values).as_deref(), expected, "{source}");
     }
+    assert_eq!(
+        eval("m == 7 and dtype", &row(7.0, 1.0, 1.0, "True")).as_deref(),
+        Some("True"),
+        "a truth value"
+    );
     let undefined = row(f64::NAN, 1.0, 1.0, "x");
     assert_eq!(eval("m > 0", &undefined), None, "NaN compares with nothing");
     assert_eq!(eval("min(k, m)", &undefined), None);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ah_types::shown::quoted;
 use rustc_hash::FxHashSet;
 
-use super::table::{Defaults, Row, Table};
+use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
 

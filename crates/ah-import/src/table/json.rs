@@ -7,7 +7,7 @@ use ah_types::shown::{quoted, reason};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
-use super::table::{Defaults, Row, Table};
+use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
 use crate::tools::{self, Results};

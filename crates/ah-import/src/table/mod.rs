@@ -4,12 +4,12 @@ mod delimited;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod table;
+mod rows;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-pub use table::{Defaults, Row, Table};
+pub use rows::{Defaults, Row, Table};
 
 use crate::error::{ImportError, io_error};
 use crate::params::Format;

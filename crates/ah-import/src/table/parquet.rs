@@ -8,7 +8,7 @@ use ::parquet::record::Field;
 use ::parquet::record::reader::RowIter;
 use ah_types::shown::quoted;
 
-use super::table::{Defaults, Row, Table};
+use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{ImportError, RowNumber, io_error};
 

@@ -171,6 +171,7 @@ impl Resolver<'_> {
     fn truth(&self, expr: &Expr) -> Result<BoolExpr, TypeError> {
         match self.any(expr)? {
             TypedExpr::Bool(a) => Ok(a),
+            // A truth value is logged as the category `True` or `False`.
             TypedExpr::Category(left @ CategoryExpr::Feature(_)) => {
                 let right = CategoryExpr::Text("True".into());
                 Ok(BoolExpr::Match { equal: true, left, right })

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::csv;
 use super::error::{LogError, LogPlace, io_error, shown};
 use super::lines::Lines;
-use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata};
+use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
 use crate::feature::{Feature, Schema};
 use crate::shown::{listed, quoted, reason};
 
@@ -61,6 +61,15 @@ impl Name<'_> {
     }
 
     fn metadata(&self, line: &[u8]) -> Result<Metadata, LogError> {
+        if let Some(format) = newer_format(line) {
+            return Err(self.malformed(
+                1,
+                0,
+                format!("a log of format {LOG_FORMAT}"),
+                format!("format {format}"),
+                "a newer version of these tools wrote it; update them",
+            ));
+        }
         serde_json::from_slice(line).map_err(|e| {
             let text = e.to_string();
             // The place is printed separately.
@@ -129,6 +138,20 @@ impl Name<'_> {
         }
         Ok((columns, present))
     }
+}
+
+/// Returns the format of a log that a newer tool wrote. Its other keys may be new too.
+fn newer_format(line: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Versioned {
+        autoheuristic_rs: Version,
+    }
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: u64,
+    }
+    let found: Versioned = serde_json::from_slice(line).ok()?;
+    Some(found.autoheuristic_rs.format).filter(|format| *format > u64::from(LOG_FORMAT))
 }
 
 /// Returns whether this line would be the metadata of a log if it had no key `autoheuristic_rs`.

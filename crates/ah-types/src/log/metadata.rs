@@ -34,6 +34,9 @@ pub struct Metadata {
     pub collection: Option<Collection>,
 }
 
+/// The version of the log format that this crate reads and writes.
+pub const LOG_FORMAT: u32 = 1;
+
 /// The column of the choice's name.
 pub const CHOICE_COLUMN: &str = "choice";
 /// The column of the time in milliseconds.
@@ -56,8 +59,8 @@ pub enum FeatureNameError {
 /// How a log was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collection {
-    /// The version of the log format: 1.
-    #[serde(default = "format_1")]
+    /// The version of the log format: [`LOG_FORMAT`].
+    #[serde(default = "log_format")]
     pub format: u32,
     /// The device; absent if the log does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,8 +87,8 @@ pub struct Collection {
     pub tool: String,
 }
 
-fn format_1() -> u32 {
-    1
+fn log_format() -> u32 {
+    LOG_FORMAT
 }
 
 impl Metadata {

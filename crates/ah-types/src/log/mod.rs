@@ -21,7 +21,8 @@ pub use csv::quote;
 pub use data::{Input, Irregularities, Log, Sample, Source};
 pub use error::{LogError, LogPlace};
 pub use metadata::{
-    CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, Metadata, differences,
+    CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, LOG_FORMAT, Metadata,
+    differences,
 };
 pub use random_part::RandomPart;
 pub use reader::{ReadOptions, open, read, read_bytes, read_metadata, read_with};

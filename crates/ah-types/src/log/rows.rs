@@ -118,8 +118,8 @@ impl RowReader {
                         FeatureKind::Categorical => merger.category(&field),
                         FeatureKind::Numerical => {
                             let name =
-                                || fault(&format!("a number for {}", merger.schema.features()[slot].name));
-                            Value::Number(number(&field).filter(|x| !x.is_nan()).ok_or_else(name)?)
+                                || fault(&expected_number(&field, &merger.schema.features()[slot].name));
+                            Value::Number(number(&field).filter(|x| x.is_finite()).ok_or_else(name)?)
                         }
                     };
                 }
@@ -154,6 +154,14 @@ impl RowReader {
             }
         }
         Cow::Owned(raw.join(","))
+    }
+}
+
+/// Returns what a field of a numerical feature should be.
+fn expected_number(field: &str, feature: &str) -> String {
+    match number(field) {
+        Some(_) => format!("a finite number for {feature}"),
+        None => format!("a number for {feature}"),
     }
 }
 

@@ -5,11 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::boosters::{MARGIN_STEP, RISK_UNIT};
+
 /// The end of each refusal: the trees cannot be read in the sense in which they were learned.
 const REMEDY: &str = "learn the model again from its logs, which `provenance` names";
-
-/// What the number of a row for the risk is worth, as in every file that `ah-train` wrote.
-const RISK_UNIT: f64 = super::boosters::RISK_UNIT;
 
 /// Returns the file as one of version 6.
 ///
@@ -58,12 +57,15 @@ fn leaf(node: &mut Value, safe: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns boosted trees as boosters: each row ends with a number for the risk.
+/// Returns boosted trees as boosters: each row ends with a number for the risk. `ah-train` wrote one `caution_unit` only.
 fn boosters(boosted: Value) -> Result<Value, String> {
     let Value::Object(mut boosted) = boosted else { return Ok(boosted) };
     let risk_unit = boosted.remove("caution_unit").unwrap_or_default();
     if !risk_unit.is_null() && risk_unit.as_f64() != Some(RISK_UNIT) {
         return Err(format!("boosted: expected {RISK_UNIT} as the unit of the caution, found {risk_unit}"));
+    }
+    if let Some(margin) = boosted.get("margin").and_then(Value::as_f64) {
+        boosted.insert("margin".to_owned(), json!((margin / MARGIN_STEP).ceil() * MARGIN_STEP));
     }
     let mut rows = boosted.remove("scores").unwrap_or_default();
     for row in rows.as_array_mut().into_iter().flatten().filter_map(Value::as_array_mut) {

@@ -118,7 +118,7 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
         Node::Leaf(_) => true,
     };
     match model.boosters.iter().position(|tree| !tree.nodes.iter().enumerate().all(is_preorder)) {
-        Some(tree) => Err(format!("tree {tree}: expected each left child right after its parent")),
+        Some(booster) => Err(format!("booster {booster}: expected each left child right after its parent")),
         None => Ok(()),
     }
 }

@@ -70,7 +70,8 @@ impl Targets {
 
     /// Returns the same with [softened] costs.
     pub fn softened(&self) -> Self {
-        let soften = |cost: &Cost| Cost { cost: quantised(softened(f64::from(cost.cost) / COST_ONE)), ..*cost };
+        let soften =
+            |cost: &Cost| Cost { cost: quantised(softened(f64::from(cost.cost) / COST_ONE)), ..*cost };
         Self { costs: self.costs.iter().map(soften).collect(), ..self.clone() }
     }
 

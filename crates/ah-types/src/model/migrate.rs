@@ -18,7 +18,9 @@ pub(super) fn migrate(mut file: Map<String, Value>) -> Result<Map<String, Value>
     file.insert("version".to_owned(), json!(6));
     let outside = file.remove("outside").unwrap_or_default();
     if outside == "decline" {
-        return Err(format!("the model declines outside of its leaves' ranges, which version 6 does not; {REMEDY}"));
+        return Err(format!(
+            "the model declines outside of its leaves' ranges, which version 6 does not; {REMEDY}"
+        ));
     }
     let trees = file.remove("trees").unwrap_or_default();
     let mut nodes = match trees.as_array().map(Vec::as_slice) {
@@ -48,11 +50,18 @@ fn leaf(node: &mut Value, safe: bool) -> Result<(), String> {
     }
     let outside = node.remove("outside").unwrap_or_default();
     if safe && outside.as_array().is_some_and(|places| !places.is_empty()) {
-        return Err(format!("the leaf has a ranking outside of its ranges, which leaves do not in version 6; {REMEDY}"));
+        return Err(format!(
+            "the leaf has a ranking outside of its ranges, which leaves do not in version 6; {REMEDY}"
+        ));
     }
     if let Some(Value::Array(ranking)) = node.get_mut("ranking") {
         let is_measured = |row: &Value| row.get(2).is_some_and(|measured| *measured != json!(0));
         ranking.retain(|row| is_measured(row) || row.as_array().is_none_or(|row| row.len() < 2));
+        for row in ranking {
+            if let Some(Value::String(marks)) = row.get_mut(7) {
+                *marks = marks.replace('u', "e");
+            }
+        }
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use assert_cmd::Command;
 use common::{Folder, fake, fake_to, refused, stdout, succeed};
 
 fn leaf(choices: &[u32]) -> Node {
-    let unmeasured = |choice: &u32| RankedChoice::unmeasured(ChoiceId(*choice), 0.0);
-    let ranked = |c: &u32| RankedChoice { measured: 1, usual: true, allowed: true, ..unmeasured(c) };
+    let measured = RankedChoice { measured: 1, expected: true, allowed: true, ..RankedChoice::default() };
+    let ranked = |choice: &u32| RankedChoice { choice: ChoiceId(*choice), ..measured.clone() };
     Node::Leaf(Leaf { samples: 1, ranking: choices.iter().map(ranked).collect(), ..Leaf::default() })
 }
 
@@ -23,13 +23,13 @@ fn model() -> Model {
         shared_memory: Some(0),
         choices: vec!["small_is_fast".into(), "steady".into()],
         fallback: Some(ChoiceId(1)),
-        trees: vec![Tree {
+        tree: Tree {
             nodes: vec![
                 Node::Split { test: Test::Numerical { slot: 0, threshold: 500.0 }, left: 1, right: 2 },
                 leaf(&[0, 1]),
                 leaf(&[1]),
             ],
-        }],
+        },
         ..Model::default()
     }
 }

@@ -44,7 +44,8 @@ pub fn drop_unused(model: &mut Model) {
 
 fn renumber_tests<L>(tree: &mut Tree<L>, renumber: impl Fn(&mut usize)) {
     for node in &mut tree.nodes {
-        if let Node::Split { test: Test::Numerical { slot, .. } | Test::Categorical { slot, .. }, .. } = node {
+        if let Node::Split { test: Test::Numerical { slot, .. } | Test::Categorical { slot, .. }, .. } = node
+        {
             renumber(slot);
         }
     }

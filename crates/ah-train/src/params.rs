@@ -62,7 +62,8 @@ pub struct Params {
     /// Features of the device that inputs get, also if the logs are of one device.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub device_features: Vec<String>,
-    /// How often each input occurs: its features joined by commas, a tab, a number.
+    /// A file with the weights of inputs. Each line holds an input's features joined by commas, a tab, and how often the
+    /// input occurs.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
     pub weights: Option<PathBuf>,
     /// Keep K choices or more in each leaf, best first, for a program that measures the first K. The

@@ -143,8 +143,7 @@ fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
     let task = Task::read(&params(0)).unwrap();
     let rare =
         task.usable.iter().copied().find(|&i| task.table.inputs[i as usize].text.contains(",c")).unwrap();
-    let held_out =
-        |seed: &u64| task.hold_out(SplitBy::Input, 0.2, *seed).unwrap().held_out.contains(&rare);
+    let held_out = |seed: &u64| task.hold_out(SplitBy::Input, 0.2, *seed).unwrap().held_out.contains(&rare);
     let seed = (0..100).find(held_out).expect("a fifth of the seeds holds it out");
 
     let parts = task.hold_out(SplitBy::Input, 0.2, seed).unwrap();

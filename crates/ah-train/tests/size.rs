@@ -31,9 +31,7 @@ fn trees_have_at_most_as_many_leaves_as_asked_for() {
     run.write("train.txt", log(400));
     let (whole, _) = learn(&run, &["--max-risk", "none"]);
     assert!(whole > 3, "{whole:?}");
-    for flags in
-        [&["--max-risk", "none"][..], &["--max-risk", "0.1"], &["--learner", "linfa"]]
-    {
+    for flags in [&["--max-risk", "none"][..], &["--max-risk", "0.1"], &["--learner", "linfa"]] {
         let (leaves, figures) = learn(&run, &[flags, &["--max-leaves", "3"]].concat());
         assert!(leaves <= 3, "{flags:?}: {leaves:?}");
         assert_eq!(figures["parameters"]["max_leaves"], 3);

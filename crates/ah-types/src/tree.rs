@@ -135,7 +135,7 @@ pub struct Leaf {
 }
 
 /// A choice in a leaf's ranking, with its evidence from the leaf's training inputs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankedChoice {
     /// The choice.
     pub choice: ChoiceId,
@@ -148,7 +148,7 @@ pub struct RankedChoice {
     pub measured: u64,
     /// True if it was measured on nearly all (99 %) of the leaf's inputs on which it can run. A program
     /// that does not list its choices is expected to offer it.
-    pub usual: bool,
+    pub expected: bool,
     /// The geometric mean of its slowdown there; infinite if it always failed.
     pub slowdown: f64,
     /// Its worst slowdown there; infinite if it failed.
@@ -180,15 +180,15 @@ impl Leaf {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
-    /// Returns true if training measured this choice on [nearly every input](RankedChoice::usual) of the leaf.
-    pub fn is_usual(&self, choice: ChoiceId) -> bool {
-        self.ranked(choice).is_some_and(|ranked| ranked.usual)
+    /// Returns true if training measured this choice on [nearly every input](RankedChoice::expected) of the leaf.
+    pub fn is_expected(&self, choice: ChoiceId) -> bool {
+        self.ranked(choice).is_some_and(|ranked| ranked.expected)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
-    /// fallback and the usual choices.
+    /// fallback and the expected choices.
     pub fn choose(&self, fallback: Option<ChoiceId>) -> Option<&RankedChoice> {
-        self.pick(fallback, |choice| Some(choice) == fallback || self.is_usual(choice))
+        self.pick(fallback, |choice| Some(choice) == fallback || self.is_expected(choice))
     }
 
     /// Returns the choice among the offered ones by [`pick`].

@@ -12,7 +12,7 @@ fn ranked(choice: u32, score: f64) -> RankedChoice {
         score,
         probability: 0.0,
         measured: 3,
-        usual: true,
+        expected: true,
         slowdown: 1.0,
         worst: 1.5,
         worst_over_fallback: 0.75,
@@ -87,9 +87,10 @@ fn a_file_with_boosters_reads_back() {
 
 /// The text of a model as version 5 wrote it.
 fn version_5(caution: bool) -> String {
-    let text = model().to_json().replace("\"version\": 6", "\"version\": 5");
+    let text = model().to_json().replace("\"version\": 6", "\"version\": 5").replace("\"ea\"", "\"ua\"");
     let text = text.replace("\"tree\": [\n", "\"trees\": [{\"nodes\": [\n");
-    let text = text.replace("\n  ],\n  \"boosters\"", "\n]}],\n  \"boosted\"").replace("\"rows\"", "\"scores\"");
+    let text =
+        text.replace("\n  ],\n  \"boosters\"", "\n]}],\n  \"boosted\"").replace("\"rows\"", "\"scores\"");
     match caution {
         true => text.replace("\"margin\"", "\"caution_unit\": 0.03125, \"margin\""),
         false => text.replace(",0]", "]"),
@@ -264,10 +265,8 @@ fn a_malformed_booster_is_answered_with_the_place() {
 fn test() -> impl Strategy<Value = Test> {
     let numerical = ((0..3_usize).prop_map(|i| [0, 1, 3][i]), 0..6_u8);
     let numerical = numerical.prop_map(|(slot, x)| Test::Numerical { slot, threshold: f64::from(x) });
-    let categorical = any::<bool>().prop_map(|half| Test::Categorical {
-        slot: 2,
-        category: if half { "half" } else { "float" }.into(),
-    });
+    let categorical = any::<bool>()
+        .prop_map(|half| Test::Categorical { slot: 2, category: if half { "half" } else { "float" }.into() });
     prop_oneof![3 => numerical, 1 => categorical]
 }
 
@@ -277,7 +276,9 @@ fn tree<L: Clone + std::fmt::Debug>(leaf: impl Strategy<Value = L>) -> impl Stra
     (prop::collection::vec(test(), 3), leaves).prop_map(|(tests, leaves)| {
         let split = |i: usize, left, right| Node::Split { test: tests[i].clone(), left, right };
         let leaf = |i: usize| Node::Leaf(leaves[i].clone());
-        Tree { nodes: vec![split(0, 1, 4), split(1, 2, 3), leaf(0), leaf(1), split(2, 5, 6), leaf(2), leaf(3)] }
+        Tree {
+            nodes: vec![split(0, 1, 4), split(1, 2, 3), leaf(0), leaf(1), split(2, 5, 6), leaf(2), leaf(3)],
+        }
     })
 }
 
@@ -285,8 +286,8 @@ fn tree<L: Clone + std::fmt::Debug>(leaf: impl Strategy<Value = L>) -> impl Stra
 fn any_leaf() -> impl Strategy<Value = Leaf> {
     let choices = prop::collection::vec((any::<bool>(), 0..5_u8, any::<bool>(), any::<bool>()), 3);
     choices.prop_map(|choices| {
-        let ranked = (0..).zip(choices).filter(|(_, c)| c.0).map(|(id, (_, score, allowed, usual))| {
-            RankedChoice { allowed, usual, ..ranked(id, f64::from(score) / 8.0) }
+        let ranked = (0..).zip(choices).filter(|(_, c)| c.0).map(|(id, (_, score, allowed, expected))| {
+            RankedChoice { allowed, expected, ..ranked(id, f64::from(score) / 8.0) }
         });
         let mut ranking: Vec<RankedChoice> = ranked.collect();
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));

@@ -70,7 +70,7 @@ proptest! {
             score: 0.0,
             probability: 0.0,
             measured: *measured,
-            usual: *measured == 40,
+            expected: *measured == 40,
             slowdown: 1.0,
             worst: 1.0,
             worst_over_fallback: 1.0,
@@ -79,7 +79,7 @@ proptest! {
         let leaf = Leaf { samples: 40, ranking, ..Leaf::default() };
         if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback))) {
             prop_assert!(ranked.allowed);
-            prop_assert!(ranked.usual || ranked.choice == ChoiceId(fallback));
+            prop_assert!(ranked.expected || ranked.choice == ChoiceId(fallback));
         }
     }
 }

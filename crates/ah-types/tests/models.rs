@@ -13,7 +13,7 @@ fn ranked(choice: u32, score: f64) -> RankedChoice {
         score,
         probability: 0.5,
         measured: 3,
-        usual: true,
+        expected: true,
         slowdown: 1.01,
         worst: f64::INFINITY,
         worst_over_fallback: 0.75,
@@ -146,10 +146,9 @@ fn version_4() -> String {
     let text = model().to_json().replace("\"version\": 6", "\"version\": 4");
     let text = text.replace("\"tree\": [\n", "\"trees\": [\n{\"nodes\": [\n");
     let text = text.replace("\n  ],\n  \"provenance\"", "\n]}\n  ],\n  \"provenance\"");
-    text.replacen("{\"samples\":3,", "{\"samples\":3,\"inherits\":false,", 1).replace(
-        "[1,0.1,3,0.5,1.01,null,0.75,\"ua\"],",
-        "[1,0.1,3,0.5,1.01,null,0.75,\"ua\"],\n[2,10.5],",
-    )
+    text.replacen("{\"samples\":3,", "{\"samples\":3,\"inherits\":false,", 1)
+        .replace("\"ea\"", "\"ua\"")
+        .replace("[1,0.1,3,0.5,1.01,null,0.75,\"ua\"],", "[1,0.1,3,0.5,1.01,null,0.75,\"ua\"],\n[2,10.5],")
 }
 
 #[test]
@@ -176,7 +175,10 @@ fn what_version_6_does_not_have_is_to_be_learned_again() {
     for (name, old) in cases {
         assert_ne!(old, text, "{name}");
         let message = Model::parse(&old).expect_err(name).to_string();
-        assert!(message.ends_with("learn the model again from its logs, which `provenance` names"), "{message}");
+        assert!(
+            message.ends_with("learn the model again from its logs, which `provenance` names"),
+            "{message}"
+        );
         messages += &format!("{name}: {message}\n");
     }
     insta::assert_snapshot!(messages);
@@ -237,8 +239,8 @@ fn a_malformed_file_is_answered_with_the_place() {
         ("an older version", text.replace("\"version\": 6", "\"version\": 3")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
-        ("an unknown mark", text.replace("\"ua\"", "\"ux\"")),
-        ("a row without a score", text.replace("[1,0.1,3,0.5,1.01,null,0.75,\"ua\"]", "[1]")),
+        ("an unknown mark", text.replace("\"ea\"", "\"ex\"")),
+        ("a row without a score", text.replace("[1,0.1,3,0.5,1.01,null,0.75,\"ea\"]", "[1]")),
         ("an unknown feature", text.replace("\"feature\":\"dtype\"", "\"feature\":\"type\"")),
         ("a negative child", text.replace("\"left\":1", "\"left\":-1")),
         ("a text as threshold", text.replace("\"threshold\":2,", "\"threshold\":\"2\",")),
@@ -247,7 +249,7 @@ fn a_malformed_file_is_answered_with_the_place() {
         ("a bad precondition", text.replace("k >= 1", "k >= ")),
         ("a category for a number", text.replace("\"float\",", "7,")),
         ("a long text as version", text.replace("\"version\": 6", &format!("\"version\": {long:?}"))),
-        ("a long mark", text.replace("\"ua\"", &format!("{long:?}"))),
+        ("a long mark", text.replace("\"ea\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];
     let mut messages = String::new();

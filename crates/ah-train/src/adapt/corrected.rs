@@ -9,7 +9,7 @@ use ah_types::{ChoiceId, Leaf, RankedChoice};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::correction::Correction;
-use super::evidence::{Evidence, NewInput, Reached, TimedChoice};
+use super::transfer::{NewInput, Reached, TimedChoice, Transfer};
 use crate::data::COST_ONE;
 use crate::tree::ScoredChoice;
 use crate::tree::risk::{risk_of_rows, risk_ratio};
@@ -51,21 +51,20 @@ pub struct CorrectedChoice {
 
 /// Returns the choices of a leaf: those that it ranks, in its order, and those that new inputs measured there.
 pub fn choices(
-    evidence: &Evidence<'_>,
+    transfer: &Transfer<'_>,
     correction: &Correction,
     risk: Risk,
     (id, leaf): (u32, &Leaf),
 ) -> Vec<CorrectedChoice> {
-    let corrected = |ranked: &RankedChoice| {
-        (ranked.choice, ranked.score + correction.of(evidence, id, ranked.choice))
-    };
+    let corrected =
+        |ranked: &RankedChoice| (ranked.choice, ranked.score + correction.of(transfer, id, ranked.choice));
     let mut choices: Vec<(ChoiceId, f64)> = leaf.ranking.iter().map(corrected).collect();
-    let all = (0_u32..).map(ChoiceId).take(evidence.model.choices.len());
+    let all = (0_u32..).map(ChoiceId).take(transfer.model.choices.len());
     let local = all.filter_map(|choice| Some((choice, correction.local(id, choice)?)));
     choices.extend(local.filter(|(choice, _)| leaf.ranked(*choice).is_none()));
-    let fallback = choices.iter().find(|(choice, _)| *choice == evidence.fallback).map(|c| c.1);
+    let fallback = choices.iter().find(|(choice, _)| *choice == transfer.fallback).map(|c| c.1);
     let ratio = |choice: ChoiceId, score: f64| match fallback {
-        _ if choice == evidence.fallback || !evidence.model.boosters.is_empty() => 0.0,
+        _ if choice == transfer.fallback || !transfer.model.boosters.is_empty() => 0.0,
         Some(fallback) => risk.ratio(fallback - score),
         None => f64::INFINITY,
     };
@@ -76,20 +75,20 @@ pub fn choices(
 /// Returns the timed choices of an input as the corrected tree ranks them, best first, as choices of the table; empty
 /// if the tree has no answer.
 pub fn rank(
-    evidence: &Evidence<'_>,
+    transfer: &Transfer<'_>,
     correction: &Correction,
     risk: Risk,
     input: &NewInput,
 ) -> Vec<ScoredChoice> {
-    let model = &evidence.model;
+    let model = &transfer.model;
     let Some(Reached { leaf: id, sums, .. }) = &input.reached else { return Vec::new() };
     let Some(leaf) = model.tree.leaf(*id as usize) else { return Vec::new() };
-    let mut choices = choices(evidence, correction, risk, (*id, leaf));
+    let mut choices = choices(transfer, correction, risk, (*id, leaf));
     if let Some(sum) = sums.last() {
         let scoring = model.scoring();
         choices.iter_mut().for_each(|c| c.score = scoring.score(c.choice, c.score, sums));
-        let fallback = choices.iter().find(|c| c.choice == evidence.fallback).map(|c| c.score);
-        for choice in choices.iter_mut().filter(|c| c.choice != evidence.fallback) {
+        let fallback = choices.iter().find(|c| c.choice == transfer.fallback).map(|c| c.score);
+        for choice in choices.iter_mut().filter(|c| c.choice != transfer.fallback) {
             let saved = fallback.map_or(f64::NEG_INFINITY, |fallback| fallback - choice.score);
             choice.ratio = risk_ratio(risk_of_rows(*sum), saved);
         }

@@ -14,7 +14,7 @@ use ah_types::ChoiceId;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::evidence::Evidence;
+use super::transfer::Transfer;
 
 /// Turns of levels and corrections: after three the scores change by less than 0.01.
 const TURNS: usize = 5;
@@ -53,18 +53,18 @@ struct LocalScore {
 
 impl Correction {
     /// Returns the correction that changes nothing.
-    pub fn none(evidence: &Evidence<'_>) -> Self {
-        Self::new(evidence, &[], Strength { root: 1.0, node: 1.0 })
+    pub fn none(transfer: &Transfer<'_>) -> Self {
+        Self::new(transfer, &[], Strength { root: 1.0, node: 1.0 })
     }
 
     /// Returns what to add to the old score of a choice in a leaf.
-    pub fn of(&self, evidence: &Evidence<'_>, leaf: u32, choice: ChoiceId) -> f64 {
+    pub fn of(&self, transfer: &Transfer<'_>, leaf: u32, choice: ChoiceId) -> f64 {
         let mut at = Some(leaf);
         while let Some(node) = at {
             if let Some(deltas) = self.nodes.get(&node) {
                 return deltas[choice.index()];
             }
-            at = evidence.parent(node);
+            at = transfer.parent(node);
         }
         0.0
     }
@@ -102,15 +102,15 @@ impl Seen {
 
 impl Correction {
     /// Learns from these inputs.
-    pub fn new(evidence: &Evidence<'_>, inputs: &[usize], strength: Strength) -> Self {
+    pub fn new(transfer: &Transfer<'_>, inputs: &[usize], strength: Strength) -> Self {
         // Nodes by position: a parent comes before its children.
         let (mut positions, mut ids) = (FxHashMap::default(), Vec::new());
         let mut seen: Vec<Seen> = Vec::new();
         for &at in inputs {
-            let input = &evidence.inputs[at];
+            let input = &transfer.inputs[at];
             let Some(reached) = &input.reached else { continue };
             let mut nodes = vec![reached.leaf];
-            while let Some(parent) = evidence.parent(nodes[nodes.len() - 1]) {
+            while let Some(parent) = transfer.parent(nodes[nodes.len() - 1]) {
                 nodes.push(parent);
             }
             let mut position = |node: u32| {
@@ -123,14 +123,14 @@ impl Correction {
             let (mut misses, mut unranked) = (Vec::new(), Vec::new());
             for (cell, score) in input.cells.iter().zip(&reached.scores) {
                 match score {
-                    Some(score) => misses.push((cell.choice, evidence.in_scores(cell.log_slowdown) - score)),
-                    None => unranked.push((cell.choice, evidence.in_scores(cell.log_slowdown))),
+                    Some(score) => misses.push((cell.choice, transfer.in_scores(cell.log_slowdown) - score)),
+                    None => unranked.push((cell.choice, transfer.in_scores(cell.log_slowdown))),
                 }
             }
             let deltas = vec![0.0; misses.len()];
             seen.push(Seen { leaf: reached.leaf, path, misses, unranked, deltas });
         }
-        let choices = evidence.model.choices.len();
+        let choices = transfer.model.choices.len();
         let mut deltas: Vec<Vec<f64>> = Vec::new();
         let mut levels = vec![0.0; seen.len()];
         for turn in 0..TURNS {
@@ -148,7 +148,7 @@ impl Correction {
             }
             deltas.clear();
             for (position, &id) in ids.iter().enumerate() {
-                let above = evidence.parent(id).map(|parent| positions[&parent]);
+                let above = transfer.parent(id).map(|parent| positions[&parent]);
                 let kappa = if above.is_some() { strength.node } else { strength.root };
                 let delta = |choice: usize| {
                     let (sum, count) = sums[position * choices + choice];
@@ -163,7 +163,7 @@ impl Correction {
                 input.deltas = input.misses.iter().map(|(choice, _)| leaf[choice.index()]).collect();
             }
         }
-        let local = local(evidence, strength, &seen, &levels);
+        let local = local(transfer, strength, &seen, &levels);
         Self { nodes: ids.into_iter().zip(deltas).collect(), local }
     }
 }
@@ -171,7 +171,7 @@ impl Correction {
 /// Returns the scores of choices that leaves do not rank. A ranking ends where choices are worse than its last one, the
 /// fallback: so does the prior of a choice that other leaves rank. A choice that only the new device has may be good.
 fn local(
-    evidence: &Evidence<'_>,
+    transfer: &Transfer<'_>,
     strength: Strength,
     seen: &[Seen],
     levels: &[f64],
@@ -185,10 +185,10 @@ fn local(
         }
     }
     for ((leaf, choice), score) in &mut local {
-        let ranking = evidence.model.tree.leaf(*leaf as usize).map(|leaf| &leaf.ranking);
+        let ranking = transfer.model.tree.leaf(*leaf as usize).map(|leaf| &leaf.ranking);
         let scores = ranking.into_iter().flatten().map(|ranked| ranked.score);
         let last = scores.fold(0.0, f64::max);
-        let (prior, kappa) = match evidence.ranked[choice.index()] {
+        let (prior, kappa) = match transfer.ranked[choice.index()] {
             true => (last + CUT, strength.node.max(CUT_WEIGHT)),
             false => (last, strength.node),
         };

@@ -177,7 +177,9 @@ impl Task {
 
     /// Returns the features as ranked from these inputs.
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
-        RankedFeatures::new(&self.values, inputs, MAX_BINS)
+        // A row and its code share 32 bits while a tree grows.
+        let fitting = (1_u64 << 32) / inputs.len().next_power_of_two() as u64;
+        RankedFeatures::new(&self.values, inputs, MAX_BINS.min(fitting as usize).max(2))
     }
 
     /// Returns the costs of all inputs, for the choices of `portfolio` (empty: all).

@@ -144,10 +144,10 @@ fn costs(recipe: &Recipe<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f
     let judged = decisions::decide(&model, &task.table, &parts.held_out, &slots);
     // The fallback of the whole training part, so that all learners decline to the same choice.
     let fallback = task.fallback(&parts.training);
-    let price = |judged: &decisions::JudgedInput| {
-        task.table.price(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
+    let loss = |judged: &decisions::JudgedInput| {
+        task.table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
-    Ok(judged.iter().map(price).collect())
+    Ok(judged.iter().map(loss).collect())
 }
 
 /// Returns the mean over the draws, for each input of the test part.

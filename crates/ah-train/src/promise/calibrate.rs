@@ -177,18 +177,18 @@ pub fn violations_of(
 
 /// Walks the grid, testing for a `target` share of `inputs` inputs, of which only so many are `independent`: the same input on
 /// several devices counts once. `None`: even the safest threshold fails.
-pub fn walk(
+pub fn fixed_sequence_test(
     violations: &[Violation],
     inputs: usize,
     independent: usize,
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    walk_at(violations, inputs, independent, mode.test(target))
+    fixed_sequence_test_at(violations, inputs, independent, mode.test(target))
 }
 
-/// [`walk`] with this share and level.
-pub fn walk_at(
+/// [`fixed_sequence_test`] with this share and level.
+pub fn fixed_sequence_test_at(
     violations: &[Violation],
     inputs: usize,
     independent: usize,

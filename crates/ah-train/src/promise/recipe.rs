@@ -119,7 +119,8 @@ impl Recipe<'_> {
         let violations: Vec<_> = of_parts.into_par_iter().enumerate().map(judge).collect();
         let judged: Vec<u32> = parts.iter().flat_map(|part| &part.held_out).copied().collect();
         let independent = task.count_judging(&judged);
-        let calibrated = calibrate::walk(&violations.concat(), judged.len(), independent, mode, target);
+        let calibrated =
+            calibrate::fixed_sequence_test(&violations.concat(), judged.len(), independent, mode, target);
         Ok(Heuristic {
             fitted: whole,
             fit_inputs: inputs.to_vec(),

@@ -1,8 +1,8 @@
 //! `--max-leaves` and `--within`: smaller trees.
 //!
 //! With `--within`, sizes compete on folds inside the training part. The tree of each fold is pruned to each size and
-//! priced on the inputs that it was not learned from; inputs of the test part have no say. With a promise, each size
-//! is priced with the threshold that it would get: a small tree may lose little if it always decides, and decline nearly
+//! judged on the inputs that it was not learned from; inputs of the test part have no say. With a promise, each size
+//! is judged with the threshold that it would get: a small tree may lose little if it always decides, and decline nearly
 //! everywhere (pad_mm H200 with 3 leaves: 0.9 % and 81 %).
 
 use ah_types::ChoiceId;
@@ -117,7 +117,8 @@ impl<'a> SizeJudge<'a> {
             let violations: Vec<_> = pruned.iter().flat_map(of_fold).collect();
             let judged: Vec<u32> = pruned.iter().flat_map(|(_, held_out)| *held_out).copied().collect();
             let (count, independent) = (judged.len(), task.count_judging(&judged));
-            let calibrated = calibrate::walk(&violations, count, independent, params.promise, target);
+            let calibrated =
+                calibrate::fixed_sequence_test(&violations, count, independent, params.promise, target);
             self.recipe.threshold(calibrated.as_ref(), target)
         });
         let (mut sum, mut weights) = (0.0, 0.0);
@@ -127,7 +128,7 @@ impl<'a> SizeJudge<'a> {
                 tree.rank(columns, &self.costs, input, &mut ranking);
                 let cost = match pick(&ranking, self.fallback, threshold) {
                     Some(picked) => f64::from(picked.cost) / COST_ONE,
-                    None => table.fallback_price(input, self.fallback),
+                    None => table.fallback_loss(input, self.fallback),
                 };
                 let weight = f64::from(self.costs.weight(input));
                 sum += weight * cost;

@@ -53,7 +53,9 @@ impl Boosters {
         let mut open = vec![(0, None)];
         while let Some((at, right_of)) = open.pop() {
             let here = nodes.len() as u32;
-            if let Some(Node::Split { right, .. }) = right_of.and_then(|split: u32| nodes.get_mut(split as usize)) {
+            if let Some(Node::Split { right, .. }) =
+                right_of.and_then(|split: u32| nodes.get_mut(split as usize))
+            {
                 *right = here;
             }
             match tree.splits.split(at) {

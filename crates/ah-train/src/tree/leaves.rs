@@ -146,7 +146,7 @@ struct ChoiceStatistics {
     worst_over_fallback: f64,
 }
 
-/// Returns a leaf with the evidence of `members`. A choice is usual by `own`: the evidence may come from inputs beyond the
+/// Returns a leaf with the evidence of `members`. A choice is expected by `own`: the evidence may come from inputs beyond the
 /// leaf, on which other choices are offered.
 fn leaf(
     table: &Table,
@@ -192,7 +192,7 @@ fn leaf(
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            usual: measured > 0 && measured * 100 >= offered * 99,
+            expected: measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
             worst: rounded(s.worst.exp(), 4),
             worst_over_fallback: rounded(s.worst_over_fallback, 4),

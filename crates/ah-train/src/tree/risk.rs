@@ -105,7 +105,8 @@ impl Risks {
                 };
             }
         }
-        let known = |(risk, count): (f64, &SlowCount)| if count.inputs >= MIN_INPUTS { risk as f32 } else { 1.0 };
+        let known =
+            |(risk, count): (f64, &SlowCount)| if count.inputs >= MIN_INPUTS { risk as f32 } else { 1.0 };
         Self { fallback, choices, risks: risks.into_iter().zip(&counts).map(known).collect() }
     }
 

@@ -72,7 +72,7 @@ impl BoostersFile {
         };
         let tree = |(position, nodes): (usize, &Vec<NodeFile>)| {
             let nodes: Result<_, String> = nodes.iter().enumerate().map(node).collect();
-            Ok(Tree { nodes: nodes.map_err(|problem| format!("tree {position}: {problem}"))? })
+            Ok(Tree { nodes: nodes.map_err(|problem| format!("booster {position}: {problem}"))? })
         };
         self.trees.iter().enumerate().map(tree).collect()
     }

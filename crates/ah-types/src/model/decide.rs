@@ -32,13 +32,13 @@ impl Model {
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
-    /// fallback, and the choices that training measured on [nearly every input](RankedChoice::usual) of the leaf.
+    /// fallback, and the choices that training measured on [nearly every input](RankedChoice::expected) of the leaf.
     ///
     /// # Errors
     /// The reason for declining; the program then takes the fallback.
     pub fn choose(&self, values: &[Value]) -> Result<&RankedChoice, Unsure> {
         let leaf = self.leaf(values)?;
-        self.decide(values, |choice| Some(choice) == self.fallback || leaf.is_usual(choice))
+        self.decide(values, |choice| Some(choice) == self.fallback || leaf.is_expected(choice))
     }
 
     /// Returns all choices that the heuristic ranks here, best first.

@@ -26,7 +26,7 @@ pub struct Ensemble {
     pub ends: Vec<usize>,
     /// The choices of all leaves of the model's own tree, one leaf after the other.
     pub choices: Vec<Ranked>,
-    /// By position in `choices`: true if a program is expected to offer the choice ([`RankedChoice::usual`]).
+    /// By position in `choices`: true if a program is expected to offer the choice ([`RankedChoice::expected`]).
     pub expected: Vec<bool>,
     /// The distinct rows of the boosters, one after the other.
     pub rows: Vec<i8>,
@@ -72,7 +72,10 @@ impl Ensemble {
         columns.dedup();
         let position = |column: &Column<&str>| columns.partition_point(|other| other < column);
         let mut ensemble = Self {
-            columns: columns.iter().map(|c| Column { slot: c.slot, category: c.category.map(str::to_owned) }).collect(),
+            columns: columns
+                .iter()
+                .map(|c| Column { slot: c.slot, category: c.category.map(str::to_owned) })
+                .collect(),
             required: required.iter().map(position).collect(),
             nodes: Vec::new(),
             boosters: Vec::new(),
@@ -86,7 +89,7 @@ impl Ensemble {
         let (mut numbers, mut nodes) = (HashMap::new(), Vec::new());
         append(&model.tree, &position, &mut nodes, |leaf: &Leaf| {
             ensemble.choices.extend(leaf.ranking.iter().map(RankedChoice::ranked));
-            ensemble.expected.extend(leaf.ranking.iter().map(|ranked| ranked.usual));
+            ensemble.expected.extend(leaf.ranking.iter().map(|ranked| ranked.expected));
             ensemble.ends.push(ensemble.choices.len());
             ensemble.ends.len() - 1
         });
@@ -108,10 +111,7 @@ impl Ensemble {
     /// # Errors
     /// The first error of `value`: first of the columns on the path through the model's own tree, then of all columns that
     /// boosters test.
-    pub fn reach(
-        &self,
-        mut value: impl FnMut(usize) -> Result<f64, Unsure>,
-    ) -> Result<Reached<'_>, Unsure> {
+    pub fn reach(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<Reached<'_>, Unsure> {
         let leaf = self.leaf(0, &mut value)?;
         let mut reached = Reached { ensemble: self, leaf, sums: Vec::new() };
         if !self.boosters.is_empty() {

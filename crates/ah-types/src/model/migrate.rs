@@ -5,11 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::boosters::{MARGIN_STEP, RISK_UNIT};
+
 /// The end of each refusal: the trees cannot be read in the sense in which they were learned.
 const REMEDY: &str = "learn the model again from its logs, which `provenance` names";
-
-/// What the number of a row for the risk is worth, as in every file that `ah-train` wrote.
-const RISK_UNIT: f64 = super::boosters::RISK_UNIT;
 
 /// Returns the file as one of version 6.
 ///
@@ -19,7 +18,9 @@ pub(super) fn migrate(mut file: Map<String, Value>) -> Result<Map<String, Value>
     file.insert("version".to_owned(), json!(6));
     let outside = file.remove("outside").unwrap_or_default();
     if outside == "decline" {
-        return Err(format!("the model declines outside of its leaves' ranges, which version 6 does not; {REMEDY}"));
+        return Err(format!(
+            "the model declines outside of its leaves' ranges, which version 6 does not; {REMEDY}"
+        ));
     }
     let trees = file.remove("trees").unwrap_or_default();
     let mut nodes = match trees.as_array().map(Vec::as_slice) {
@@ -49,21 +50,31 @@ fn leaf(node: &mut Value, safe: bool) -> Result<(), String> {
     }
     let outside = node.remove("outside").unwrap_or_default();
     if safe && outside.as_array().is_some_and(|places| !places.is_empty()) {
-        return Err(format!("the leaf has a ranking outside of its ranges, which leaves do not in version 6; {REMEDY}"));
+        return Err(format!(
+            "the leaf has a ranking outside of its ranges, which leaves do not in version 6; {REMEDY}"
+        ));
     }
     if let Some(Value::Array(ranking)) = node.get_mut("ranking") {
         let is_measured = |row: &Value| row.get(2).is_some_and(|measured| *measured != json!(0));
         ranking.retain(|row| is_measured(row) || row.as_array().is_none_or(|row| row.len() < 2));
+        for row in ranking {
+            if let Some(Value::String(marks)) = row.get_mut(7) {
+                *marks = marks.replace('u', "e");
+            }
+        }
     }
     Ok(())
 }
 
-/// Returns boosted trees as boosters: each row ends with a number for the risk.
+/// Returns boosted trees as boosters: each row ends with a number for the risk. `ah-train` wrote one `caution_unit` only.
 fn boosters(boosted: Value) -> Result<Value, String> {
     let Value::Object(mut boosted) = boosted else { return Ok(boosted) };
     let risk_unit = boosted.remove("caution_unit").unwrap_or_default();
     if !risk_unit.is_null() && risk_unit.as_f64() != Some(RISK_UNIT) {
         return Err(format!("boosted: expected {RISK_UNIT} as the unit of the caution, found {risk_unit}"));
+    }
+    if let Some(margin) = boosted.get("margin").and_then(Value::as_f64) {
+        boosted.insert("margin".to_owned(), json!((margin / MARGIN_STEP).ceil() * MARGIN_STEP));
     }
     let mut rows = boosted.remove("scores").unwrap_or_default();
     for row in rows.as_array_mut().into_iter().flatten().filter_map(Value::as_array_mut) {

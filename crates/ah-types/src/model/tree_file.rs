@@ -88,11 +88,11 @@ struct RankedFile(
     #[serde(default)] Marks,
 );
 
-/// `u`: usual; `a`: allowed.
+/// `e`: expected; `a`: allowed.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 struct Marks {
-    usual: bool,
+    expected: bool,
     allowed: bool,
 }
 
@@ -101,11 +101,11 @@ impl TryFrom<String> for Marks {
 
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
-            "" => Ok(Self { usual: false, allowed: false }),
-            "u" => Ok(Self { usual: true, allowed: false }),
-            "a" => Ok(Self { usual: false, allowed: true }),
-            "ua" => Ok(Self { usual: true, allowed: true }),
-            _ => Err(format!("expected the marks \"\", \"u\", \"a\" or \"ua\", found {}", quoted(&text))),
+            "" => Ok(Self { expected: false, allowed: false }),
+            "e" => Ok(Self { expected: true, allowed: false }),
+            "a" => Ok(Self { expected: false, allowed: true }),
+            "ea" => Ok(Self { expected: true, allowed: true }),
+            _ => Err(format!("expected the marks \"\", \"e\", \"a\" or \"ea\", found {}", quoted(&text))),
         }
     }
 }
@@ -164,7 +164,7 @@ impl RankedFile {
             score: score + 0.0,
             probability,
             measured,
-            usual: marks.usual,
+            expected: marks.expected,
             slowdown,
             worst,
             worst_over_fallback,

@@ -41,17 +41,17 @@ fn row(ranked: &RankedChoice) -> String {
         score,
         probability,
         measured,
-        usual,
+        expected,
         slowdown,
         worst,
         worst_over_fallback,
         allowed,
     } = ranked;
-    let marks = match (usual, allowed) {
+    let marks = match (expected, allowed) {
         (false, false) => "",
-        (true, false) => ",\"u\"",
+        (true, false) => ",\"e\"",
         (false, true) => ",\"a\"",
-        (true, true) => ",\"ua\"",
+        (true, true) => ",\"ea\"",
     };
     let evidence = joined(&[*probability, *slowdown, *worst, *worst_over_fallback], |x| number(*x));
     format!("[{},{},{measured},{evidence}{marks}]", choice.0, number(*score))

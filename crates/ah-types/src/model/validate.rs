@@ -74,7 +74,9 @@ fn validate_tree<L>(
     for (i, node) in tree.nodes.iter().enumerate() {
         let invalid = |problem: String| place(i).error(problem);
         let Some(depth) = depths[i] else {
-            return Err(invalid("expected a child of an earlier node, found one without a parent".to_owned()));
+            return Err(invalid(
+                "expected a child of an earlier node, found one without a parent".to_owned(),
+            ));
         };
         if depth > MAX_DEPTH {
             return Err(invalid(format!("expected a depth of at most {MAX_DEPTH}, found {depth}")));
@@ -101,11 +103,15 @@ fn validate_tree<L>(
 /// Checks what all boosters share.
 fn validate_boosters(model: &Model) -> Result<(), String> {
     let (count, unit) = (model.boosters.len(), model.unit);
-    if let Some(margin) = model.margin.filter(|margin| !margin.is_finite() || (margin / MARGIN_STEP).fract() != 0.0) {
+    if let Some(margin) =
+        model.margin.filter(|margin| !margin.is_finite() || (margin / MARGIN_STEP).fract() != 0.0)
+    {
         return Err(format!("expected a multiple of 2^-20 as the margin, found {margin}"));
     }
     if count == 0 {
-        return model.margin.map_or(Ok(()), |margin| Err(format!("expected no margin without them, found {margin}")));
+        return model
+            .margin
+            .map_or(Ok(()), |margin| Err(format!("expected no margin without them, found {margin}")));
     }
     if count > MAX_BOOSTERS {
         return Err(format!("expected at most {MAX_BOOSTERS} trees, found {count}"));
@@ -118,7 +124,7 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
         Node::Leaf(_) => true,
     };
     match model.boosters.iter().position(|tree| !tree.nodes.iter().enumerate().all(is_preorder)) {
-        Some(tree) => Err(format!("tree {tree}: expected each left child right after its parent")),
+        Some(booster) => Err(format!("booster {booster}: expected each left child right after its parent")),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use ah_types::saturate;
 use serde::Serialize;
 
 use super::fit_data::FitData;
-use super::grow::{grow_fit, subtree_rows};
+use super::grow::grow_fit;
 use super::parameters::CostTree;
 use super::samples::Samples;
 use crate::data::targets::Cost;
@@ -109,7 +109,7 @@ impl Boost {
         let weights: Vec<u32> = picked.iter().map(|&row| weights[row]).collect();
         let part = Rows { columns: &columns, inputs: &inputs };
         let samples = Samples::from_values(choices, &values, &weights);
-        let tree = grow_fit(&FitData::with_samples(parameters, &part, samples), subtree_rows(&part));
+        let tree = grow_fit(&FitData::with_samples(parameters, &part, samples));
         CompactTree::new(&tree, &kept)
     }
 }

@@ -1,116 +1,191 @@
-//! Growth of the whole tree. Large nodes are split by histograms with one bin for each code. Nodes
-//! whose rows fit into the processor's cache are left to `grow_subtree`.
+//! Growth of a tree.
 
 use rayon::prelude::*;
 
 use super::fit_data::FitData;
-use super::grow_subtree;
-use super::histogram::Histograms;
+use super::gain::{Candidate, Totals};
+use super::look_ahead::LookAhead;
 use super::parameters::CostTree;
-use super::subtree::MAX_ROWS;
-use crate::data::{Column, Rows, Targets};
+use super::scan::ColumnScan;
+use super::subtree::{Buffers, PARALLEL, Subtree, SubtreeNode};
+use crate::data::{Rows, Targets};
 use crate::tree::GrownTree;
-
-/// Most rows of a small node. With 22 choices their lanes are 200 kB.
-const SUBTREE_ROWS: usize = 2048;
-
-/// A node that may be split.
-struct Node {
-    id: u32,
-    rows: std::ops::Range<usize>,
-    depth: usize,
-    /// `None` for a small node.
-    histograms: Option<Histograms>,
-}
 
 /// Grows a tree.
 pub(super) fn grow(parameters: &CostTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
-    grow_with(parameters, rows, targets, subtree_rows(rows))
+    grow_fit(&FitData::new(parameters, rows, targets))
 }
 
-/// Returns the most rows of a small node.
-pub(super) fn subtree_rows(rows: &Rows<'_>) -> usize {
-    // With more bins than rows, a histogram costs more than the rows themselves.
-    let levels = rows.columns.all().iter().map(Column::levels).max().unwrap_or(0);
-    SUBTREE_ROWS.max(levels).min(MAX_ROWS)
-}
-
-/// Grows a tree, with histograms for nodes of more than `subtree_rows` rows.
-fn grow_with(parameters: &CostTree, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> GrownTree {
-    grow_fit(&FitData::new(parameters, rows, targets), subtree_rows)
-}
-
-/// Grows a tree from rows that are ready, with histograms for nodes of more than `subtree_rows` rows.
-pub(super) fn grow_fit(fit: &FitData<'_>, subtree_rows: usize) -> GrownTree {
-    let parameters = fit.parameters;
-    let mut tree = GrownTree::leaf();
-    let mut members: Vec<u32> = (0..fit.rows as u32).collect();
-    let is_small = |rows: &[u32]| rows.len() <= subtree_rows;
-    let histograms = (!is_small(&members)).then(|| Histograms::new(fit, &members));
-    let mut todo = vec![Node { id: 0, rows: 0..members.len(), depth: 0, histograms }];
-    let mut small_nodes = Vec::new();
-    while let Some(node) = todo.pop() {
-        let Some(mut histograms) = node.histograms else {
-            small_nodes.push((node.id, node.depth, node.rows));
-            continue;
-        };
-        if parameters.must_be_leaf(node.depth, node.rows.len()) {
-            continue;
-        }
-        let rows = &mut members[node.rows.clone()];
-        let Some(best) = histograms.best_split(fit, rows) else { continue };
-        let column = best.column as usize;
-        let (limit, test) = fit.columns[column].test(best.codes.0, best.codes.1);
-        let middle = partition(rows, |row| fit.codes(row)[column] <= limit);
-        let (left, right) = rows.split_at(middle);
-        // Only the smaller child is counted.
-        let left_is_smaller = left.len() <= right.len();
-        let (smaller, larger) = if left_is_smaller { (left, right) } else { (right, left) };
-        let (mut of_smaller, mut of_larger) = (None, None);
-        if !is_small(larger) {
-            let counted = Histograms::new(fit, smaller);
-            histograms.subtract(&counted);
-            of_larger = Some(histograms);
-            of_smaller = (!is_small(smaller)).then_some(counted);
-        }
-        let (of_left, of_right) =
-            if left_is_smaller { (of_smaller, of_larger) } else { (of_larger, of_smaller) };
-        let (left, right) = tree.split(node.id, best.column, limit, test);
-        let middle = node.rows.start + middle;
-        let depth = node.depth + 1;
-        todo.push(Node { id: right, rows: middle..node.rows.end, depth, histograms: of_right });
-        todo.push(Node { id: left, rows: node.rows.start..middle, depth, histograms: of_left });
-    }
-    let subtrees: Vec<(u32, GrownTree)> = small_nodes
-        .into_par_iter()
-        .map(|(id, depth, rows)| {
-            let mut subtree = GrownTree::leaf();
-            grow_subtree::grow(fit, &mut subtree, 0, depth, &members[rows]);
-            (id, subtree)
-        })
-        .collect();
-    for (id, subtree) in subtrees {
-        tree.graft(id, subtree);
-    }
+/// Grows a tree from rows that are ready.
+pub(super) fn grow_fit(fit: &FitData<'_>) -> GrownTree {
+    let all: Vec<u32> = (0..fit.rows as u32).collect();
     // Nodes in preorder, whatever the order of growth.
-    tree.rebuilt(|_| true)
+    grow_subtree(fit, Subtree::from_rows(fit, &all)).rebuilt(|_| true)
 }
 
-/// Moves the rows that go left to the front and returns their number. Both sides keep their order.
-fn partition(rows: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
-    let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| goes_left(row));
-    rows[..left.len()].copy_from_slice(&left);
-    rows[left.len()..].copy_from_slice(&right);
-    left.len()
+/// Grows the tree below the root of a subtree.
+fn grow_subtree(fit: &FitData<'_>, subtree: Subtree) -> GrownTree {
+    let (mut tree, mut parts) = (GrownTree::leaf(), Vec::new());
+    let is_large = subtree.rows.len() * subtree.columns.len() >= PARALLEL;
+    grow_part(fit, subtree, &mut tree, &mut parts);
+    let below = |part: Subtree| (part.id, grow_subtree(fit, part));
+    let parts: Vec<(u32, GrownTree)> = match is_large {
+        true => parts.into_par_iter().map(below).collect(),
+        false => parts.into_iter().map(below).collect(),
+    };
+    for (id, below) in parts {
+        tree.graft(id, below);
+    }
+    tree
+}
+
+/// Grows one subtree. Nodes much smaller than it become subtrees of their own, in `parts`: their rows are copied together.
+fn grow_part(fit: &FitData<'_>, mut subtree: Subtree, tree: &mut GrownTree, parts: &mut Vec<Subtree>) {
+    let n = subtree.rows.len();
+    if n == 0 || subtree.columns.is_empty() {
+        return;
+    }
+    let mut buffers = Buffers {
+        goes_left: vec![0; n],
+        order: vec![0; n],
+        left: vec![[0; 8]; subtree.lanes.blocks],
+        columns: (0..subtree.columns.len() as u32).collect(),
+    };
+    let is_leaf = |node: &SubtreeNode| {
+        fit.parameters.must_be_leaf(node.depth, node.end - node.start) || node.totals.is_pure()
+    };
+    let mut todo = vec![subtree.root(fit)];
+    while let Some(node) = todo.pop() {
+        // The columns behind belong to nodes that are done.
+        buffers.columns.truncate(node.columns.1);
+        if is_leaf(&node) {
+            continue;
+        }
+        if 8 * (node.end - node.start) <= n && n > 64 {
+            parts.push(subtree.part(fit, &node, &buffers.columns[node.columns.0..node.columns.1]));
+            continue;
+        }
+        let Some(best) = best_split(fit, &subtree, &node, &mut buffers) else { continue };
+        let position = subtree.columns[best.column as usize];
+        let (limit, test) = fit.columns[position as usize].test(best.codes.0, best.codes.1);
+        let (left, right) = tree.split(node.id, position, limit, test);
+
+        let rows_left = subtree.mark(&node, &best, &mut buffers.goes_left);
+        let totals = totals_of_sides(fit, &subtree, &node, &best, rows_left);
+        let (depth, hint) = (node.depth + 1, best.column);
+        let columns = (node.columns.1, buffers.columns.len());
+        let middle = node.start + rows_left;
+        let [totals_left, totals_right] = totals;
+        let children = [
+            SubtreeNode {
+                id: right,
+                depth,
+                start: middle,
+                end: node.end,
+                totals: totals_right,
+                columns,
+                hint,
+            },
+            SubtreeNode {
+                id: left,
+                depth,
+                start: node.start,
+                end: middle,
+                totals: totals_left,
+                columns,
+                hint,
+            },
+        ];
+        if columns.0 == columns.1 || children.iter().all(is_leaf) {
+            continue;
+        }
+        // The rows are in the order of the split's own column already.
+        let Buffers { columns: kept, goes_left, order, .. } = &mut buffers;
+        subtree.partition(&node, &kept[columns.0..columns.1], best.column, goes_left, order);
+        todo.extend(children);
+    }
+}
+
+/// Returns the totals of both sides of a split. Only the smaller side is summed.
+fn totals_of_sides(
+    fit: &FitData<'_>,
+    subtree: &Subtree,
+    node: &SubtreeNode,
+    split: &Candidate,
+    rows_left: usize,
+) -> [Totals; 2] {
+    let (left, right) = subtree.members(node, split.column).split_at(rows_left);
+    if left.len() < right.len() {
+        let left = subtree.totals(&fit.samples, left);
+        let right = Totals::rest(&node.totals, &left);
+        [left, right]
+    } else {
+        let right = subtree.totals(&fit.samples, right);
+        [Totals::rest(&node.totals, &right), right]
+    }
+}
+
+/// Returns the best split of a node, if one gains enough. Appends the columns that vary in the node
+/// to `buffers.columns`.
+fn best_split(
+    fit: &FitData<'_>,
+    subtree: &Subtree,
+    node: &SubtreeNode,
+    buffers: &mut Buffers,
+) -> Option<Candidate> {
+    for at in node.columns.0..node.columns.1 {
+        let column = buffers.columns[at];
+        let order = subtree.members(node, column);
+        let code = |at: usize| subtree.entries.code(order[at]);
+        if code(0) != code(order.len() - 1) {
+            buffers.columns.push(column);
+        }
+    }
+    let scales = node.totals.scales(fit.parameters.alpha, fit.samples.one);
+    if fit.parameters.looks_ahead(node.depth) {
+        return LookAhead { fit, subtree, node, scales: &scales }.best_split(buffers);
+    }
+    let scan = |column: u32, above: f64| {
+        let order = subtree.members(node, column);
+        ColumnScan { fit, subtree, totals: &node.totals, scales: &scales, column, order, above }
+    };
+    let varying = node.columns.1..buffers.columns.len();
+    if varying.len() * (node.end - node.start) >= PARALLEL {
+        let above = fit.parameters.min_gain.next_down();
+        let columns = buffers.columns[varying].par_iter();
+        let best = |&column: &u32| scan(column, above).best(&mut vec![[0; 8]; subtree.lanes.blocks]);
+        let found: Vec<Option<Candidate>> = columns.map(best).collect();
+        // If gains are equal, the split of the first column is taken.
+        return found.into_iter().flatten().reduce(|a, b| if b.gain > a.gain { b } else { a });
+    }
+    // A split that gains all there is to gain ends the search. Reduced to absorb rounding.
+    let enough = node.totals.max_gain(&scales) * (1.0 - 1e-12);
+    let mut best: Option<Candidate> = None;
+    let first = buffers.columns[varying.clone()].iter().position(|&c| c == node.hint);
+    for at in first.into_iter().chain(0..varying.len()) {
+        let column = buffers.columns[varying.start + at];
+        if best.is_some_and(|b| b.column == column) {
+            continue;
+        }
+        // If gains are equal, the split of the first column is taken.
+        let above = match best {
+            Some(best) if best.gain >= enough && column > best.column => break,
+            Some(best) if column < best.column => best.gain.next_down(),
+            Some(best) => best.gain,
+            None => fit.parameters.min_gain.next_down(),
+        };
+        best = scan(column, above).best(&mut buffers.left).or(best);
+    }
+    best
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-        use super::super::samples::{Row, Samples};
+    use super::super::samples::{Row, Samples};
     use super::*;
-    use crate::data::Columns;
+    use crate::data::{Column, Columns};
 
     /// Returns the gain of a split into these rows, in the scale of the node with the rows `scale`:
     /// by the definition, in floats.
@@ -155,11 +230,18 @@ mod tests {
             (limit, left, right)
         };
         let all = (0..column.levels() as u16).map(split);
-        all.filter(|(_, left, right)| left.len().min(right.len()) >= parameters.min_samples_leaf.max(1)).collect()
+        all.filter(|(_, left, right)| left.len().min(right.len()) >= parameters.min_samples_leaf.max(1))
+            .collect()
     }
 
     /// Returns the greatest gain of a node's rows in the scale of other rows, by trying everything.
-    fn best_gain(parameters: &CostTree, samples: &Samples, columns: &[&Column], rows: &[u32], scale: &[u32]) -> f64 {
+    fn best_gain(
+        parameters: &CostTree,
+        samples: &Samples,
+        columns: &[&Column],
+        rows: &[u32],
+        scale: &[u32],
+    ) -> f64 {
         let splits = columns.iter().flat_map(|column| splits(parameters, column, rows));
         let gains = splits.map(|(_, left, right)| gain(parameters, samples, &left, &right, scale));
         gains.fold(f64::NEG_INFINITY, f64::max)
@@ -171,11 +253,15 @@ mod tests {
     fn best_ahead(parameters: &CostTree, samples: &Samples, columns: &[&Column], rows: &[u32]) -> f64 {
         let of_column = |column: &&Column| {
             let splits = splits(parameters, column, rows);
-            let gains: Vec<f64> = splits.iter().map(|(_, l, r)| gain(parameters, samples, l, r, rows)).collect();
+            let gains: Vec<f64> =
+                splits.iter().map(|(_, l, r)| gain(parameters, samples, l, r, rows)).collect();
             let best = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let equal =
-                splits.iter().zip(&gains).filter(|(_, gain)| best >= parameters.min_gain && **gain > best - 1e-9);
-            let totals = equal.map(|((_, l, r), gain)| gain + ahead(parameters, samples, columns, [l, r], rows));
+            let equal = splits
+                .iter()
+                .zip(&gains)
+                .filter(|(_, gain)| best >= parameters.min_gain && **gain > best - 1e-9);
+            let totals =
+                equal.map(|((_, l, r), gain)| gain + ahead(parameters, samples, columns, [l, r], rows));
             totals.reduce(f64::min)
         };
         columns.iter().filter_map(of_column).fold(f64::NEG_INFINITY, f64::max)
@@ -195,9 +281,9 @@ mod tests {
 
     /// Checks that every split gains the most possible in its node (with look-ahead: together with
     /// its children), and that no leaf can be split.
-    fn check(parameters: &CostTree, columns: &Columns, targets: &Targets, subtree_rows: usize) {
+    fn check(parameters: &CostTree, columns: &Columns, targets: &Targets) {
         let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
-        let tree = grow_with(parameters, &Rows { columns, inputs: &inputs }, targets, subtree_rows);
+        let tree = grow(parameters, &Rows { columns, inputs: &inputs }, targets);
         let samples = Samples::new(parameters, targets, &inputs);
         let all: Vec<&Column> = columns.all().iter().collect();
         let mut members = vec![Vec::new(); tree.nodes.len()];
@@ -214,10 +300,11 @@ mod tests {
             let (left, right): (Vec<u32>, Vec<u32>) =
                 rows.iter().partition(|&&r| codes[r as usize] <= split.limit);
             let gained = gain(parameters, &samples, &left, &right, &rows);
-            if parameters.looks_ahead(node.depth as usize) && rows.len() <= subtree_rows {
+            if parameters.looks_ahead(node.depth as usize) {
                 // Only the candidates' columns split the children.
-                let candidate =
-                    |c: &&&Column| best_gain(parameters, &samples, &[**c], &rows, &rows) >= parameters.min_gain;
+                let candidate = |c: &&&Column| {
+                    best_gain(parameters, &samples, &[**c], &rows, &rows) >= parameters.min_gain
+                };
                 let candidates: Vec<&Column> = all.iter().filter(candidate).copied().collect();
                 let gained = gained + ahead(parameters, &samples, &candidates, [&left, &right], &rows);
                 let best = best_ahead(parameters, &samples, &candidates, &rows);
@@ -266,14 +353,7 @@ mod tests {
         fn splits_gain_the_most(parameters in parameters(), (values, choices, inputs) in data()) {
             let columns = Columns::from_numbers(&values, 512);
             let targets = Targets::from_cells(choices, &inputs);
-            check(&parameters, &columns, &targets, MAX_ROWS);
-        }
-
-        #[test]
-        fn splits_by_histograms_gain_the_most(parameters in parameters(), (values, choices, inputs) in data()) {
-            let columns = Columns::from_numbers(&values, 512);
-            let targets = Targets::from_cells(choices, &inputs);
-            check(&parameters, &columns, &targets, 7);
+            check(&parameters, &columns, &targets);
         }
     }
 

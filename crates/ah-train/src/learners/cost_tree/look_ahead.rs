@@ -7,7 +7,7 @@
 use super::fit_data::FitData;
 use super::gain::{Candidate, Scales};
 use super::scan::ColumnScan;
-use super::subtree::{Buffers, Subtree, SubtreeNode, partition};
+use super::subtree::{Buffers, Subtree, SubtreeNode};
 
 /// A node that looks ahead.
 pub(super) struct LookAhead<'a> {
@@ -66,7 +66,7 @@ impl LookAhead<'_> {
         let mut members = vec![0; node.end - node.start];
         for &column in columns {
             members.copy_from_slice(subtree.members(node, column));
-            partition(&mut members, &buffers.goes_left, &mut buffers.order);
+            subtree.entries.partition(&mut members, &buffers.goes_left, &mut buffers.order);
             let (left, right) = members.split_at(middle);
             for (side, order) in [left, right].into_iter().enumerate() {
                 let (totals, above) = (&sides[side], gains[side]);

@@ -15,10 +15,9 @@
 //! | `samples` | soft targets and costs of each row, as whole numbers |
 //! | `gain` | how good a split is |
 //! | `fit_data` | the rows of one fit, shared by all its nodes |
-//! | `compact`, `subtree` | the rows of a small node and of the nodes below it |
-//! | `scan`, `look_ahead` | the best split of a small node |
-//! | `histogram` | the best split of a large node |
-//! | `grow_subtree`, `grow` | growth: small nodes, then the whole tree |
+//! | `compact`, `subtree` | the rows of a node and of the nodes below it |
+//! | `scan`, `look_ahead` | the best split of a node |
+//! | `grow` | growth |
 //! | `polish` | alternating optimisation |
 //! | `boost` | boosted trees |
 
@@ -27,8 +26,6 @@ mod compact;
 mod fit_data;
 mod gain;
 mod grow;
-mod grow_subtree;
-mod histogram;
 mod lanes;
 mod look_ahead;
 mod parameters;

@@ -5,7 +5,12 @@ use super::parameters::CostTree;
 use crate::data::{Column, Rows, Targets};
 use crate::tree::{GrownTree, Scores};
 
-pub(super) fn polish(parameters: &CostTree, mut tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
+pub(super) fn polish(
+    parameters: &CostTree,
+    mut tree: GrownTree,
+    rows: &Rows<'_>,
+    targets: &Targets,
+) -> GrownTree {
     let mut to_visit = vec![true; tree.nodes.len()];
     for _ in 0..parameters.sweeps {
         let scores = Scores::new(&tree, rows, targets, parameters.kappa);

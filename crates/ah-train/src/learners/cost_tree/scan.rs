@@ -1,9 +1,9 @@
-//! The best split of one column in a small node.
+//! The best split of one column in a node.
 
 use super::fit_data::FitData;
 use super::gain::{Candidate, Scales, Totals};
 use super::lanes::{Block, FixedSums, Lanes, Run, SliceSums, Sums};
-use super::subtree::{Subtree, code, row};
+use super::subtree::Subtree;
 
 /// The search for the best split of one column that gains more than `above`.
 #[derive(Clone, Copy)]
@@ -61,14 +61,18 @@ impl<S: Sums> Run for ScanWithSums<'_, S> {
         let min_rows = fit.parameters.min_samples_leaf.max(1);
         let judge = totals.judge(scales, lanes);
         let mut best = Candidate { gain: above, column, codes: (0, 0) };
-        let unweighted = fit.samples.unweighted;
+        let (unweighted, entries) = (fit.samples.unweighted, subtree.entries);
         // A split can be better than the best once the weight on the left reaches `promising`.
         let (mut count, mut promising) = (0, judge.wait(above, 0.0));
         let mut here = order[0];
         for (rows, &next) in (1..).zip(&order[1..=order.len() - min_rows]) {
             left.add(subtree.lanes_of(here));
-            count += if unweighted { 1 } else { u64::from(fit.samples.facts(subtree.rows[row(here)]).count) };
-            let codes = (code(here), code(next));
+            count += if unweighted {
+                1
+            } else {
+                u64::from(fit.samples.facts(subtree.rows[entries.row(here)]).count)
+            };
+            let codes = (entries.code(here), entries.code(next));
             here = next;
             if codes.0 == codes.1 || rows < min_rows || count < promising {
                 continue;

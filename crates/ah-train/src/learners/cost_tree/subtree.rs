@@ -1,29 +1,34 @@
-//! The rows of a small node and of the nodes below it. They fit into the processor's cache, so
-//! their codes and lanes are copied together.
+//! The rows of a node and of the nodes below it. Their codes and lanes are copied together, so that those of a small node
+//! fit into the processor's cache.
 //!
 //! Each column keeps the rows of each node in the order of their codes, and a split partitions
 //! every column stably. So nothing is sorted twice, and a level costs rows × columns.
+
+use rayon::prelude::*;
 
 use super::compact::CompactLanes;
 use super::fit_data::FitData;
 use super::gain::{Candidate, RowSums, Totals};
 use super::lanes::{Block, add};
 use super::samples::Samples;
+use crate::data::Column;
 
-/// Most rows of a subtree: a row's position has 16 bits, beside its code.
-pub(super) const MAX_ROWS: usize = 1 << 16;
+/// From this number of rows × columns on, a node's columns are searched and partitioned by all threads.
+pub(super) const PARALLEL: usize = 50_000;
 
-/// The rows of a small node.
+/// The rows of a node.
 pub(super) struct Subtree {
-    /// The leaf of the tree that it grows from.
+    /// The node of the tree above that it grows from.
     pub id: u32,
+    /// That node's depth in the whole tree.
     pub depth: usize,
     pub rows: Vec<u32>,
     /// Positions of the columns that are not constant. Behind this point a column is a position in
     /// this list.
     pub columns: Vec<u32>,
-    /// By column: `code << 16 | row`, ascending within each node.
+    /// By column an entry for each row, ascending within each node.
     order: Vec<u32>,
+    pub entries: Entries,
     pub lanes: CompactLanes,
 }
 
@@ -51,76 +56,105 @@ pub(super) struct Buffers {
     pub columns: Vec<u32>,
 }
 
-/// Returns the row of an entry of an order.
-pub(super) fn row(entry: u32) -> usize {
-    (entry & 0xffff) as usize
+/// How a row and its code share an entry of an order: `code << row_bits | row`. The 1024 codes of a training's columns
+/// leave 22 bits: 4 million rows.
+#[derive(Clone, Copy)]
+pub(super) struct Entries {
+    row_bits: u32,
 }
 
-/// Returns the code of an entry of an order.
-pub(super) fn code(entry: u32) -> u16 {
-    (entry >> 16) as u16
+impl Entries {
+    /// Returns the entries of so many rows with codes below `levels`.
+    ///
+    /// # Panics
+    /// When both do not fit into 32 bits.
+    fn new(rows: usize, levels: usize) -> Self {
+        let bits = |count: usize| usize::BITS - count.saturating_sub(1).leading_zeros();
+        let row_bits = bits(rows).max(1);
+        assert!(row_bits + bits(levels) <= u32::BITS, "{rows} rows with {levels} codes");
+        Self { row_bits }
+    }
+
+    #[inline(always)]
+    fn entry(self, code: u16, row: u32) -> u32 {
+        u32::from(code) << self.row_bits | row
+    }
+
+    /// Returns the row of an entry.
+    #[inline(always)]
+    pub(super) fn row(self, entry: u32) -> usize {
+        (entry & ((1 << self.row_bits) - 1)) as usize
+    }
+
+    /// Returns the code of an entry.
+    #[inline(always)]
+    pub(super) fn code(self, entry: u32) -> u16 {
+        (entry >> self.row_bits) as u16
+    }
 }
 
 impl Subtree {
     /// Copies these rows of the fit together.
-    pub(super) fn from_rows(fit: &FitData<'_>, rows: &[u32], id: u32, depth: usize) -> Self {
-        assert!(rows.len() <= MAX_ROWS, "a row has 16 bits");
+    pub(super) fn from_rows(fit: &FitData<'_>, rows: &[u32]) -> Self {
         let columns: Vec<u32> = (0..fit.columns.len() as u32).collect();
+        let levels = fit.columns.iter().map(Column::levels).max().unwrap_or(1);
+        let entries = Entries::new(rows.len(), levels);
         let mut order = vec![0; rows.len() * columns.len()];
-        let mut codes = Vec::with_capacity(rows.len());
-        let mut starts: Vec<u32> = Vec::new();
-        for (order, &at) in order.chunks_exact_mut(rows.len()).zip(&columns) {
-            let column = &fit.columns[at as usize];
-            codes.clear();
-            codes.extend(rows.iter().map(|&row| fit.codes(row)[at as usize]));
-            if column.levels() > 2 * rows.len() {
-                let entries = codes.iter().zip(0_u32..).map(|(&code, row)| u32::from(code) << 16 | row);
-                order.iter_mut().zip(entries).for_each(|(o, e)| *o = e);
+        let column = |(order, &at): (&mut [u32], &u32)| {
+            let codes = rows.iter().map(|&row| fit.codes(row)[at as usize]).zip(0_u32..);
+            let levels = fit.columns[at as usize].levels();
+            if levels > 2 * rows.len() {
+                order.iter_mut().zip(codes).for_each(|(o, (code, row))| *o = entries.entry(code, row));
                 order.sort_unstable();
-                continue;
+                return;
             }
-            starts.clear();
-            starts.resize(column.levels() + 1, 0);
-            for &code in &codes {
-                starts[code as usize + 1] += 1;
-            }
+            let mut starts = vec![0_u32; levels + 1];
+            codes.clone().for_each(|(code, _)| starts[code as usize + 1] += 1);
             for i in 1..starts.len() {
                 starts[i] += starts[i - 1];
             }
-            for (&code, row) in codes.iter().zip(0_u32..) {
+            for (code, row) in codes {
                 let place = &mut starts[code as usize];
-                order[*place as usize] = u32::from(code) << 16 | row;
+                order[*place as usize] = entries.entry(code, row);
                 *place += 1;
             }
+        };
+        let parallel = order.len() >= PARALLEL;
+        let length = rows.len().max(1);
+        if parallel {
+            order.par_chunks_exact_mut(length).zip(&columns).for_each(column);
+        } else {
+            order.chunks_exact_mut(length).zip(&columns).for_each(column);
         }
         let lanes = CompactLanes::new(&fit.samples, rows);
-        Self { id, depth, rows: rows.to_vec(), columns, order, lanes }
+        Self { id: 0, depth: 0, rows: rows.to_vec(), columns, order, entries, lanes }
     }
 
     /// Copies the rows of a node together, with these of the columns.
     pub(super) fn part(&self, fit: &FitData<'_>, node: &SubtreeNode, columns: &[u32]) -> Self {
         let mut new = vec![0; self.rows.len()];
-        let mut kept: Vec<u32> = self.members(node, columns[0]).iter().map(|&e| row(e) as u32).collect();
+        let old = self.entries;
+        let mut kept: Vec<u32> = self.members(node, columns[0]).iter().map(|&e| old.row(e) as u32).collect();
         kept.sort_unstable();
-        for (&old, place) in kept.iter().zip(0_u32..) {
-            new[old as usize] = place;
+        for (&row, place) in kept.iter().zip(0_u32..) {
+            new[row as usize] = place;
         }
         let mut order = Vec::with_capacity(kept.len() * columns.len());
         for &column in columns {
             let entries = self.members(node, column).iter();
-            order.extend(entries.map(|&e| e & 0xffff_0000 | new[row(e)]));
+            order.extend(entries.map(|&e| old.entry(old.code(e), new[old.row(e)])));
         }
         let rows: Vec<u32> = kept.iter().map(|&row| self.rows[row as usize]).collect();
         let columns = columns.iter().map(|&c| self.columns[c as usize]).collect();
         let lanes = CompactLanes::new(&fit.samples, &rows);
-        Self { id: node.id, depth: node.depth, rows, columns, order, lanes }
+        Self { id: node.id, depth: node.depth, rows, columns, order, entries: old, lanes }
     }
 
     /// Returns the node that holds all rows.
     pub(super) fn root(&self, fit: &FitData<'_>) -> SubtreeNode {
         let (end, columns) = (self.rows.len(), (0, self.columns.len()));
         let totals = self.totals(&fit.samples, &self.order[..end]);
-        SubtreeNode { id: self.id, depth: self.depth, start: 0, end, totals, columns, hint: 0 }
+        SubtreeNode { id: 0, depth: self.depth, start: 0, end, totals, columns, hint: 0 }
     }
 
     /// Returns the entries of a node's rows in the order of a column.
@@ -132,7 +166,7 @@ impl Subtree {
     /// Returns the lanes of an entry's row.
     #[inline(always)]
     pub(super) fn lanes_of(&self, entry: u32) -> &[Block] {
-        &self.lanes.lanes[row(entry) * self.lanes.blocks..][..self.lanes.blocks]
+        &self.lanes.lanes[self.entries.row(entry) * self.lanes.blocks..][..self.lanes.blocks]
     }
 
     /// Returns the totals of the rows of these entries.
@@ -140,7 +174,7 @@ impl Subtree {
         let (mut lanes, mut sums) = (vec![[0; 8]; self.lanes.blocks], RowSums::default());
         for &entry in members {
             add(&mut lanes, self.lanes_of(entry));
-            sums.add(samples, self.rows[row(entry)]);
+            sums.add(samples, self.rows[self.entries.row(entry)]);
         }
         Totals::new(lanes, self.lanes.target_blocks, sums)
     }
@@ -148,40 +182,52 @@ impl Subtree {
     /// Marks the rows of a node that go left and returns their number.
     pub(super) fn mark(&self, node: &SubtreeNode, split: &Candidate, goes_left: &mut [u8]) -> usize {
         let members = self.members(node, split.column);
-        let left = members.partition_point(|&e| code(e) <= split.codes.0);
+        let left = members.partition_point(|&e| self.entries.code(e) <= split.codes.0);
         for (i, &entry) in members.iter().enumerate() {
-            goes_left[row(entry)] = u8::from(i < left);
+            goes_left[self.entries.row(entry)] = u8::from(i < left);
         }
         left
     }
 
-    /// Partitions a node's rows by their marks, in the order of these columns.
+    /// Partitions a node's rows by their marks in every column but `done`, which is in order already.
     pub(super) fn partition(
         &mut self,
         node: &SubtreeNode,
-        columns: impl Iterator<Item = u32>,
+        columns: &[u32],
+        done: u32,
         goes_left: &[u8],
         buffer: &mut [u32],
     ) {
-        let n = self.rows.len();
-        for column in columns {
-            let order = &mut self.order[column as usize * n..][node.start..node.end];
-            partition(order, goes_left, buffer);
+        let (n, entries) = (self.rows.len(), self.entries);
+        if columns.len() * (node.end - node.start) < PARALLEL {
+            for &column in columns.iter().filter(|&&column| column != done) {
+                let order = &mut self.order[column as usize * n..][node.start..node.end];
+                entries.partition(order, goes_left, buffer);
+            }
+            return;
         }
+        let is_open =
+            |(column, _): &(usize, _)| *column as u32 != done && columns.contains(&(*column as u32));
+        self.order.par_chunks_exact_mut(n).enumerate().filter(is_open).for_each(|(_, order)| {
+            let order = &mut order[node.start..node.end];
+            entries.partition(order, goes_left, &mut vec![0; order.len()]);
+        });
     }
 }
 
-/// Moves the marked rows to the front; both sides keep their order.
-pub(super) fn partition(order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
-    let (mut left, mut right) = (0, 0);
-    for i in 0..order.len() {
-        let entry = order[i];
-        let goes_left = usize::from(goes_left[row(entry)]);
-        // No branch, as it would be mispredicted. One of the two entries is overwritten.
-        order[left] = entry;
-        buffer[right] = entry;
-        left += goes_left;
-        right += 1 - goes_left;
+impl Entries {
+    /// Moves the marked rows to the front; both sides keep their order.
+    pub(super) fn partition(self, order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
+        let (mut left, mut right) = (0, 0);
+        for i in 0..order.len() {
+            let entry = order[i];
+            let goes_left = usize::from(goes_left[self.row(entry)]);
+            // No branch, as it would be mispredicted. One of the two entries is overwritten.
+            order[left] = entry;
+            buffer[right] = entry;
+            left += goes_left;
+            right += 1 - goes_left;
+        }
+        order[left..].copy_from_slice(&buffer[..right]);
     }
-    order[left..].copy_from_slice(&buffer[..right]);
 }

@@ -7,7 +7,7 @@ use crate::data::{Table, Task};
 use crate::judge::decisions;
 
 /// What a log shows about a model that has all its choices ([`union`]).
-pub struct Evidence<'a> {
+pub struct Transfer<'a> {
     /// The model.
     pub model: Model,
     /// The times.
@@ -64,7 +64,7 @@ pub struct Reached {
     pub scores: Vec<Option<f64>>,
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> Transfer<'a> {
     /// Looks up these inputs of the task's table.
     pub fn new(model: Model, task: &'a Task, table_fallback: ChoiceId, rows: &[u32]) -> Self {
         let table = &task.table;

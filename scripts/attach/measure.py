@@ -62,7 +62,7 @@ class Comparison:
         say("installed", ", ".join(wheel.name.split("-")[0] for wheel in wheels))
 
     def run(self, command, title, variables, seconds):
-        """Runs a command; returns its output, or None where it failed or took too long."""
+        """Runs a command; returns its output, also where it failed or took too long; None where it printed nothing."""
         path = os.pathsep.join([str(PYTHON), str(self.sites), os.environ.get("PYTHONPATH", "")])
         tools = {"AH_TRAIN": str(self.options.ah_train), "AH_CODEGEN": str(self.options.ah_codegen)}
         environment = {**os.environ, "PYTHONPATH": path, **tools, **variables}
@@ -91,7 +91,7 @@ class Comparison:
             return output
         self.failed.append(title)
         say(f"FAILED: {title} ({code})\n{errors[-1500:]}")
-        return None
+        return output.strip() or None
 
     def child(self, name, stage, words=(), mode=None, cache=None, limit=None):
         """Runs one stage of a workload in a process of its own; attached in `mode`."""

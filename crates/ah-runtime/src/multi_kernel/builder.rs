@@ -15,8 +15,9 @@ use super::picker::{Eligibility, Picker, Timer};
 use super::picks::{self, Dimension, KernelSet, KeyMap, Pick, PicksError, Table};
 use super::shared::SharedFile;
 use super::watch::{PromiseWatch, Watch, Watcher};
-use crate::decide::{Builder as DecisionBuilder, SetupError};
+use crate::decide::{AutoHeuristic, Builder as DecisionBuilder, SetupError};
 use crate::drift::Drift;
+use crate::environment::Environment;
 use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex};
 use crate::warnings::{Warnings, warn_user};
@@ -194,25 +195,8 @@ impl<F> Builder<F> {
         let name = decision.name().to_owned();
         let schema = decision.features().base().clone();
 
-        let mut eligible: Vec<Option<Eligibility>> = names.iter().map(|_| None).collect();
-        for (kernel, supports) in self.eligible {
-            match names.iter().position(|n| *n == kernel) {
-                None => return Err(MultiKernelError::UnknownKernel { name, kernel, known: names }),
-                Some(position) if position == decision.fallback_index() => {
-                    return Err(MultiKernelError::FallbackNotAlways { name, fallback: kernel });
-                }
-                Some(position) => eligible[position] = Some(supports),
-            }
-        }
-        let mut dimensions = vec![Dimension::default(); schema.len()];
-        for (feature, dimension) in self.dimensions {
-            match schema.slot(&feature) {
-                Some(slot) if schema.features()[slot].kind == FeatureKind::Numerical => {
-                    dimensions[slot] = dimension;
-                }
-                _ => return Err(MultiKernelError::UnknownDimension { name, feature }),
-            }
-        }
+        let eligible = eligibility(&decision, self.eligible)?;
+        let dimensions = dimensions(&decision, self.dimensions)?;
         let forced = environment.forced_kernel(&name).filter(|&kernel| {
             let exists = kernel < names.len();
             if !exists {
@@ -233,15 +217,7 @@ impl<F> Builder<F> {
         let mut shared = Vec::new();
         if lookup.is_none() {
             if self.caches && !environment.no_cache {
-                match environment.picks_folder(decision.device()) {
-                    Some(folder) => {
-                        let path = folder.join(kernel_set.file_name());
-                        shared.push(SharedFile::new(path, Some(environment.cache_limit)));
-                    }
-                    None => log::info!(
-                        "{name}: no folder for the picks: set AUTOHEURISTIC_CACHE_DIR, or every start measures again"
-                    ),
-                }
+                shared.extend(cache_file(&environment, &kernel_set));
             }
             if let Some(path) = self.record.or_else(|| environment.record_file(&name)) {
                 shared.push(SharedFile::new(path, None));
@@ -289,6 +265,57 @@ impl<F> Builder<F> {
         }
         Ok(MultiKernel { functions: self.kernels.into_iter().map(|(.., f)| f).collect(), picker })
     }
+}
+
+/// Returns each kernel's check of its inputs, by position.
+fn eligibility(
+    decision: &AutoHeuristic,
+    given: Vec<(String, Eligibility)>,
+) -> Result<Vec<Option<Eligibility>>, MultiKernelError> {
+    let (name, kernels) = (decision.name().to_owned(), decision.choices());
+    let mut eligible: Vec<Option<Eligibility>> = kernels.iter().map(|_| None).collect();
+    for (kernel, supports) in given {
+        match kernels.iter().position(|k| *k == kernel) {
+            None => return Err(MultiKernelError::UnknownKernel { name, kernel, known: kernels.to_vec() }),
+            Some(position) if position == decision.fallback_index() => {
+                return Err(MultiKernelError::FallbackNotAlways { name, fallback: kernel });
+            }
+            Some(position) => eligible[position] = Some(supports),
+        }
+    }
+    Ok(eligible)
+}
+
+/// Returns how each feature is keyed, by slot.
+fn dimensions(
+    decision: &AutoHeuristic,
+    given: Vec<(String, Dimension)>,
+) -> Result<Vec<Dimension>, MultiKernelError> {
+    let schema = decision.features().base();
+    let mut dimensions = vec![Dimension::default(); schema.len()];
+    for (feature, dimension) in given {
+        match schema.slot(&feature) {
+            Some(slot) if schema.features()[slot].kind == FeatureKind::Numerical => {
+                dimensions[slot] = dimension;
+            }
+            _ => {
+                return Err(MultiKernelError::UnknownDimension { name: decision.name().to_owned(), feature });
+            }
+        }
+    }
+    Ok(dimensions)
+}
+
+/// Returns the file of the picks on this device; `None` if there is no folder for it.
+fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<SharedFile> {
+    let Some(folder) = environment.picks_folder(&kernels.device) else {
+        log::info!(
+            "{}: no folder for the picks: set AUTOHEURISTIC_CACHE_DIR, or every start measures again",
+            kernels.name
+        );
+        return None;
+    };
+    Some(SharedFile::new(folder.join(kernels.file_name()), Some(environment.cache_limit)))
 }
 
 fn recorded(lookup: &Lookup, kernels: &KernelSet) -> Result<Vec<Pick>, PicksError> {

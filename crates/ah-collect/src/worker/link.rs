@@ -9,7 +9,7 @@ use super::process::{Limits, Process};
 use super::protocol::{Answer, Description, Request, VERSION, WireContext};
 
 /// After this many faults in a row, the worker itself is at fault, not its kernels.
-const MOST_FAULTS: u32 = 100;
+const MOST_FAULTS: u32 = 50;
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -45,7 +45,9 @@ impl Link {
             None => self.description = Some(description.clone()),
             Some(before) => {
                 if let Some(what) = difference(before, &description) {
-                    return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
+                    return Err(Failure::DeviceLost(format!(
+                        "the worker was restarted and describes {what}"
+                    )));
                 }
             }
         }
@@ -78,7 +80,11 @@ impl Link {
     }
 
     /// Asks about several cells. Returns the answer of each; after a fault, `None` for those without one.
-    pub(super) fn ask_cells(&mut self, request: Request, cells: usize) -> (Vec<Option<Answer>>, Option<Failure>) {
+    pub(super) fn ask_cells(
+        &mut self,
+        request: Request,
+        cells: usize,
+    ) -> (Vec<Option<Answer>>, Option<Failure>) {
         let mut answers = vec![None; cells];
         let limit = self.limits.answer;
         let asked = self
@@ -115,7 +121,9 @@ impl Link {
     pub(super) fn mistake(&mut self, reason: String) -> Failure {
         self.faults += 1;
         if self.faults >= MOST_FAULTS {
-            return Failure::DeviceLost(format!("the worker failed {MOST_FAULTS} times in a row; the last time: {reason}"));
+            return Failure::DeviceLost(format!(
+                "the worker failed {MOST_FAULTS} times in a row; the last time: {reason}"
+            ));
         }
         Failure::Failed(reason)
     }
@@ -148,7 +156,9 @@ pub(super) fn describe(process: &mut Process, limits: Limits) -> Result<Descript
     }
     let version = answer.field("protocol").map_err(Failure::Failed)?;
     if *version != VERSION {
-        return Err(Failure::failed(format!("it speaks version {version} of the protocol, expected {VERSION}")));
+        return Err(Failure::failed(format!(
+            "it speaks version {version} of the protocol, expected {VERSION}"
+        )));
     }
     serde_json::from_value(answer.0.into()).map_err(Failure::failed)
 }

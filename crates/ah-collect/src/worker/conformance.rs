@@ -105,7 +105,9 @@ impl Session {
                 self.ask(Request::Accept { context: context.clone() })?;
             }
             if self.can("label") {
-                self.ask(Request::Label { context: context.clone() })?.field("label")?;
+                self.ask(Request::Label { context: context.clone() })?
+                    .field("label")
+                    .map_err(|e| format!("label: {e}"))?;
             }
         }
         if self.can("compile") {
@@ -140,8 +142,7 @@ impl Session {
     }
 
     fn ask(&mut self, request: Request) -> Result<Answer, String> {
-        let name = format!("{request:?}");
-        let name = name.split([' ', '{']).next().unwrap_or_default().to_lowercase();
+        let name = request.name();
         let answer = self.process.send(request).and_then(|()| self.process.receive(self.limits.answer));
         let answer = answer.map_err(|fault| format!("{name}: {fault}"))?;
         match answer.failure() {
@@ -159,7 +160,7 @@ impl Session {
         if self.can("check") {
             let cell = |choice: &String| WireCell { choice: choice.clone(), burst: None };
             let cells: Vec<WireCell> = right.iter().map(cell).collect();
-            let answers = self.cells("check", &cells, |cells| Request::Check { cells })?;
+            let answers = self.cells(&cells, |cells| Request::Check { cells })?;
             right = Vec::new();
             for (cell, answer, _) in answers {
                 match answer.failure() {
@@ -179,7 +180,7 @@ impl Session {
         let mut cells: Vec<WireCell> =
             right.iter().map(|choice| timed(choice.clone(), 1, 1, false)).collect();
         cells.extend([timed(first.clone(), 3, 2, false), timed(first, 1, 1, true)]);
-        for (cell, answer, elapsed_ms) in self.cells("time", &cells, |cells| Request::Time { cells })? {
+        for (cell, answer, elapsed_ms) in self.cells(&cells, |cells| Request::Time { cells })? {
             if answer.failure().is_some() {
                 continue;
             }
@@ -202,7 +203,6 @@ impl Session {
     /// Asks about cells, a batch at a time. Returns each with its answer and the milliseconds that its batch took.
     fn cells(
         &mut self,
-        name: &str,
         cells: &[WireCell],
         request: fn(Vec<WireCell>) -> Request,
     ) -> Result<Vec<(WireCell, Answer, f64)>, String> {
@@ -210,7 +210,9 @@ impl Session {
         for batch in cells.chunks(self.description.batch.max(1)) {
             let start = Instant::now();
             let mut answers = vec![None; batch.len()];
-            let asked = self.process.ask_cells(request(batch.to_vec()), &mut answers, self.limits.answer);
+            let request = request(batch.to_vec());
+            let name = request.name();
+            let asked = self.process.ask_cells(request, &mut answers, self.limits.answer);
             asked.map_err(|fault| format!("{name}: {fault}"))?;
             let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
             let answers = batch.iter().cloned().zip(answers.into_iter().flatten());

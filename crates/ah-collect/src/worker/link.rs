@@ -5,7 +5,7 @@ use std::process::Command;
 use ah_measure::Failure;
 use ah_measure::sampling::Seed;
 
-use super::process::{Limits, Process};
+use super::process::{GRACE, Limits, Process};
 use super::protocol::{Answer, Description, Request, VERSION, WireContext};
 
 /// After this many faults in a row, the worker itself is at fault, not its kernels.
@@ -57,12 +57,10 @@ impl Link {
 
     /// Makes an input.
     pub(super) fn prepare(&mut self, context: WireContext, seed: Seed) -> Result<Answer, Failure> {
+        self.input = None;
+        self.ensure_process()?;
         self.input = Some((context.clone(), seed));
-        match self.ensure_process()? {
-            // A new process has made it already.
-            Some(answer) => Ok(answer),
-            None => self.ask_process(Request::Prepare { context, seed }),
-        }
+        self.ask_process(Request::Prepare { context, seed })
     }
 
     /// Forgets the input; tells the process if it `knows_release`.
@@ -89,7 +87,7 @@ impl Link {
         let limit = self.limits.answer;
         let asked = self
             .ensure_process()
-            .and_then(|_| self.with_process(|process| process.ask_cells(request, &mut answers, limit)));
+            .and_then(|()| self.with_process(|process| process.ask_cells(request, &mut answers, limit)));
         (answers, asked.err())
     }
 
@@ -133,17 +131,29 @@ impl Link {
         self.faults = 0;
     }
 
-    /// Starts a process if there is none, and makes the current input. Returns the answer to that.
-    fn ensure_process(&mut self) -> Result<Option<Answer>, Failure> {
+    /// Starts a process if there is none, and makes the current input.
+    fn ensure_process(&mut self) -> Result<(), Failure> {
         if self.process.is_some() {
-            return Ok(None);
+            return Ok(());
         }
         self.start().map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
-        let Some((context, seed)) = self.input.clone() else { return Ok(None) };
-        self.ask_process(Request::Prepare { context, seed }).map(Some).map_err(|failure| match failure {
-            Failure::DeviceLost(_) => failure,
-            failure => Failure::failed(format!("the input cannot be made again: {}", failure.reason())),
-        })
+        let Some((context, seed)) = self.input.clone() else { return Ok(()) };
+        match self.ask_process(Request::Prepare { context, seed }) {
+            Ok(_) => Ok(()),
+            Err(Failure::DeviceLost(reason)) => Err(Failure::DeviceLost(reason)),
+            Err(failure) => {
+                Err(Failure::failed(format!("the input cannot be made again: {}", failure.reason())))
+            }
+        }
+    }
+}
+
+impl Drop for Link {
+    /// Lets the worker end by itself, so that it can clean up.
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.ends_with_its_input(GRACE);
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use crate::process_group::{ProcessGroup, last_line, shorten, tail};
 const MOST_BYTES: usize = 16 << 20;
 /// The most answers that wait to be read; then the worker waits.
 const MOST_WAITING: usize = 1024;
-/// The time that a worker has to end after its output has ended.
-const GRACE: Duration = Duration::from_secs(1);
+/// The time that a worker has to end after its input or its output has ended.
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 
 /// The time limits of a worker.
 #[derive(Clone, Copy, Debug)]

@@ -29,6 +29,23 @@ pub(crate) enum Request {
     Release,
 }
 
+impl Request {
+    /// Returns the name on the wire.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Describe { .. } => "describe",
+            Self::Draw { .. } => "draw",
+            Self::Accept { .. } => "accept",
+            Self::Label { .. } => "label",
+            Self::Compile { .. } => "compile",
+            Self::Prepare { .. } => "prepare",
+            Self::Check { .. } => "check",
+            Self::Time { .. } => "time",
+            Self::Release => "release",
+        }
+    }
+}
+
 /// A choice to check, or to time with a burst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WireCell {

@@ -249,7 +249,11 @@ fn table(
     }
     let mut table = Table::new(log, &parts, &policy.cell_filter());
     if table.copies > 0 {
-        warnings.push(format!("the log repeats {} measurements; each counts once", table.copies));
+        warnings.push(format!(
+            "the log repeats {} measurements; each counts once. Give each repetition its own time, or one row alone: \
+             copies hide how much times vary",
+            table.copies
+        ));
     }
     if table.filtered > 0 {
         warnings.push(format!(

@@ -32,7 +32,7 @@ for line in sys.stdin:
     if request["request"] == "describe":
         answer(protocol=1, name="python_sort", choices=list(CHOICES), fallback=["builtin"], can=["check"],
                features=[{"name": "length", "kind": "numerical", "integer": True}],
-               inputs={"length": {"from": 1, "to": 2000}})
+               inputs={"length": {"from": 1, "to": 300}})
     elif request["request"] == "prepare":
         generator = random.Random(str(request["seed"]))
         numbers = [generator.random() for _ in range(request["context"]["length"])]

@@ -87,4 +87,3 @@ impl fmt::Display for Backend {
         f.write_str(self.name())
     }
 }
-

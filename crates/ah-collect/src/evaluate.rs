@@ -8,7 +8,7 @@ use crate::plan::{EarlierInputs, InputQueue, Shard};
 use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement, Runner, measure};
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// One evaluated input. Times are medians in milliseconds.
 #[derive(Clone, Debug, Serialize)]
@@ -64,82 +64,59 @@ pub struct References {
     pub baseline: Vec<String>,
 }
 
-/// The result of [`evaluate`].
-#[derive(Clone, Debug)]
+/// The result of [`evaluate`]. All means are geometric.
+#[derive(Clone, Debug, Serialize)]
 pub struct Evaluation {
-    /// The inputs, in order.
-    pub inputs: Vec<EvaluatedInput>,
     /// The choices that the heuristic was compared with.
     pub references: References,
+    /// The mean slowdown against the oracle.
+    pub slowdown: f64,
+    /// The mean speedup over the fallback.
+    #[serde(rename = "speedup_over_fallback")]
+    pub speedup: f64,
+    /// The mean gain over the baseline; `None` without a baseline.
+    #[serde(rename = "gain_over_baseline")]
+    pub gain: Option<f64>,
+    /// The mean slowdown of the fallback against the oracle.
+    pub fallback_slowdown: f64,
+    /// The share of inputs on which the heuristic decided.
+    pub coverage: f64,
+    /// Inputs on which the heuristic is more than 5 % slower than the fallback.
+    pub slower_inputs: usize,
+    /// The mean slowdown for a program that does not list its choices. A choice without a time costs as much as the
+    /// fallback.
+    pub unlisted_slowdown: f64,
+    /// Inputs on which the heuristic takes a choice without a time, for a program that does not list its choices.
+    pub unlisted_untimed: usize,
+    /// The inputs, in order.
+    pub inputs: Vec<EvaluatedInput>,
     /// Inputs that could not be evaluated, each with its reason.
     pub left_out: Vec<(String, String)>,
 }
 
 impl Evaluation {
-    /// Returns the geometric mean of the slowdowns against the oracle.
-    pub fn slowdown(&self) -> f64 {
-        geometric_mean(self.inputs.iter().map(EvaluatedInput::slowdown))
-    }
-
-    /// Returns the geometric mean of the speedups over the fallback.
-    pub fn speedup(&self) -> f64 {
-        geometric_mean(self.inputs.iter().map(EvaluatedInput::speedup))
-    }
-
-    /// Returns the geometric mean of the gains over the baseline; `None` without a baseline.
-    pub fn gain(&self) -> Option<f64> {
-        let gains: Vec<f64> = self.inputs.iter().filter_map(EvaluatedInput::gain).collect();
-        (!gains.is_empty()).then(|| geometric_mean(gains.into_iter()))
-    }
-
-    /// Returns the geometric mean of the fallback's slowdowns against the oracle.
-    pub fn fallback_slowdown(&self) -> f64 {
-        geometric_mean(self.inputs.iter().map(|i| i.fallback_ms / i.winner_ms))
-    }
-
-    /// Returns the number of inputs on which the heuristic is more than 5 % slower than the fallback.
-    pub fn slower_inputs(&self) -> usize {
-        self.inputs.iter().filter(|i| i.ms > 1.05 * i.fallback_ms).count()
+    fn of(inputs: Vec<EvaluatedInput>, references: References, left_out: Vec<(String, String)>) -> Self {
+        let mean = |ratio: fn(&EvaluatedInput) -> f64| geometric_mean(inputs.iter().map(ratio));
+        let count = |is_counted: fn(&EvaluatedInput) -> bool| inputs.iter().filter(|i| is_counted(i)).count();
+        let gains: Vec<f64> = inputs.iter().filter_map(EvaluatedInput::gain).collect();
+        Self {
+            slowdown: mean(EvaluatedInput::slowdown),
+            speedup: mean(EvaluatedInput::speedup),
+            gain: (!gains.is_empty()).then(|| geometric_mean(gains.into_iter())),
+            fallback_slowdown: mean(|i| i.fallback_ms / i.winner_ms),
+            coverage: count(|i| i.chosen.is_some()) as f64 / inputs.len().max(1) as f64,
+            slower_inputs: count(|i| i.ms > 1.05 * i.fallback_ms),
+            unlisted_slowdown: mean(|i| i.unlisted_ms.unwrap_or(i.fallback_ms) / i.winner_ms),
+            unlisted_untimed: count(|i| i.unlisted_ms.is_none()),
+            inputs,
+            references,
+            left_out,
+        }
     }
 
     /// Returns true if the decisions depend on whether the program lists its choices.
     pub fn is_unlisted_different(&self) -> bool {
         self.inputs.iter().any(|i| i.unlisted != i.chosen || i.unlisted_ms.is_none())
-    }
-
-    /// Returns the geometric mean of the slowdowns for a program that does not list its choices. A choice
-    /// without a time costs as much as the fallback.
-    pub fn unlisted_slowdown(&self) -> f64 {
-        geometric_mean(self.inputs.iter().map(|i| i.unlisted_ms.unwrap_or(i.fallback_ms) / i.winner_ms))
-    }
-
-    /// Returns the number of inputs on which the heuristic takes a choice without a time, for a program that
-    /// does not list its choices.
-    pub fn unlisted_untimed(&self) -> usize {
-        self.inputs.iter().filter(|i| i.unlisted_ms.is_none()).count()
-    }
-
-    /// Returns the share of inputs on which the heuristic decided.
-    pub fn coverage(&self) -> f64 {
-        let decided = self.inputs.iter().filter(|i| i.chosen.is_some()).count();
-        decided as f64 / self.inputs.len().max(1) as f64
-    }
-
-    /// Returns all figures, and every input.
-    pub fn json(&self) -> Value {
-        json!({
-            "references": self.references,
-            "slowdown": self.slowdown(),
-            "speedup_over_fallback": self.speedup(),
-            "gain_over_baseline": self.gain(),
-            "fallback_slowdown": self.fallback_slowdown(),
-            "coverage": self.coverage(),
-            "slower_inputs": self.slower_inputs(),
-            "unlisted_slowdown": self.unlisted_slowdown(),
-            "unlisted_untimed": self.unlisted_untimed(),
-            "inputs": self.inputs,
-            "left_out": self.left_out,
-        })
     }
 }
 
@@ -167,30 +144,27 @@ pub fn evaluate(
             choices.join(", ")
         )));
     }
-    let mut evaluation =
-        Evaluation { inputs: Vec::new(), references: references.clone(), left_out: Vec::new() };
+    let (mut evaluated, mut left_out) = (Vec::new(), Vec::new());
     for (context, seed) in inputs {
         let label = runner.label(&context);
         let measured = measure(runner, &context, seed, policy).map_err(|failure| failure.to_string());
         if let Ok(Measurement { lost: Some(reason), .. }) = &measured {
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
-        let evaluated =
-            measured.and_then(|m| one(label.clone(), context, &choices, &m, references, &mut decide));
-        match evaluated {
-            Ok(evaluated) => {
-                each(&evaluated);
-                evaluation.inputs.push(evaluated);
+        match measured.and_then(|m| one(label.clone(), context, &choices, &m, references, &mut decide)) {
+            Ok(input) => {
+                each(&input);
+                evaluated.push(input);
             }
-            Err(reason) => evaluation.left_out.push((label, reason)),
+            Err(reason) => left_out.push((label, reason)),
         }
     }
-    match (evaluation.inputs.is_empty(), evaluation.left_out.first()) {
+    match (evaluated.is_empty(), left_out.first()) {
         (true, Some((label, reason))) => {
             Err(CollectError::TooLittle(format!("no input could be evaluated; the first, {label}: {reason}")))
         }
         (true, None) => Err(CollectError::TooLittle("there is no input to evaluate on".to_owned())),
-        (false, _) => Ok(evaluation),
+        (false, _) => Ok(Evaluation::of(evaluated, references.clone(), left_out)),
     }
 }
 
@@ -225,7 +199,18 @@ fn one(
     let ms = chosen.as_deref().and_then(time).unwrap_or(fallback_ms);
     let unlisted_ms = unlisted.as_deref().map_or(Some(fallback_ms), time);
     let winner = choices[winner.index()].clone();
-    Ok(EvaluatedInput { label, context, chosen, unlisted, unlisted_ms, winner, winner_ms, ms, fallback_ms, baseline })
+    Ok(EvaluatedInput {
+        label,
+        context,
+        chosen,
+        unlisted,
+        unlisted_ms,
+        winner,
+        winner_ms,
+        ms,
+        fallback_ms,
+        baseline,
+    })
 }
 
 /// Returns the first `count` inputs of the sequence of `seed`. They are fresh if the log was collected with

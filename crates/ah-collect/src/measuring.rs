@@ -196,7 +196,9 @@ fn groups(inputs: &[PlannedInput]) -> Vec<Planned> {
     for input in inputs.iter().filter(|input| input.flaw.is_none()) {
         groups.entry(input.wanted.as_ref()).or_default().push(input.context.clone());
     }
-    let ids = |wanted: &Vec<bool>| (0..).map(ChoiceId).zip(wanted).filter(|(_, wanted)| **wanted).map(|(id, _)| id).collect();
+    let ids = |wanted: &Vec<bool>| {
+        (0..).map(ChoiceId).zip(wanted).filter(|(_, wanted)| **wanted).map(|(id, _)| id).collect()
+    };
     groups.into_iter().map(|(wanted, contexts)| Planned { contexts, choices: wanted.map(ids) }).collect()
 }
 

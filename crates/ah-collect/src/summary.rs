@@ -166,7 +166,11 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        by_kind(f, "skipped", &kinds(self.skipped_inputs.iter().map(|(reason, n)| ("", reason.as_str(), *n))))?;
+        by_kind(
+            f,
+            "skipped",
+            &kinds(self.skipped_inputs.iter().map(|(reason, n)| ("", reason.as_str(), *n))),
+        )?;
         for (what, counts) in [("skipped", &self.skipped), ("failed", &self.failed)] {
             let counts = counts.iter().map(|((choice, reason), n)| (choice.as_str(), reason.as_str(), *n));
             by_kind(f, what, &kinds(counts))?;

@@ -137,7 +137,10 @@ fn every_result_is_complete_as_json() {
         command
     };
     insta::assert_snapshot!("json of a run", json(fake(&folder).args(["--inputs", "inputs.csv"])));
-    insta::assert_snapshot!("json of a log", json(plain().args(["report", "train.txt", "--repeat", "train.txt"])));
+    insta::assert_snapshot!(
+        "json of a log",
+        json(plain().args(["report", "train.txt", "--repeat", "train.txt"]))
+    );
     let inputs = ["model.json", "--inputs", "inputs.csv"];
     insta::assert_snapshot!("json of a judgement", json(fake_to(&folder, "evaluate").args(inputs)));
     succeed(fake(&folder).args(["--num-samples", "2", "-o", "again.txt"]));

@@ -110,7 +110,9 @@ impl Bench for EligibleChoices<'_> {
         let offered: Vec<ChoiceId> = offered.map(|(choice, _)| *choice).collect();
         let mut checked = self.runner.check_all(&offered).into_iter();
         let unanswered = || Err(Failure::failed("the runner did not check it"));
-        refusals.map(|refusal| refusal.map_or_else(|| checked.next().unwrap_or_else(unanswered), Err)).collect()
+        refusals
+            .map(|refusal| refusal.map_or_else(|| checked.next().unwrap_or_else(unanswered), Err))
+            .collect()
     }
 
     fn run_all(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {

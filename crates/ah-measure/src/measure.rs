@@ -120,6 +120,14 @@ fn choice_id(index: usize) -> ChoiceId {
     ChoiceId(u32::try_from(index).unwrap_or(u32::MAX))
 }
 
+/// The samples of one choice in one turn.
+struct Timed {
+    choice: ChoiceId,
+    times: Times,
+    /// The milliseconds that passed, its share of the turn.
+    spent_ms: f64,
+}
+
 struct Contest<'p> {
     race: Race,
     policy: &'p TimingPolicy,
@@ -153,44 +161,43 @@ impl Contest<'_> {
     fn warm_up<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId], check_ms: f64) {
         let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return };
         let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
-        let mut going = Vec::new();
-        for (choice, times, spent_ms) in self.timed(bench, choices, |_| first) {
-            let fastest = times[0];
+        let cells: Vec<Cell> = choices.iter().map(|&choice| Cell { choice, burst: first }).collect();
+        let mut fastest: BTreeMap<ChoiceId, f64> = BTreeMap::new();
+        for Timed { choice, times, spent_ms } in self.time(bench, &cells) {
             // A check that took no time ran nothing, so this run may include a lazy start.
-            if fastest.min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
-                self.race.record(choice.index(), fastest, spent_ms.max(fastest));
+            if times[0].min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
+                self.race.record(choice.index(), times[0], spent_ms.max(times[0]));
             } else {
-                going.push((choice, fastest));
+                fastest.insert(choice, times[0]);
             }
         }
         if more > 0 {
             let burst = Burst { samples: more, runs: 1, cold: false };
-            let choices: Vec<ChoiceId> = going.iter().map(|(choice, _)| *choice).collect();
-            let warm = self.timed(bench, &choices, |_| burst);
-            let first: BTreeMap<ChoiceId, f64> = going.into_iter().collect();
-            let fastest = |times: Times, first| times.into_iter().fold(first, f64::min);
-            going = warm.into_iter().map(|(choice, times, _)| (choice, fastest(times, first[&choice]))).collect();
+            let cells: Vec<Cell> = fastest.keys().map(|&choice| Cell { choice, burst }).collect();
+            let least = |timed: Timed| {
+                let least = timed.times.into_iter().fold(fastest[&timed.choice], f64::min);
+                (timed.choice, least)
+            };
+            fastest = self.time(bench, &cells).into_iter().map(least).collect();
         }
-        for (choice, fastest) in going {
+        for (choice, ms) in fastest {
             if !self.policy.cold {
-                self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, fastest);
+                self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, ms);
             }
-            self.bursts[choice.index()] = within(self.policy.budget_ms, fastest, self.policy.burst);
+            self.bursts[choice.index()] = within(self.policy.budget_ms, ms, self.policy.burst);
         }
     }
 
     /// Takes the samples of one turn.
     fn sample<B: Bench + ?Sized>(&mut self, bench: &mut B, turn: &[usize]) {
-        let choices: Vec<ChoiceId> = turn.iter().map(|choice| choice_id(*choice)).collect();
-        let burst = |contest: &Self, choice: ChoiceId| {
-            let taken = contest.race.samples(choice.index()).len();
-            let left = contest.policy.max_samples as usize - taken;
-            let samples = contest.bursts[choice.index()].min(u32::try_from(left).unwrap_or(u32::MAX));
-            Burst { samples, runs: contest.runs[choice.index()], cold: contest.policy.cold }
+        let cell = |&choice: &usize| {
+            let left = self.policy.max_samples as usize - self.race.samples(choice).len();
+            let samples = self.bursts[choice].min(u32::try_from(left).unwrap_or(u32::MAX));
+            let burst = Burst { samples, runs: self.runs[choice], cold: self.policy.cold };
+            Cell { choice: choice_id(choice), burst }
         };
-        let bursts: BTreeMap<ChoiceId, Burst> =
-            choices.iter().map(|choice| (*choice, burst(self, *choice))).collect();
-        for (choice, times, spent_ms) in self.timed(bench, &choices, |choice| bursts[&choice]) {
+        let cells: Vec<Cell> = turn.iter().map(cell).collect();
+        for Timed { choice, times, spent_ms } in self.time(bench, &cells) {
             let spent = spent_ms / times.len() as f64;
             for ms in times {
                 self.race.record(choice.index(), ms, spent);
@@ -198,34 +205,31 @@ impl Contest<'_> {
         }
     }
 
-    /// Runs a burst of each choice. Returns the choices that gave times, with these and the milliseconds that passed;
-    /// withdraws the others. A sample that is not a positive, finite time is a failure.
-    fn timed<B: Bench + ?Sized>(
-        &mut self,
-        bench: &mut B,
-        choices: &[ChoiceId],
-        burst: impl Fn(ChoiceId) -> Burst,
-    ) -> Vec<(ChoiceId, Times, f64)> {
-        let cells: Vec<Cell> =
-            choices.iter().map(|&choice| Cell { choice, burst: burst(choice) }).collect();
+    /// Runs the bursts, and withdraws the choices that give no times. A sample that is not a positive, finite time is a
+    /// failure.
+    fn time<B: Bench + ?Sized>(&mut self, bench: &mut B, cells: &[Cell]) -> Vec<Timed> {
+        if cells.is_empty() {
+            return Vec::new();
+        }
         let start = Instant::now();
-        let results = self.guarded(cells.len(), || bench.run_all(&cells));
+        let results = self.guarded(cells.len(), || bench.run_all(cells));
         let elapsed = start.elapsed();
         self.measuring += elapsed;
         let mut timed = Vec::new();
-        for (Cell { choice, burst }, result) in cells.into_iter().zip(results) {
+        for (&Cell { choice, burst }, result) in cells.iter().zip(results) {
             match result.and_then(plausible) {
-                Ok(times) => timed.push((choice, burst.runs, times)),
+                Ok(times) => {
+                    let run_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
+                    self.kernel_ms += run_ms;
+                    timed.push(Timed { choice, times, spent_ms: run_ms });
+                }
                 Err(failure) => self.withdraw(choice, failure),
             }
         }
-        // What passed is divided as the times are.
-        let run_ms = |runs: u32, times: &Times| times.iter().sum::<f64>() * f64::from(runs);
-        let all_ms: f64 = timed.iter().map(|(_, runs, times)| run_ms(*runs, times)).sum();
-        self.kernel_ms += all_ms;
-        let elapsed_ms = elapsed.as_secs_f64() * 1e3;
-        let spent = |runs, times: &Times| elapsed_ms * run_ms(runs, times) / all_ms;
-        timed.into_iter().map(|(choice, runs, times)| { let ms = spent(runs, &times); (choice, times, ms) }).collect()
+        // The time that passed is divided as the runs are.
+        let all_ms: f64 = timed.iter().map(|timed| timed.spent_ms).sum();
+        timed.iter_mut().for_each(|timed| timed.spent_ms *= elapsed.as_secs_f64() * 1e3 / all_ms);
+        timed
     }
 
     /// Calls `run` for `count` choices unless the device is lost.

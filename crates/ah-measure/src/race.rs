@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn the_samples_do_not_depend_on_how_many_choices_a_turn_has() {
         let policy = TimingPolicy { burst: 1, max_samples: 9, ..TimingPolicy::default() };
-        let time = |choice: usize, sample: usize| 1.0 + (choice * 7 % 5) as f64 + (sample * 3 % 4) as f64 * 0.1;
+        let time =
+            |choice: usize, sample: usize| 1.0 + (choice * 7 % 5) as f64 + (sample * 3 % 4) as f64 * 0.1;
         let (one, order) = run(policy, 11, time);
         for most in [2, 4, 11, 100] {
             let (mut race, mut turns) = (Race::new(policy, 11), Vec::new());

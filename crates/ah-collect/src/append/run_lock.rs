@@ -9,6 +9,7 @@ use ah_types::log::LogError;
 use crate::error::CollectError;
 use crate::plan::Shard;
 
+#[cfg(feature = "cli")]
 use super::outcomes;
 
 /// Held for the whole run; the system releases it also after a `kill -9`.

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::flags::{MeasureFlags, seconds};
 use super::progress::Progress;
-use super::{Program, signals};
+use super::signals;
+use super::source::Program;
 use crate::adaptive::default_random_part;
 use crate::collect;
 use crate::error::CollectError;

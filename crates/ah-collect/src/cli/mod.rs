@@ -13,49 +13,27 @@ mod merge;
 mod progress;
 mod report;
 mod signals;
+mod source;
 #[cfg(feature = "kernels")]
 pub(crate) mod tool;
 
-use std::fmt::Debug;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ah_cli::arguments::{self, TerminalFlags};
 use ah_cli::exit;
-use ah_measure::Runner;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::error::CollectError;
-use crate::worker::{self, Limits};
+use crate::worker;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
 use evaluate::EvaluateFlags;
 use list::ListFlags;
-pub(crate) use list::Listing;
 use merge::MergeFlags;
 use report::ReportFlags;
-
-/// A program that measures something.
-pub(crate) trait Program {
-    /// The flags that name what is measured, and where.
-    type Flags: clap::Args + Debug;
-
-    /// Returns what the flags name. `expected` is the optimization of the model at hand.
-    fn source(&self, flags: Self::Flags, expected: Option<&str>) -> Result<Box<dyn Source>, CollectError>;
-}
-
-/// What is measured.
-pub(crate) trait Source {
-    /// Opens one runner for each device.
-    fn open(self: Box<Self>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError>;
-
-    /// Opens the runner of a process that was started as a worker.
-    fn open_in_worker(self: Box<Self>) -> Result<Box<dyn Runner>, CollectError>;
-
-    /// Returns what can be measured.
-    fn list(self: Box<Self>) -> Result<Vec<Listing>, CollectError>;
-}
+pub(crate) use source::{Listing, Program, Source};
 
 #[derive(Debug, clap::Parser)]
 #[command(
@@ -125,17 +103,6 @@ impl<F: clap::Args> Cli<F> {
     }
 }
 
-/// Refuses the optimization that was `found` in a file if it is not the `expected` one.
-fn expect_name(expected: &str, found: &str, path: &Path, is: &str) -> Result<(), CollectError> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(CollectError::Usage(format!(
-        "{} {is} the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
-        path.display()
-    )))
-}
-
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
     let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);
@@ -154,7 +121,7 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError
         Mode::List(flags) => flags.run(program),
         Mode::CheckWorker(flags) => flags.run(),
         Mode::Serve { source } => {
-            let runner = program.source(source, None).and_then(|source| source.open_in_worker());
+            let runner = program.source(source, None).and_then(<dyn Source>::open_in_worker);
             // An error here means that the parent is gone: nobody would read a message.
             let _ = worker::serve(runner);
             Ok(exit::SUCCESS)

@@ -8,7 +8,7 @@ use ah_measure::Runner;
 use ah_types::Optimization;
 use clap::ValueEnum;
 
-use super::{Listing, Program, Source, expect_name};
+use super::source::{Listing, Program, Source, expect_name};
 use crate::backend::Backend;
 use crate::custom::{CustomChoices, OptimizationFile};
 use crate::error::CollectError;
@@ -144,7 +144,12 @@ impl ToolSource {
         Ok(runner)
     }
 
-    fn isolated(&self, backend: Backend, device: u32, limits: Limits) -> Result<Box<dyn Runner>, CollectError> {
+    fn isolated(
+        &self,
+        backend: Backend,
+        device: u32,
+        limits: Limits,
+    ) -> Result<Box<dyn Runner>, CollectError> {
         let optimization = self.optimization(backend)?;
         let mut command = worker::command()?;
         command.args(["--name", &optimization.name, "--backend", backend.name()]);
@@ -152,22 +157,18 @@ impl ToolSource {
         if let Some(path) = &self.flags.optimization {
             command.arg("--optimization").arg(path);
         }
-        Ok(Box::new(worker::start(command, limits, Named::Optimization(optimization), true)?))
+        Ok(Box::new(worker::start(command, limits, Named::Optimization(Box::new(optimization)), true)?))
     }
 
     /// Starts the workers of --worker.
-    fn external_workers(
-        &self,
-        command: &str,
-        limits: Limits,
-    ) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+    fn external_workers(&self, command: &str, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
         let start = |device: Option<&u32>| {
             let mut command = worker::command_of(command).map_err(CollectError::Usage)?;
             if let Some(device) = device {
                 command.env("CUDA_VISIBLE_DEVICES", device.to_string());
             }
             let named = match (&self.file, &self.name) {
-                (Some(file), _) => Named::Optimization(file.optimization.clone()),
+                (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
                 (None, Some(name)) => Named::Name(name.clone()),
                 (None, None) => Named::ByWorker,
             };
@@ -244,13 +245,12 @@ impl Source for ToolSource {
                 all.collect::<Result<_, _>>()?
             }
         };
-        let list = |optimization: Optimization| {
-            match backend.open(optimization.clone(), self.flags.device, false) {
+        let list =
+            |optimization: Optimization| match backend.open(optimization.clone(), self.flags.device, false) {
                 Ok(runner) => Ok(Listing::of(runner.subject())),
                 Err(CollectError::Usage(_)) => Ok(Listing::unmeasured(&optimization)),
                 Err(e) => Err(e),
-            }
-        };
+            };
         optimizations.into_iter().map(list).collect()
     }
 }

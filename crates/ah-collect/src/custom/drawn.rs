@@ -27,6 +27,7 @@ impl ScalarText {
         }
     }
 
+    #[cfg(feature = "kernels")]
     pub(super) fn text(&self) -> String {
         match self {
             Self::Integer(x) => x.to_string(),

@@ -65,10 +65,14 @@ impl OptimizationFile {
         };
         if let Some(names) = choices.names() {
             let rules = optimization.choices.iter().map(|rule| &rule.name);
-            if let Some(unknown) = optimization.fallback.iter().chain(rules).find(|name| !names.contains(name)) {
+            if let Some(unknown) =
+                optimization.fallback.iter().chain(rules).find(|name| !names.contains(name))
+            {
                 let proposal = did_you_mean(unknown, &names);
                 let names = names.join(", ");
-                return Err(malformed(format!("{unknown:?} is none of the choices: {names}{proposal}")).into());
+                return Err(
+                    malformed(format!("{unknown:?} is none of the choices: {names}{proposal}")).into()
+                );
             }
         }
         Ok(Self { path: path.to_owned(), optimization, choices })

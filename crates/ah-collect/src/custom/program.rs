@@ -53,7 +53,7 @@ impl<T: Clone + Send + 'static> Source for Functional<T> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
-        let named = Named::Optimization(self.subject.optimization);
+        let named = Named::Optimization(Box::new(self.subject.optimization));
         let worker = worker::start(worker::command()?, limits, named, true)?;
         Ok(vec![Box::new(worker)])
     }

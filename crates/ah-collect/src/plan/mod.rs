@@ -1,6 +1,7 @@
 //! The inputs to measure, in order: the seeded sequence, or a list from the user.
 
 mod earlier;
+#[cfg(feature = "cli")]
 mod inputs_file;
 mod shard;
 
@@ -11,6 +12,7 @@ use ah_measure::{Failure, Runner};
 use ah_types::{Context, Schema, Value};
 
 pub use earlier::EarlierInputs;
+#[cfg(feature = "cli")]
 pub use inputs_file::read_inputs;
 pub use shard::Shard;
 

@@ -58,8 +58,7 @@ impl LogFacts {
         let single = (0..u32::try_from(log.choices.len()).unwrap_or(u32::MAX))
             .filter_map(|c| Some((c, slowdown(c)?)))
             .min_by(|a, b| a.1.total_cmp(&b.1));
-        let fallback =
-            optimization.fallback_among(&log.choices).and_then(|name| log.choice_id(name));
+        let fallback = optimization.fallback_among(&log.choices).and_then(|name| log.choice_id(name));
         let mut wins: Vec<_> = wins.into_iter().map(|(choice, n)| (name(choice), n)).collect();
         wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Self {

@@ -7,8 +7,8 @@ mod noise;
 mod podium;
 mod repeats;
 
-pub use facts::LogFacts;
 pub use coverage::LogReport;
+pub use facts::LogFacts;
 pub use noise::RepeatNoise;
 #[cfg(feature = "kernels")]
 pub(crate) use podium::{Podium, medians};

@@ -34,7 +34,9 @@ pub fn check(
     inputs: Option<&Path>,
     each: &mut dyn FnMut(Finding),
 ) {
-    if let Err(fault) = Session::begin(&command, limits, inputs, each).and_then(|session| session.run(&command, each)) {
+    if let Err(fault) =
+        Session::begin(&command, limits, inputs, each).and_then(|session| session.run(&command, each))
+    {
         each(Err(fault));
     }
 }
@@ -55,7 +57,8 @@ impl Session {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Self, String> {
         let mut process = Process::start(&mut command(), true)?;
-        let mut description = describe(&mut process, limits).map_err(|failure| failure.reason().to_owned())?;
+        let mut description =
+            describe(&mut process, limits).map_err(|failure| failure.reason().to_owned())?;
         description.name.get_or_insert_with(|| NAME.to_owned());
         let subject = description.subject(Named::ByWorker)?;
         ah_measure::check_eligibility(&subject.optimization)?;
@@ -67,8 +70,11 @@ impl Session {
             subject.device
         )));
         // The same program as a runner draws and reads inputs.
-        let runner = Worker::over(Link::new(command(), limits, true), Named::Optimization(subject.optimization.clone()))
-            .map_err(|e| e.to_string())?;
+        let runner = Worker::over(
+            Link::new(command(), limits, true),
+            Named::Optimization(Box::new(subject.optimization.clone())),
+        )
+        .map_err(|e| e.to_string())?;
         let contexts: Vec<(Context, Seed)> = match inputs {
             Some(path) => {
                 let schema = subject.optimization.schema().map_err(|e| e.to_string())?;
@@ -76,7 +82,8 @@ impl Session {
                 contexts.into_iter().take(2).zip((0..).map(|i| Seed(0, i))).collect()
             }
             None => {
-                let draw = |i| runner.draw(Seed(0, i)).map_err(|failure| format!("draw: {}", failure.reason()));
+                let draw =
+                    |i| runner.draw(Seed(0, i)).map_err(|failure| format!("draw: {}", failure.reason()));
                 let drawn: Vec<Context> = (0..DRAWS).map(draw).collect::<Result<_, _>>()?;
                 if draw(0)? != drawn[0] {
                     return Err(format!("draw: the seed [0, 0] gave {} and then {}", drawn[0], draw(0)?));
@@ -98,7 +105,9 @@ impl Session {
                 self.ask(Request::Accept { context: context.clone() })?;
             }
             if self.can("label") {
-                self.ask(Request::Label { context: context.clone() })?.field("label")?;
+                self.ask(Request::Label { context: context.clone() })?
+                    .field("label")
+                    .map_err(|e| format!("label: {e}"))?;
             }
         }
         if self.can("compile") {
@@ -133,8 +142,7 @@ impl Session {
     }
 
     fn ask(&mut self, request: Request) -> Result<Answer, String> {
-        let name = format!("{request:?}");
-        let name = name.split([' ', '{']).next().unwrap_or_default().to_lowercase();
+        let name = request.name();
         let answer = self.process.send(request).and_then(|()| self.process.receive(self.limits.answer));
         let answer = answer.map_err(|fault| format!("{name}: {fault}"))?;
         match answer.failure() {
@@ -150,8 +158,9 @@ impl Session {
         let mut right = self.description.choices.clone();
         let (mut skipped, mut failed) = (0, 0);
         if self.can("check") {
-            let cells = right.iter().map(|choice| WireCell { choice: choice.clone(), burst: None }).collect();
-            let answers = self.cells("check", cells, |cells| Request::Check { cells })?;
+            let cell = |choice: &String| WireCell { choice: choice.clone(), burst: None };
+            let cells: Vec<WireCell> = right.iter().map(cell).collect();
+            let answers = self.cells(&cells, |cells| Request::Check { cells })?;
             right = Vec::new();
             for (cell, answer, _) in answers {
                 match answer.failure() {
@@ -164,10 +173,14 @@ impl Session {
         let Some(first) = right.first().cloned() else {
             return Err(format!("check: on {shown}, none of the choices is offered and right"));
         };
-        let timed = |choice: String, samples, runs, cold| WireCell { choice, burst: Some(Burst { samples, runs, cold }) };
-        let mut cells: Vec<WireCell> = right.iter().map(|choice| timed(choice.clone(), 1, 1, false)).collect();
+        let timed = |choice: String, samples, runs, cold| WireCell {
+            choice,
+            burst: Some(Burst { samples, runs, cold }),
+        };
+        let mut cells: Vec<WireCell> =
+            right.iter().map(|choice| timed(choice.clone(), 1, 1, false)).collect();
         cells.extend([timed(first.clone(), 3, 2, false), timed(first, 1, 1, true)]);
-        for (cell, answer, elapsed_ms) in self.cells("time", cells, |cells| Request::Time { cells })? {
+        for (cell, answer, elapsed_ms) in self.cells(&cells, |cells| Request::Time { cells })? {
             if answer.failure().is_some() {
                 continue;
             }
@@ -181,21 +194,25 @@ impl Session {
                 possible(&times, burst.runs, elapsed_ms).map_err(wrong)?;
             }
         }
-        Ok(format!("input {shown}: {} timed, {skipped} skipped, {failed} failed", count(right.len() as u64, "choice")))
+        Ok(format!(
+            "input {shown}: {} timed, {skipped} skipped, {failed} failed",
+            count(right.len() as u64, "choice")
+        ))
     }
 
     /// Asks about cells, a batch at a time. Returns each with its answer and the milliseconds that its batch took.
     fn cells(
         &mut self,
-        name: &str,
-        cells: Vec<WireCell>,
+        cells: &[WireCell],
         request: fn(Vec<WireCell>) -> Request,
     ) -> Result<Vec<(WireCell, Answer, f64)>, String> {
         let mut answered = Vec::new();
         for batch in cells.chunks(self.description.batch.max(1)) {
             let start = Instant::now();
             let mut answers = vec![None; batch.len()];
-            let asked = self.process.ask_cells(request(batch.to_vec()), &mut answers, self.limits.answer);
+            let request = request(batch.to_vec());
+            let name = request.name();
+            let asked = self.process.ask_cells(request, &mut answers, self.limits.answer);
             asked.map_err(|fault| format!("{name}: {fault}"))?;
             let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
             let answers = batch.iter().cloned().zip(answers.into_iter().flatten());

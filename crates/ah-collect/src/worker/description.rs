@@ -20,7 +20,7 @@ pub enum Named {
     #[cfg(feature = "kernels")]
     Name(String),
     /// It is known already.
-    Optimization(Optimization),
+    Optimization(Box<Optimization>),
 }
 
 impl Description {
@@ -37,7 +37,10 @@ impl Description {
             fallback: optimization.fallback,
             inputs: Default::default(),
             device: Some(device),
-            timing: serde_json::to_value(timing).ok().and_then(|t| t.as_object().cloned()).unwrap_or_default(),
+            timing: serde_json::to_value(timing)
+                .ok()
+                .and_then(|t| t.as_object().cloned())
+                .unwrap_or_default(),
             can: ["draw", "accept", "label", "check", "release"].map(str::to_owned).into(),
             batch: 1,
             simulated: runner.is_simulated(),
@@ -48,7 +51,7 @@ impl Description {
     pub(super) fn subject(&self, named: Named) -> Result<Subject, String> {
         self.check_choices()?;
         let optimization = match named {
-            Named::Optimization(optimization) => self.expect_features_of(optimization)?,
+            Named::Optimization(optimization) => self.expect_features_of(*optimization)?,
             #[cfg(feature = "kernels")]
             Named::Name(name) => self.optimization(&name)?,
             Named::ByWorker => {
@@ -87,7 +90,8 @@ impl Description {
         if self.features.is_empty() {
             return Err("expected at least one feature".to_owned());
         }
-        if let Some(feature) = self.features.iter().find(|f| f.name.trim().is_empty() || f.name.contains(char::is_control))
+        if let Some(feature) =
+            self.features.iter().find(|f| f.name.trim().is_empty() || f.name.contains(char::is_control))
         {
             return Err(format!("the feature {:?}: expected a name of one line", feature.name));
         }

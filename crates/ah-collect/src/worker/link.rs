@@ -5,11 +5,11 @@ use std::process::Command;
 use ah_measure::Failure;
 use ah_measure::sampling::Seed;
 
-use super::process::{Limits, Process};
+use super::process::{GRACE, Limits, Process};
 use super::protocol::{Answer, Description, Request, VERSION, WireContext};
 
 /// After this many faults in a row, the worker itself is at fault, not its kernels.
-const MOST_FAULTS: u32 = 100;
+const MOST_FAULTS: u32 = 50;
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -45,7 +45,9 @@ impl Link {
             None => self.description = Some(description.clone()),
             Some(before) => {
                 if let Some(what) = difference(before, &description) {
-                    return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
+                    return Err(Failure::DeviceLost(format!(
+                        "the worker was restarted and describes {what}"
+                    )));
                 }
             }
         }
@@ -55,12 +57,10 @@ impl Link {
 
     /// Makes an input.
     pub(super) fn prepare(&mut self, context: WireContext, seed: Seed) -> Result<Answer, Failure> {
+        self.input = None;
+        self.ensure_process()?;
         self.input = Some((context.clone(), seed));
-        match self.ensure_process()? {
-            // A new process has made it already.
-            Some(answer) => Ok(answer),
-            None => self.ask_process(Request::Prepare { context, seed }),
-        }
+        self.ask_process(Request::Prepare { context, seed })
     }
 
     /// Forgets the input; tells the process if it `knows_release`.
@@ -78,12 +78,16 @@ impl Link {
     }
 
     /// Asks about several cells. Returns the answer of each; after a fault, `None` for those without one.
-    pub(super) fn ask_cells(&mut self, request: Request, cells: usize) -> (Vec<Option<Answer>>, Option<Failure>) {
+    pub(super) fn ask_cells(
+        &mut self,
+        request: Request,
+        cells: usize,
+    ) -> (Vec<Option<Answer>>, Option<Failure>) {
         let mut answers = vec![None; cells];
         let limit = self.limits.answer;
         let asked = self
             .ensure_process()
-            .and_then(|_| self.with_process(|process| process.ask_cells(request, &mut answers, limit)));
+            .and_then(|()| self.with_process(|process| process.ask_cells(request, &mut answers, limit)));
         (answers, asked.err())
     }
 
@@ -115,7 +119,9 @@ impl Link {
     pub(super) fn mistake(&mut self, reason: String) -> Failure {
         self.faults += 1;
         if self.faults >= MOST_FAULTS {
-            return Failure::DeviceLost(format!("the worker failed {MOST_FAULTS} times in a row; the last time: {reason}"));
+            return Failure::DeviceLost(format!(
+                "the worker failed {MOST_FAULTS} times in a row; the last time: {reason}"
+            ));
         }
         Failure::Failed(reason)
     }
@@ -125,17 +131,29 @@ impl Link {
         self.faults = 0;
     }
 
-    /// Starts a process if there is none, and makes the current input. Returns the answer to that.
-    fn ensure_process(&mut self) -> Result<Option<Answer>, Failure> {
+    /// Starts a process if there is none, and makes the current input.
+    fn ensure_process(&mut self) -> Result<(), Failure> {
         if self.process.is_some() {
-            return Ok(None);
+            return Ok(());
         }
         self.start().map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
-        let Some((context, seed)) = self.input.clone() else { return Ok(None) };
-        self.ask_process(Request::Prepare { context, seed }).map(Some).map_err(|failure| match failure {
-            Failure::DeviceLost(_) => failure,
-            failure => Failure::failed(format!("the input cannot be made again: {}", failure.reason())),
-        })
+        let Some((context, seed)) = self.input.clone() else { return Ok(()) };
+        match self.ask_process(Request::Prepare { context, seed }) {
+            Ok(_) => Ok(()),
+            Err(Failure::DeviceLost(reason)) => Err(Failure::DeviceLost(reason)),
+            Err(failure) => {
+                Err(Failure::failed(format!("the input cannot be made again: {}", failure.reason())))
+            }
+        }
+    }
+}
+
+impl Drop for Link {
+    /// Lets the worker end by itself, so that it can clean up.
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.ends_with_its_input(GRACE);
+        }
     }
 }
 
@@ -148,7 +166,9 @@ pub(super) fn describe(process: &mut Process, limits: Limits) -> Result<Descript
     }
     let version = answer.field("protocol").map_err(Failure::Failed)?;
     if *version != VERSION {
-        return Err(Failure::failed(format!("it speaks version {version} of the protocol, expected {VERSION}")));
+        return Err(Failure::failed(format!(
+            "it speaks version {version} of the protocol, expected {VERSION}"
+        )));
     }
     serde_json::from_value(answer.0.into()).map_err(Failure::failed)
 }

@@ -67,6 +67,9 @@ impl Worker {
         request: fn(Vec<WireCell>) -> Request,
         read: impl Fn(&Answer, &WireCell, f64) -> Result<T, String> + Copy,
     ) -> Vec<Result<T, Failure>> {
+        if cells.is_empty() {
+            return Vec::new();
+        }
         let mut link = self.link();
         let start = Instant::now();
         let (answers, mut fault) = link.ask_cells(request(cells.to_vec()), cells.len());
@@ -86,7 +89,8 @@ impl Worker {
         drop(link);
         // Which cell is at fault shows when each one is asked alone.
         let alone = |cell: &WireCell, fault: &mut Option<Failure>| {
-            if let Some(fault) = fault.as_ref().filter(|f| cells.len() == 1 || matches!(f, Failure::DeviceLost(_)))
+            if let Some(fault) =
+                fault.as_ref().filter(|f| cells.len() == 1 || matches!(f, Failure::DeviceLost(_)))
             {
                 return Err(fault.clone());
             }
@@ -169,7 +173,9 @@ impl Runner for Worker {
             Failure::Failed(reason) => Failure::Skipped(reason),
             other => other,
         })?;
-        answer.context(&self.schema).map_err(|mistake| Failure::failed(format!("the worker's `draw`: {mistake}")))
+        answer
+            .context(&self.schema)
+            .map_err(|mistake| Failure::failed(format!("the worker's `draw`: {mistake}")))
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
@@ -181,7 +187,8 @@ impl Runner for Worker {
     }
 
     fn label(&self, context: &Context) -> String {
-        let asked = self.can("label").then(|| self.link().ask(Request::Label { context: context.into() }).ok());
+        let asked =
+            self.can("label").then(|| self.link().ask(Request::Label { context: context.into() }).ok());
         let label = asked.flatten().and_then(|answer| answer.0.get("label")?.as_str().map(str::to_owned));
         label.unwrap_or_else(|| context.to_string())
     }

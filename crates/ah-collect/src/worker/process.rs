@@ -17,8 +17,8 @@ use crate::process_group::{ProcessGroup, last_line, shorten, tail};
 const MOST_BYTES: usize = 16 << 20;
 /// The most answers that wait to be read; then the worker waits.
 const MOST_WAITING: usize = 1024;
-/// The time that a worker has to end after its output has ended.
-const GRACE: Duration = Duration::from_secs(1);
+/// The time that a worker has to end after its input or its output has ended.
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 
 /// The time limits of a worker.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +125,8 @@ impl Process {
     /// Sends a request.
     pub(crate) fn send(&mut self, request: Request) -> Result<(), String> {
         self.last_id += 1;
-        let line = serde_json::to_string(&Numbered { id: self.last_id, request }).map_err(|e| e.to_string())?;
+        let line =
+            serde_json::to_string(&Numbered { id: self.last_id, request }).map_err(|e| e.to_string())?;
         // If the writing thread has ended, so has the process; its answers have the reason.
         let _ = self.requests.send(line + "\n");
         Ok(())
@@ -203,6 +204,7 @@ impl Process {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
 fn no_thread(error: io::Error) -> String {
     format!("cannot start a thread for the worker process: {error}")
 }

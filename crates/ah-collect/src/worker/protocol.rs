@@ -29,6 +29,23 @@ pub(crate) enum Request {
     Release,
 }
 
+impl Request {
+    /// Returns the name on the wire.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Describe { .. } => "describe",
+            Self::Draw { .. } => "draw",
+            Self::Accept { .. } => "accept",
+            Self::Label { .. } => "label",
+            Self::Compile { .. } => "compile",
+            Self::Prepare { .. } => "prepare",
+            Self::Check { .. } => "check",
+            Self::Time { .. } => "time",
+            Self::Release => "release",
+        }
+    }
+}
+
 /// A choice to check, or to time with a burst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WireCell {
@@ -92,7 +109,9 @@ pub(crate) struct Answer(pub Map<String, Json>);
 impl Answer {
     /// Returns the reason that stands in place of an answer.
     pub(crate) fn failure(&self) -> Option<Failure> {
-        let reason = |key: &str| self.0.get(key).map(|reason| reason.as_str().map_or_else(|| reason.to_string(), str::to_owned));
+        let reason = |key: &str| {
+            self.0.get(key).map(|reason| reason.as_str().map_or_else(|| reason.to_string(), str::to_owned))
+        };
         reason("lost")
             .map(Failure::DeviceLost)
             .or_else(|| reason("failed").map(Failure::Failed))
@@ -129,7 +148,9 @@ impl Answer {
         match times {
             Some(times) if times.len() == samples as usize => Ok(times),
             Some(times) => Err(format!("expected {samples} times, found {}", times.len())),
-            None => Err(format!("expected \"ms\" to be a list of numbers, found {}", shorten(&ms.to_string()))),
+            None => {
+                Err(format!("expected \"ms\" to be a list of numbers, found {}", shorten(&ms.to_string())))
+            }
         }
     }
 
@@ -184,7 +205,9 @@ impl WireContext {
                 (Some(FeatureKind::Numerical), Json::String(text)) => {
                     text.parse().ok().filter(|x: &f64| !x.is_finite()).map(Value::Number)
                 }
-                (Some(FeatureKind::Categorical) | None, Json::String(text)) => Some(Value::from(text.as_str())),
+                (Some(FeatureKind::Categorical) | None, Json::String(text)) => {
+                    Some(Value::from(text.as_str()))
+                }
                 (Some(FeatureKind::Categorical) | None, Json::Bool(b)) => Some(Value::from(*b)),
                 _ => None,
             };
@@ -194,6 +217,10 @@ impl WireContext {
             })?;
             Ok((name.clone(), value))
         };
-        self.0.iter().map(value).collect::<Result<Vec<_>, String>>().map(|values| values.into_iter().collect())
+        self.0
+            .iter()
+            .map(value)
+            .collect::<Result<Vec<_>, String>>()
+            .map(|values| values.into_iter().collect())
     }
 }

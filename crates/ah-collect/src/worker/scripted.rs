@@ -44,9 +44,12 @@ mod tests {
 
     /// Returns the lines of an honest worker whose choices take these times.
     fn honest(a: f64, b: f64) -> String {
-        let mut text = format!("{DESCRIPTION}\n{{\"id\":2}}\n{{\"id\":3,\"cell\":1}}\nnoise\n{{\"id\":3,\"cell\":0}}\n");
+        let mut text =
+            format!("{DESCRIPTION}\n{{\"id\":2}}\n{{\"id\":3,\"cell\":1}}\nnoise\n{{\"id\":3,\"cell\":0}}\n");
         for id in [4, 5, 6] {
-            text += &format!("{{\"id\":{id},\"cell\":0,\"ms\":[{a}]}}\n{{\"id\":{id},\"cell\":1,\"ms\":[{b}]}}\n");
+            text += &format!(
+                "{{\"id\":{id},\"cell\":0,\"ms\":[{a}]}}\n{{\"id\":{id},\"cell\":1,\"ms\":[{b}]}}\n"
+            );
         }
         text
     }
@@ -56,8 +59,12 @@ mod tests {
             Ok(measurement) => {
                 for outcome in &measurement.outcomes {
                     match outcome {
-                        Outcome::Measured { feedback } => assert!(feedback.iter().all(|ms| *ms > 0.0 && ms.is_finite())),
-                        Outcome::Skipped { reason } | Outcome::Failed { reason } => assert!(!reason.is_empty()),
+                        Outcome::Measured { feedback } => {
+                            assert!(feedback.iter().all(|ms| *ms > 0.0 && ms.is_finite()));
+                        }
+                        Outcome::Skipped { reason } | Outcome::Failed { reason } => {
+                            assert!(!reason.is_empty());
+                        }
                     }
                 }
             }

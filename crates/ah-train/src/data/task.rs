@@ -240,7 +240,11 @@ fn read_logs(params: &ValidParams) -> Result<(Log, Vec<LoggedDevice>), TrainErro
 fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
     let mut table = Table::new(log);
     if table.copies > 0 {
-        warnings.push(format!("the log repeats {} measurements; each counts once", table.copies));
+        warnings.push(format!(
+            "the log repeats {} measurements; each counts once. Give each repetition its own time, or one row alone: \
+             copies hide how much times vary",
+            table.copies
+        ));
     }
     if table.rare().next().is_some() {
         let (least, inputs) = (evidence::least(table.inputs.len()), table.inputs.len());

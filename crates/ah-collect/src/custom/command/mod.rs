@@ -25,5 +25,5 @@ mod process;
 mod runner;
 mod template;
 
-pub(super) use format::CommandsTable;
 pub(crate) use format::Commands;
+pub(super) use format::CommandsTable;

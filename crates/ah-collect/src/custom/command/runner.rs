@@ -87,8 +87,7 @@ impl CommandRunner {
             let line = last_line(&output);
             line.and_then(|line| line.parse::<f64>().ok()).filter(|t| t.is_finite() && *t > 0.0).ok_or_else(
                 || {
-                    let found =
-                        line.map_or("nothing".to_owned(), |line| format!("{:?}", shorten(line)));
+                    let found = line.map_or("nothing".to_owned(), |line| format!("{:?}", shorten(line)));
                     Failure::failed(format!("the last line of its output should be its time, found {found}"))
                 },
             )
@@ -128,7 +127,12 @@ impl Runner for CommandRunner {
     }
 
     fn draw(&self, seed: Seed) -> Result<Context, Failure> {
-        let context = drawn::draw(&self.subject.optimization, &self.commands.inputs, "[commands.inputs]", &mut seed.rng())?;
+        let context = drawn::draw(
+            &self.subject.optimization,
+            &self.commands.inputs,
+            "[commands.inputs]",
+            &mut seed.rng(),
+        )?;
         match self.missing_value(&context) {
             Some(mistake) => Err(Failure::failed(mistake)),
             None => Ok(context),

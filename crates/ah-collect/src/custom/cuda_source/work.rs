@@ -12,31 +12,31 @@ impl CudaKernel {
     /// Returns the work that the winners of a log do in a second, for people; `None` if the file has neither bytes nor
     /// operations, or the log has no time.
     pub(in crate::custom) fn work(&self, log: &Log) -> Option<String> {
-    let winners: Vec<(usize, f64)> = medians(log)
-        .iter()
-        .enumerate()
-        .filter_map(|(input, times)| Some((input, Podium::of(times)?.winner_ms)))
-        .collect();
-    let mut text = String::new();
-    for (what, unit, work) in [("bytes", "B/s", &self.bytes), ("operations", "op/s", &self.operations)] {
-        let Some(work) = work else { continue };
-        let mut rates: Vec<(f64, usize)> = winners
+        let winners: Vec<(usize, f64)> = medians(log)
             .iter()
-            .filter_map(|(input, ms)| Some((rate(self, work, log, *input, *ms)?, *input)))
+            .enumerate()
+            .filter_map(|(input, times)| Some((input, Podium::of(times)?.winner_ms)))
             .collect();
-        rates.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((most, input)) = rates.last() else { continue };
-        let _ = write!(
-            text,
-            "{}{what}: the winners reach {} in the median, {} at most (on {})",
-            if text.is_empty() { "" } else { "\n" },
-            shown(rates[rates.len() / 2].0, unit),
-            shown(*most, unit),
-            log.context(*input)
-        );
+        let mut text = String::new();
+        for (what, unit, work) in [("bytes", "B/s", &self.bytes), ("operations", "op/s", &self.operations)] {
+            let Some(work) = work else { continue };
+            let mut rates: Vec<(f64, usize)> = winners
+                .iter()
+                .filter_map(|(input, ms)| Some((rate(self, work, log, *input, *ms)?, *input)))
+                .collect();
+            rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let Some((most, input)) = rates.last() else { continue };
+            let _ = write!(
+                text,
+                "{}{what}: the winners reach {} in the median, {} at most (on {})",
+                if text.is_empty() { "" } else { "\n" },
+                shown(rates[rates.len() / 2].0, unit),
+                shown(*most, unit),
+                log.context(*input)
+            );
+        }
+        (!text.is_empty()).then_some(text)
     }
-    (!text.is_empty()).then_some(text)
-}
 }
 
 /// Returns the work on this input divided by its time.

@@ -45,6 +45,7 @@ mod null_is_infinite;
 mod optimization;
 mod row;
 pub mod shown;
+mod tally;
 mod timing;
 mod tree;
 mod unsure;
@@ -67,6 +68,7 @@ pub use optimization::{
     ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
 };
 pub use row::Row;
+pub use tally::Tally;
 pub use timing::TimingPolicy;
 pub use tree::{Leaf, Node, RankedChoice, Test, Tree, goes_left};
 pub use unsure::{LeafUnsure, Unsure};

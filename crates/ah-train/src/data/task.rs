@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
-use ah_types::shown::listed;
+use ah_types::shown::{did_you_mean, listed};
 use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
 use rustc_hash::FxHashSet;
 
@@ -17,6 +17,7 @@ use super::exclude;
 use super::split::{self, Partition};
 use super::table::{LogPart, Table};
 use super::targets::Targets;
+use super::unrepeated;
 use super::usable;
 use super::values::FeatureValues;
 use super::weights;
@@ -101,6 +102,7 @@ impl Task {
             }));
         }
         exclude::exclude(&mut log, &params.exclude)?;
+        warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, undeclared) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
@@ -285,8 +287,9 @@ fn named_fallback(
     let Some((flag, choice)) = flag.or_else(hook).or_else(known) else {
         if !optimization.fallback.is_empty() {
             warnings.push(format!(
-                "the log has none of the optimization's fallbacks ({}); the best single choice takes their place",
-                listed(&optimization.fallback)
+                "the log has none of the optimization's fallbacks ({}), so the best single choice takes their place{}",
+                listed(&optimization.fallback),
+                did_you_mean(&optimization.fallback[0], &table.choices)
             ));
         }
         return Ok(None);

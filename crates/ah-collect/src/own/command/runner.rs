@@ -33,8 +33,7 @@ const TIMING: TimingPolicy = TimingPolicy {
 pub fn open_commands(path: &Path, limit: Duration) -> Result<Option<Box<dyn Runner>>, CollectError> {
     let optimization = Optimization::read(path)?;
     let malformed = |message| OptimizationError::Toml { path: path.to_owned(), message };
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
+    let text = Optimization::read_text(path)?;
     let file: CommandsFile = toml::from_str(&text).map_err(|e| malformed(e.to_string().trim().to_owned()))?;
     let Some(table) = file.commands else { return Ok(None) };
     let commands = table.check(&optimization).map_err(malformed)?;

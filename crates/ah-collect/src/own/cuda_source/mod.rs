@@ -63,8 +63,7 @@ impl CudaSource {
     pub fn read(path: &Path) -> Result<Option<Self>, CollectError> {
         let optimization = Optimization::read(path)?;
         let malformed = |message| OptimizationError::Toml { path: path.to_owned(), message };
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
+        let text = Optimization::read_text(path)?;
         let file: CudaFile = toml::from_str(&text).map_err(|e| malformed(e.to_string().trim().to_owned()))?;
         let Some(table) = file.cuda else { return Ok(None) };
         let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);

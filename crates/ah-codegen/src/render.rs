@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use ah_types::artefact::read_text;
 use include_dir::{Dir, include_dir};
 use tera::Tera;
 
@@ -72,6 +73,9 @@ fn collect_embedded(dir: &Dir<'_>, sources: &mut BTreeMap<String, String>) {
     dir.dirs().for_each(|inner| collect_embedded(inner, sources));
 }
 
+/// The largest template that is read.
+const MAX_MIB: u64 = 16;
+
 fn collect_folder(
     root: &Path,
     folder: &Path,
@@ -87,7 +91,7 @@ fn collect_folder(
         let relative = path.strip_prefix(root).unwrap_or(&path);
         let name = relative.to_str().ok_or_else(|| CodegenError::NotUnicode { path: path.clone() })?;
         if let Some(name) = name.strip_suffix(ENDING) {
-            let text = std::fs::read_to_string(&path).map_err(|e| io(&path, e))?;
+            let text = read_text(&path, MAX_MIB).map_err(|e| io(&path, e))?;
             sources.insert(name.replace('\\', "/"), text);
         }
     }

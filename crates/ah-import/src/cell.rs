@@ -101,6 +101,17 @@ impl Cell {
     }
 }
 
+/// What to do about a decimal comma.
+pub const DECIMAL_COMMA: &str =
+    "numbers have a decimal point here; convert a table with semicolons by `tr , . < TABLE > NEW.csv`";
+
+/// Returns whether the text would be a number with a point in place of its only comma.
+pub fn has_decimal_comma(text: &str) -> bool {
+    text.split_once(',').is_some_and(|(whole, part)| {
+        part.starts_with(|c: char| c.is_ascii_digit()) && format!("{whole}.{part}").parse::<f64>().is_ok()
+    })
+}
+
 /// Returns whether pandas, polars, R or SQL write a missing value in this way.
 fn is_missing(text: &str) -> bool {
     matches!(text, "" | "NaN" | "nan" | "NA" | "N/A" | "<NA>" | "null" | "NULL")

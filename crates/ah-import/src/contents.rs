@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use ah_types::log::RowBatch;
 use ah_types::shown::listed;
-use ah_types::{FeatureKind, Schema};
+use ah_types::{FeatureKind, Schema, Tally};
 use rustc_hash::FxHashMap;
 
-use crate::error::{Fault, ImportError, RowPlace};
+use crate::error::{ImportError, RowPlace};
 use crate::kinds::Kinds;
 use crate::params::ImportParams;
 use crate::repetitions::{Repetitions, RowId};
@@ -31,7 +31,7 @@ pub struct Contents {
     /// (input, choice, milliseconds), in the order of the rows.
     times: Vec<(u32, u32, f64)>,
     repetitions: Repetitions,
-    bad_rows: BadRows,
+    bad_rows: Tally,
     /// Columns without a role.
     unused: Vec<String>,
     /// The counts of rows and times so far.
@@ -79,6 +79,9 @@ impl Contents {
         if kinds.is_empty() {
             kinds.extend(reader.roles.features.iter().map(Kinds::new));
             self.unused.clone_from(&reader.roles.unused);
+            let rules = &reader.roles.rules;
+            self.counts.unit =
+                if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() };
         }
         for row in table.rows {
             let read = row.and_then(|Row { number, cells }| match reader.read(&cells) {
@@ -88,7 +91,9 @@ impl Contents {
             let number = match read {
                 Ok(number) => number,
                 Err(ImportError::Row { place, fault }) if params.skip_bad_rows => {
-                    self.bad_rows.add(&place, *fault);
+                    self.bad_rows.add(&format!("{}\n{}", fault.column, fault.expected), || {
+                        format!("{place}: {fault}")
+                    });
                     continue;
                 }
                 Err(e) => return Err(e),
@@ -146,7 +151,11 @@ impl Contents {
 
     /// Returns the report of an import of these rows.
     pub fn report(self, params: &ImportParams) -> ImportReport {
-        let mut warnings = self.bad_rows.warning();
+        let mut warnings = Vec::new();
+        let bad_rows = self.bad_rows.count();
+        if bad_rows > 0 {
+            warnings.push(format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));
+        }
         warnings.extend(self.contradiction(params));
         if params.device.is_none() && params.device_capa.is_none() {
             warnings.push(
@@ -164,7 +173,7 @@ impl Contents {
             inputs: self.inputs.names.len() as u64,
             choices: choice_names.len(),
             choice_names,
-            bad_rows: self.bad_rows.count,
+            bad_rows,
             numerical: names(FeatureKind::Numerical),
             categorical: names(FeatureKind::Categorical),
             warnings,
@@ -208,37 +217,5 @@ impl Names {
         self.names.push(name.clone());
         self.ids.insert(name, id);
         id
-    }
-}
-
-/// Rows that `--skip-bad-rows` passed over.
-#[derive(Default)]
-struct BadRows {
-    count: u64,
-    /// By column and expected value, for the first five: the first row's message, and the number of rows.
-    kinds: Vec<((String, String), String, u64)>,
-}
-
-impl BadRows {
-    fn add(&mut self, place: &RowPlace, fault: Fault) {
-        const KINDS: usize = 5;
-        self.count += 1;
-        let message = format!("{place}: {fault}");
-        let key = (fault.column, fault.expected);
-        if let Some((_, _, count)) = self.kinds.iter_mut().find(|(known, ..)| *known == key) {
-            *count += 1;
-        } else if self.kinds.len() < KINDS {
-            self.kinds.push((key, message, 1));
-        }
-    }
-
-    fn warning(&self) -> Vec<String> {
-        let kind = |(_, first, count): &(_, String, u64)| match count {
-            1 => first.clone(),
-            _ => format!("{first} ({count} rows like it)"),
-        };
-        let kinds: Vec<String> = self.kinds.iter().map(kind).collect();
-        let text = format!("bad rows skipped: {}, for example {}", self.count, kinds.join("; "));
-        Vec::from_iter((self.count > 0).then_some(text))
     }
 }

@@ -3,6 +3,7 @@
 use ah_types::shown::quoted;
 use ah_types::{Feature, FeatureKind};
 
+use crate::cell::{DECIMAL_COMMA, has_decimal_comma};
 use crate::error::{Fault, ImportError, RowPlace};
 use crate::roles::FeatureRole;
 
@@ -45,6 +46,17 @@ impl Kinds {
     /// # Errors
     /// The first odd row, where some values are numbers and others are names.
     pub fn feature(self) -> Result<Feature, ImportError> {
+        if let Some((place, found)) = self.names.first.as_ref().filter(|_| !self.categorical)
+            && has_decimal_comma(found)
+        {
+            let fault = Fault {
+                column: self.name,
+                expected: "a number".to_owned(),
+                found: quoted(found),
+                hint: format!("{DECIMAL_COMMA}, or give --categorical with this column"),
+            };
+            return Err(ImportError::Row { place: place.clone(), fault: Box::new(fault) });
+        }
         let (number, name) = match (self.numbers.first, self.names.first) {
             (Some(_), None) if !self.categorical => return Ok(Feature::numerical(self.name)),
             (Some(number), Some(name)) if !self.categorical => (number, name),

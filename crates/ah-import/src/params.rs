@@ -39,7 +39,8 @@ pub struct ImportParams {
     /// Columns that hold names, although they may look like numbers.
     #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
     pub categorical: Vec<String>,
-    /// The unit of the times [default: that of the tool that wrote the file, else ms].
+    /// The unit of the times [default: that of the tool that wrote the file, or the one that the column's name ends
+    /// with, else ms].
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub unit: Option<Unit>,
     /// The times are rates, for example TFLOPS: higher is better.
@@ -84,6 +85,31 @@ pub enum Unit {
     Ms,
     /// Seconds.
     S,
+}
+
+impl std::fmt::Display for Unit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ns => "nanoseconds",
+            Self::Us => "microseconds",
+            Self::Ms => "milliseconds",
+            Self::S => "seconds",
+        })
+    }
+}
+
+impl Unit {
+    /// Returns the unit that a column's name ends with, for example `time_us` or `latency (s)`.
+    pub(crate) fn named_by(column: &str) -> Option<Self> {
+        let words = column.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        Some(match words.last()?.to_lowercase().as_str() {
+            "ns" | "nanosecond" | "nanoseconds" => Self::Ns,
+            "us" | "µs" | "μs" | "microsecond" | "microseconds" => Self::Us,
+            "ms" | "millisecond" | "milliseconds" => Self::Ms,
+            "s" | "sec" | "secs" | "second" | "seconds" => Self::S,
+            _ => return None,
+        })
+    }
 }
 
 /// The format of a table.

@@ -19,6 +19,8 @@ pub struct ImportReport {
     pub choices: usize,
     /// The names of the choices, sorted.
     pub choice_names: Vec<String>,
+    /// The unit of the times in the tables; "rates" with --higher-is-better.
+    pub unit: String,
     /// The times that were measured.
     pub measured: u64,
     /// The times by which a choice failed.
@@ -38,7 +40,11 @@ pub struct ImportReport {
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} rows: {} inputs, {} choices", self.rows, self.inputs, self.choices)?;
-        writeln!(f, "; {} times, {} failed, {} not measured", self.measured, self.failed, self.not_measured)?;
+        writeln!(
+            f,
+            "; {} times, in {}, {} failed, {} not measured",
+            self.measured, self.unit, self.failed, self.not_measured
+        )?;
         writeln!(f, "choices: {}", listed(&self.choice_names))?;
         for (kind, names) in [("numerical", &self.numerical), ("categorical", &self.categorical)] {
             if !names.is_empty() {

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cell::Cell;
 use crate::error::ImportError;
-use crate::params::ImportParams;
+use crate::params::{ImportParams, Unit};
 use crate::table::{Defaults, Table};
 use crate::times::TimeRules;
 
@@ -77,7 +77,7 @@ impl Roles {
         let unused = table.columns.iter().filter(|name| !used(name)).cloned().collect();
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
         let rules = TimeRules {
-            unit: params.unit.unwrap_or(defaults.unit),
+            unit: params.unit.or_else(|| named_unit(params)).unwrap_or(defaults.unit),
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
             failed: failed.chain(defaults.failed.iter().map(|&text| text.to_owned())).collect(),
@@ -89,6 +89,12 @@ impl Roles {
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
     }
+}
+
+/// Returns the unit that the names of all columns of `--time` end with.
+fn named_unit(params: &ImportParams) -> Option<Unit> {
+    let first = Unit::named_by(params.time.first()?);
+    first.filter(|_| params.time.iter().all(|column| Unit::named_by(column) == first))
 }
 
 struct Finder<'a> {

@@ -68,6 +68,9 @@ fn write_feature(role: &FeatureRole, cells: &[Cell], text: &mut String) -> Resul
     if text.contains(['\n', '\r']) {
         return Err(fault("a name of one line"));
     }
+    if kind == FeatureKind::Numerical && cell.as_number().is_some_and(f64::is_infinite) {
+        return Err(fault("a finite number, as it is a feature"));
+    }
     Ok(if categorical { FeatureKind::Categorical } else { kind })
 }
 

@@ -1,6 +1,8 @@
 //! Reads a cell of times.
 
-use crate::cell::Cell;
+use ah_types::shown::quoted;
+
+use crate::cell::{Cell, DECIMAL_COMMA, has_decimal_comma};
 use crate::error::Fault;
 use crate::params::Unit;
 
@@ -31,7 +33,7 @@ impl TimeRules {
             (_, Some(text)) if self.failed.iter().any(|failed| failed == text) => FAILED,
             // Python's word for a time that was not taken.
             (Cell::Missing, _) | (_, Some("None")) => missing,
-            _ => Some(self.ms(cell).ok_or_else(|| Fault::new(column, self.expected(), cell.shown()))?),
+            _ => Some(self.ms(cell).ok_or_else(|| self.fault(column, cell))?),
         });
         Ok(())
     }
@@ -51,17 +53,27 @@ impl TimeRules {
         (ms > 0.0 && (ms.is_finite() || x.is_infinite())).then_some(ms)
     }
 
+    fn fault(&self, column: &str, cell: &Cell) -> Fault {
+        let mut fault = Fault::new(column, self.expected(), cell.shown());
+        match cell.as_text() {
+            Some(text) if has_decimal_comma(text) => fault.hint = DECIMAL_COMMA.to_owned(),
+            Some(text) if text.starts_with(char::is_alphabetic) && cell.as_number().is_none() => {
+                let failed = quoted(&format!("--failed={text}"));
+                fault.hint = format!("give {failed} if the choice failed here, or {}", fault.hint);
+            }
+            _ => {}
+        }
+        fault
+    }
+
     fn expected(&self) -> String {
         if self.higher_is_better {
             return "a rate above 0, or nothing where it was not measured".to_owned();
         }
-        let unit = match self.unit {
-            Unit::Ns => "nanoseconds",
-            Unit::Us => "microseconds",
-            Unit::Ms => "milliseconds",
-            Unit::S => "seconds",
-        };
-        format!("a time in {unit} above 0, inf where the choice failed, or nothing where it was not measured")
+        format!(
+            "a time in {} above 0, inf where the choice failed, or nothing where it was not measured",
+            self.unit
+        )
     }
 }
 

@@ -213,6 +213,24 @@ fn a_fallback_that_the_log_lacks_gives_a_warning() {
     run.write("a.txt", log(20)).write("o.toml", "name = \"pad_mm\"\nfallback = [\"orgi\"]\n");
     let (_, stderr) = run.learns(&["a.txt", "--optimization", "o.toml"]);
     assert!(stderr.contains("the log has none of the optimization's fallbacks (orgi)"), "{stderr}");
+    assert!(stderr.contains("; did you mean \"orig\"?"), "{stderr}");
+}
+
+#[test]
+fn a_category_for_each_input_is_left_out() {
+    let run = Run::new();
+    let name = |(at, line): (usize, &str)| match at {
+        0 => line.replace("\"mat1_dtype\"", "\"mat1_dtype\",\"id\""),
+        1 => format!("id,{line}"),
+        // Six rows an input.
+        _ => format!("id{},{line}", (at - 2) / 6),
+    };
+    let lines: Vec<String> = log(300).lines().enumerate().map(name).collect();
+    run.write("a.txt", lines.join("\n") + "\n");
+    let (_, stderr) = run.learns(&["a.txt"]);
+    assert!(stderr.contains("nearly every input has its own value of id, so it is left out"), "{stderr}");
+    let model = std::fs::read_to_string(run.folder.path().join("model.json")).unwrap();
+    assert!(!model.contains("id17"), "{model}");
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod optimization;
 mod pick;
 mod row;
 pub mod shown;
+mod tally;
 mod timing;
 mod tree;
 mod unsure;
@@ -68,6 +69,7 @@ pub use optimization::{
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;
+pub use tally::Tally;
 pub use timing::TimingPolicy;
 pub use tree::{Column, Leaf, Node, RankedChoice, Test, Tree, goes_left};
 pub use unsure::Unsure;

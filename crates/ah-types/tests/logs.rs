@@ -91,6 +91,17 @@ fn every_bad_log_gets_one_clear_sentence() {
         ("zero time", with("1,x,2,b,0\n")),
         ("torn last line", with("1,x,2,b,0.5\n1,x,2,a")),
         ("text for a number", with("one,x,2,b,0.5\n")),
+        ("infinite", with("-inf,x,2,b,0.5\n")),
+        ("too large", with("1,x,1e400,b,0.5\n")),
+        ("not a number", with("1,x,nan,b,0.5\n")),
+        (
+            "newer",
+            with("1,x,2,b,0.5\n").replacen(
+                "\"categorical",
+                "\"autoheuristic_rs\":{\"format\":99,\"seed\":\"new\"},\"categorical",
+                1,
+            ),
+        ),
         ("too many fields", with("1,x,2,7,b,0.5\n")),
         ("open quote", with("1,\"x,2,b,0.5\n")),
         ("no choice", with("1,x,2,,0.5\n")),
@@ -108,11 +119,14 @@ fn every_bad_log_gets_one_clear_sentence() {
 #[test]
 fn bad_rows_can_be_passed_over_and_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), &with("1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n"));
+    let path = write(folder.path(), &with("1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n1,x,2,a,0\n"));
     let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true, max_rows: None }).unwrap();
-    assert_eq!(
-        (log.samples.len(), log.irregularities.bad_rows, log.irregularities.examples.len()),
-        (2, 2, 2)
+    let bad_rows = log.irregularities.bad_rows;
+    assert_eq!((log.samples.len(), bad_rows.count(), bad_rows.kinds()), (2, 3, 2));
+    assert!(
+        bad_rows.to_string().contains(
+            "found \"-1\"; mend the row, or pass over such rows with --skip-bad-rows (2 such rows); "
+        )
     );
 }
 

@@ -52,7 +52,7 @@ impl Drop for RunLock {
 #[cfg(feature = "cli")]
 pub(crate) fn expect_idle(log: &Path) -> Result<(), CollectError> {
     // A log without this file was not made by a collector.
-    let Ok(outcomes) = File::open(outcomes::beside(log)) else { return Ok(()) };
+    let Ok(outcomes) = ah_types::artefact::open_file(&outcomes::beside(log)) else { return Ok(()) };
     match outcomes.try_lock() {
         Err(TryLockError::WouldBlock) => Err(CollectError::Busy(format!(
             "{}: a collector still measures into this log; wait until it ends, then merge again",

@@ -1,28 +1,32 @@
 //! A file of contexts: a log, or CSV whose header names the features.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use ah_measure::Runner;
-use ah_types::log::{LogError, LogPlace};
+use ah_types::log::{LogError, LogPlace, ReadOptions};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
 pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<Vec<Context>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
-    let is_log = std::fs::read(path).map_err(io)?.first().is_some_and(|b| [b'{', 0x1f].contains(b));
-    let file = InputsFile { path, runner };
-    if is_log { file.read_log(schema) } else { file.read_csv(schema) }
+    let mut bytes = Vec::new();
+    ah_types::log::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io)?;
+    let file = InputsFile { path, bytes: &bytes, runner };
+    if bytes.starts_with(b"{") { file.read_log(schema) } else { file.read_csv(schema) }
 }
 
 struct InputsFile<'a> {
     path: &'a Path,
+    /// Unpacked.
+    bytes: &'a [u8],
     runner: &'a dyn Runner,
 }
 
 impl InputsFile<'_> {
     fn read_log(&self, schema: &Schema) -> Result<Vec<Context>, LogError> {
-        let log = ah_types::log::read(&[self.path])?;
+        let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
         let contexts = (0..log.inputs.len()).map(|i| log.context(i));
         let accepted = contexts.map(|context| match context.row(schema) {
             Err(e) => Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see --list")),
@@ -36,8 +40,7 @@ impl InputsFile<'_> {
             let line = e.position().map_or(1, csv::Position::line);
             self.malformed(line, 0, "CSV", &e.to_string(), "mend the line")
         };
-        let mut reader =
-            csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(self.path).map_err(csv_error)?;
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(self.bytes);
         let header = reader.headers().map_err(csv_error)?.clone();
         for feature in schema.features() {
             if !header.iter().any(|h| h == feature.name) {

@@ -6,6 +6,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use ::parquet::record::reader::RowIter;
+use ah_types::artefact::open_file;
 use ah_types::shown::quoted;
 
 use super::rows::{Defaults, Row, Table};
@@ -14,7 +15,7 @@ use crate::error::{ImportError, RowNumber, io_error};
 
 /// Opens a Parquet file.
 pub fn open(path: &Path) -> Result<Table, ImportError> {
-    let file = std::fs::File::open(path).map_err(io_error(path, "read"))?;
+    let file = open_file(path).map_err(io_error(path, "read"))?;
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
         let why = "it is not a regular file, and Parquet is read from its end; save it to one";
         return Err(io_error(path, "read")(std::io::Error::new(std::io::ErrorKind::Unsupported, why)));

@@ -103,6 +103,7 @@ fn a_missing_time_can_mean_that_the_choice_failed() {
     let folder = Folder::new();
     let mut params = folder.table("timings.csv", TABLE.replace(",0.25,", ",OOM,"));
     assert!(folder.error(&params).contains("found \"OOM\""));
+    assert!(folder.error(&params).contains("; give \"--failed=OOM\" if the choice failed here, or "));
     params.failed = Some(names("OOM,timeout"));
     assert_eq!(counts(&import(&params).unwrap()), (5, 2, 2, 2, 3, 0));
     let text = std::fs::read_to_string(&params.output).unwrap();
@@ -156,6 +157,32 @@ fn units_rates_and_several_columns_of_times() {
     assert!(folder.log(&params).ends_with("1,a,0.25\n1,a,0.5\n"));
     (params.unit, params.higher_is_better, params.output) = (None, true, folder.path("rates.txt"));
     assert!(folder.log(&params).ends_with("1,a,4\n1,a,2\n"));
+}
+
+#[test]
+fn the_name_of_the_column_says_the_unit() {
+    let folder = Folder::new();
+    for (name, ms) in
+        [("seconds", "2000"), ("time_us", "0.002"), ("latency (ms)", "2"), ("real", "2"), ("rows", "2")]
+    {
+        let mut params = folder.table("t.csv", format!("n,algorithm,{name}\n1,a,2\n"));
+        (params.features, params.choice, params.time) = (names("n"), names("algorithm"), names(name));
+        params.output = folder.path(&format!("{name}.txt"));
+        assert!(folder.log(&params).ends_with(&format!("1,a,{ms}\n")), "{name}");
+        (params.unit, params.output) = (Some(Unit::Ns), folder.path(&format!("{name} ns.txt")));
+        let report = import(&params).unwrap();
+        assert!(report.to_string().contains("1 times, in nanoseconds, 0 failed"), "{report}");
+    }
+}
+
+#[test]
+fn a_table_of_20_000_choices_is_read() {
+    let folder = Folder::new();
+    let choices: Vec<String> = (0..20_000).map(|i| format!("c{i}")).collect();
+    let times = vec!["1"; choices.len()].join(",");
+    let mut params = folder.table("wide.csv", format!("n,{}\n1,{times}\n2,{times}\n", choices.join(",")));
+    (params.features, params.choice, params.time, params.wide) = (names("n"), Vec::new(), Vec::new(), true);
+    assert_eq!(counts(&import(&params).unwrap()), (2, 2, 20_000, 40_000, 0, 0));
 }
 
 #[test]

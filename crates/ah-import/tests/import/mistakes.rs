@@ -11,8 +11,12 @@ fn what_is_no_time_names_file_row_and_column() {
     for bad in ["0", "-1", "fast", "1.5ms", "-inf"] {
         let mut params = folder.table("timings.csv", TABLE.replace(",0.25,", &format!(",{bad},")));
         let error = folder.error(&params);
+        let failed = match bad {
+            "fast" => "give \"--failed=fast\" if the choice failed here, or ",
+            _ => "",
+        };
         let expected = format!(
-            "timings.csv:3: column \"ms\": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found {bad:?}; mend the row, or skip such rows with --skip-bad-rows"
+            "timings.csv:3: column \"ms\": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found {bad:?}; {failed}mend the row, or skip such rows with --skip-bad-rows"
         );
         assert_eq!(error, expected);
         params.skip_bad_rows = true;
@@ -73,6 +77,30 @@ fn a_feature_is_a_number_in_all_rows_or_in_none() {
         ..folder.table("b.csv", TABLE.replace(",float32,", ",,"))
     };
     assert_snapshot!(folder.error(&params), @r#"b.csv:4: column "dtype": expected a value, as it is a feature, found nothing; mend the row, or skip such rows with --skip-bad-rows"#);
+}
+
+#[test]
+fn decimal_commas_are_explained() {
+    let folder = Folder::new();
+    let mut params = folder.table("german.csv", "n;x;choice;ms\n1;0,5;a;1,0\n2;1,5;a;2\n");
+    (params.features, params.choice) = (names("n"), names("choice"));
+    assert_snapshot!(folder.error(&params), @r#"german.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "1,0"; numbers have a decimal point here; convert a table with semicolons by `tr , . < TABLE > NEW.csv`"#);
+    params.skip_bad_rows = true;
+    params.features = names("n,x");
+    assert_snapshot!(folder.error(&params), @r#"german.csv:3: column "x": expected a number, found "1,5"; numbers have a decimal point here; convert a table with semicolons by `tr , . < TABLE > NEW.csv`, or give --categorical with this column"#);
+    params.categorical = names("x");
+    assert!(folder.log(&params).contains("\n2,\"1,5\",a,2\n"));
+}
+
+#[test]
+fn bad_rows_of_one_kind_are_counted_together() {
+    let folder = Folder::new();
+    let table = "n,choice,ms\n1,a,OOM\n2,a,-1\n3,a,1\n,a,1\n1e400,a,1\n5,a\n";
+    let mut params = folder.table("t.csv", table);
+    (params.features, params.choice, params.skip_bad_rows) = (names("n"), names("choice"), true);
+    let report = import(&params).unwrap();
+    assert_eq!((report.rows, report.bad_rows), (1, 5));
+    assert_snapshot!(folder.without_folder(&report.warnings[0]), @r#"bad rows skipped: 5, for example t.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "OOM"; give "--failed=OOM" if the choice failed here, or mend the row, or skip such rows with --skip-bad-rows (2 such rows); t.csv:5: column "n": expected a value, as it is a feature, found nothing; mend the row, or skip such rows with --skip-bad-rows; t.csv:6: column "n": expected a finite number, as it is a feature, found "1e400"; mend the row, or skip such rows with --skip-bad-rows; t.csv:7: expected 3 fields, found 2; mend the row, or skip such rows with --skip-bad-rows"#);
 }
 
 #[test]

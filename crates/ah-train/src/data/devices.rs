@@ -197,8 +197,7 @@ fn join(logs: Vec<Log>) -> Log {
     for log in others {
         let (all, more) = (&mut joined.irregularities, log.irregularities.clone());
         all.blank_lines += more.blank_lines;
-        all.bad_rows += more.bad_rows;
-        all.examples.extend(more.examples);
+        all.bad_rows.extend(more.bad_rows);
         all.unlisted.extend(more.unlisted);
         all.unterminated.extend(more.unterminated);
     }

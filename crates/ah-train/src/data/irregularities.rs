@@ -18,9 +18,9 @@ pub fn warnings(found: &Irregularities) -> Vec<String> {
     if found.blank_lines > 0 {
         warnings.push(format!("{} blank lines skipped", found.blank_lines));
     }
-    if found.bad_rows > 0 {
-        let examples = found.examples.join("; ");
-        warnings.push(format!("{} malformed rows skipped, for example: {examples}", found.bad_rows));
+    let bad_rows = &found.bad_rows;
+    if bad_rows.count() > 0 {
+        warnings.push(format!("{} malformed rows skipped, for example: {bad_rows}", bad_rows.count()));
     }
     for path in &found.unterminated {
         warnings.push(format!(

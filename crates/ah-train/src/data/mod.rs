@@ -18,6 +18,7 @@ pub mod split;
 pub mod table;
 pub mod targets;
 pub mod task;
+mod unrepeated;
 pub mod usable;
 pub mod values;
 pub mod weights;

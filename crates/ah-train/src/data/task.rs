@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
-use ah_types::shown::listed;
+use ah_types::shown::{did_you_mean, listed};
 use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
 use rustc_hash::FxHashSet;
 
@@ -16,6 +16,7 @@ use super::exclude;
 use super::split::{self, Partition};
 use super::table::Table;
 use super::targets::Targets;
+use super::unrepeated;
 use super::usable;
 use super::values::FeatureValues;
 use super::weights;
@@ -102,6 +103,7 @@ impl Task {
             }));
         }
         exclude::exclude(&mut log, &params.exclude)?;
+        warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, undeclared) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
         let features = declared::features(&optimization, &log.schema, &mut warnings)?;
@@ -276,8 +278,9 @@ fn named_fallback(
     let Some((flag, choice, origin)) = flag.or_else(declared) else {
         if !optimization.fallback.is_empty() {
             warnings.push(format!(
-                "the log has none of the optimization's fallbacks ({}); the best single choice takes their place",
-                listed(&optimization.fallback)
+                "the log has none of the optimization's fallbacks ({}), so the best single choice takes their place{}",
+                listed(&optimization.fallback),
+                did_you_mean(&optimization.fallback[0], &table.choices)
             ));
         }
         settings.add("fallback", &"the best single choice", Origin::Default);

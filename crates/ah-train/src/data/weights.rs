@@ -5,14 +5,18 @@
 
 use std::path::Path;
 
+use ah_types::artefact::read_text;
 use rustc_hash::FxHashMap;
 
 use super::table::Table;
 use crate::error::TrainError;
 
+/// Ten million inputs.
+const MAX_MIB: u64 = 1024;
+
 /// Multiplies the weights of the table's inputs by those of the file. Returns warnings.
 pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
-    let text = std::fs::read_to_string(path).map_err(|source| TrainError::Io {
+    let text = read_text(path, MAX_MIB).map_err(|source| TrainError::Io {
         path: path.to_owned(),
         action: "read the weights",
         source,

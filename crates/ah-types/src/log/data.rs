@@ -6,6 +6,7 @@ use super::metadata::Metadata;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::feature::Schema;
+use crate::tally::Tally;
 
 /// One or several logs with the same metadata.
 #[derive(Clone, Debug)]
@@ -67,10 +68,8 @@ pub struct Source {
 pub struct Irregularities {
     /// The number of blank lines.
     pub blank_lines: u64,
-    /// The number of malformed rows that `skip_bad_rows` skipped.
-    pub bad_rows: u64,
-    /// The errors of the first five malformed rows.
-    pub examples: Vec<String>,
+    /// The errors of the malformed rows that `skip_bad_rows` skipped.
+    pub bad_rows: Tally,
     /// Files with the same bytes as an earlier file; each counts once.
     pub repeated: Vec<PathBuf>,
     /// Choices with rows that no file's metadata lists, sorted; empty if a file's metadata lists no choices.

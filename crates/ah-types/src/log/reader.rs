@@ -9,7 +9,7 @@ use super::head::Head;
 use super::lines::Lines;
 use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
-use super::rows::{Column, RowReader};
+use super::rows::{Column, RowError, RowReader};
 
 /// Options of reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,13 +109,11 @@ fn read_into(
         match line {
             Line::Blank => merger.irregularities.blank_lines += 1,
             Line::Row => rows += 1,
-            Line::Malformed(error) if options.skip_bad_rows => {
-                merger.irregularities.bad_rows += 1;
-                if merger.irregularities.examples.len() < 5 {
-                    merger.irregularities.examples.push(error.to_string());
-                }
+            Line::Malformed(fault) if options.skip_bad_rows => {
+                let kind = fault.expected.clone();
+                merger.irregularities.bad_rows.add(&kind, || file.error(fault).to_string());
             }
-            Line::Malformed(error) => return Err(error),
+            Line::Malformed(fault) => return Err(file.error(fault)),
         }
     }
     let end = file.lines.finish().map_err(io_error(path, "read"))?;
@@ -145,7 +143,7 @@ pub(super) enum Line {
     Blank,
     /// A row, which is the last sample of the merger now.
     Row,
-    Malformed(LogError),
+    Malformed(RowError),
 }
 
 impl<'p, R: Read> LogFile<'p, R> {
@@ -164,19 +162,24 @@ impl<'p, R: Read> LogFile<'p, R> {
 
     /// Reads the next line; `None` at the end.
     pub(super) fn next(&mut self, merger: &mut Merger) -> Result<Option<Line>, LogError> {
-        let Some((line, text)) = self.lines.next().map_err(io_error(self.path, "read"))? else {
+        let Some((_, text)) = self.lines.next().map_err(io_error(self.path, "read"))? else {
             return Ok(None);
         };
         if text.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some(Line::Blank));
         }
-        let Err(fault) = self.rows.row(text, merger) else { return Ok(Some(Line::Row)) };
-        Ok(Some(Line::Malformed(LogError::Malformed {
+        Ok(Some(self.rows.row(text, merger).map_or_else(Line::Malformed, |()| Line::Row)))
+    }
+
+    /// Returns the error of the last line.
+    pub(super) fn error(&self, fault: RowError) -> LogError {
+        let line = self.lines.number();
+        LogError::Malformed {
             place: LogPlace { path: self.path.to_owned(), line, column: fault.column as u64 },
             expected: fault.expected,
             found: fault.found,
             hint: "mend the row, or pass over such rows with --skip-bad-rows".to_owned(),
-        })))
+        }
     }
 
     /// Returns the number of the last line if it has no line end: its time may be cut short.

@@ -46,6 +46,14 @@ impl Optimization {
         Self::parse(&text, path)
     }
 
+    /// Returns the text of a TOML file, for readers of further tables.
+    ///
+    /// # Errors
+    /// [`OptimizationError::Io`], also for a file of more than 16 MiB.
+    pub fn read_text(path: &Path) -> Result<String, OptimizationError> {
+        toml_text::read(path)
+    }
+
     /// Reads an optimization from TOML that a program embeds.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserSource};
 use ah_measure::Failure;
+use ah_types::artefact::read_text;
 use ah_types::shown::did_you_mean;
 use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
@@ -160,9 +161,12 @@ fn reference(
     }
 }
 
+/// The largest source that is read.
+const MAX_MIB: u64 = 64;
+
 fn source(table: &CudaTable, folder: &Path) -> Result<UserSource, Mistake> {
     let path = folder.join(table.source.get_ref());
-    let text = std::fs::read_to_string(&path).map_err(|e| {
+    let text = read_text(&path, MAX_MIB).map_err(|e| {
         Mistake::at(table.source.span(), format!("cuda.source: cannot read {}: {e}", path.display()))
     })?;
     if !text.contains(table.kernel.as_str()) {

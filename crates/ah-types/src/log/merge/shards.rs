@@ -151,11 +151,11 @@ fn read_shard(
                 }
             }
             Line::Row => {}
-            Line::Malformed(error) if skip_bad_rows => {
+            Line::Malformed(fault) if skip_bad_rows => {
                 merged.bad_rows += 1;
-                merged.bad_row.get_or_insert_with(|| error.to_string());
+                merged.bad_row.get_or_insert_with(|| file.error(fault).to_string());
             }
-            Line::Malformed(error) => return Err(error.into()),
+            Line::Malformed(fault) => return Err(file.error(fault).into()),
         }
     }
     Ok(merged)

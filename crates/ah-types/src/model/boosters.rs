@@ -56,7 +56,7 @@ pub fn saturate(log_slowdown: f64) -> f64 {
 }
 
 /// Returns the log slowdown of a saturated one.
-pub fn unsaturate(saturated: f64) -> f64 {
+pub(super) fn unsaturate(saturated: f64) -> f64 {
     -GREATEST * (1.0 - saturated / GREATEST).max(f64::MIN_POSITIVE).ln()
 }
 

@@ -62,7 +62,6 @@ pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
     LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
     Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
-    unsaturate,
 };
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,

@@ -41,9 +41,7 @@ impl Optimization {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        let text = artefact::read_text(path, MAX_MIB)
-            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
-        Self::parse(&text, path)
+        Self::parse(&Self::read_text(path)?, path)
     }
 
     /// Returns the text of a TOML file, for readers of further tables.
@@ -51,7 +49,8 @@ impl Optimization {
     /// # Errors
     /// [`OptimizationError::Io`], also for a file of more than 16 MiB.
     pub fn read_text(path: &Path) -> Result<String, OptimizationError> {
-        toml_text::read(path)
+        artefact::read_text(path, MAX_MIB)
+            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })
     }
 
     /// Reads an optimization from TOML that a program embeds.

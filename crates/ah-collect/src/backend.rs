@@ -64,7 +64,7 @@ impl Backend {
         runner.ok_or_else(|| {
             CollectError::Usage(format!(
                 "nothing measures {name} with --backend {self}; ah-collect list shows what can be measured, \
-                 and a program of your own can implement ah_collect::BenchmarkRunner"
+                 and --worker takes a program of your own (docs/workers.md)"
             ))
         })
     }

@@ -39,6 +39,7 @@ mod fields;
 #[cfg(feature = "gzip")]
 mod gunzip;
 pub mod hash;
+mod inline;
 pub mod log;
 mod model;
 mod null_is_infinite;

@@ -10,11 +10,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..kernel import Call, Kernel
 from .features import dtype_of
 from .identity import Identity
+
+if TYPE_CHECKING:
+    from ..kernel import Call, Kernel
 
 FILE = "calls.jsonl"
 MOST_LINES = 20_000

@@ -8,11 +8,13 @@ nowhere else. A grid that depends on the configuration is that of the first one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..errors import FeatureError
-from ..kernel import Call, Kernel
 from ..key import DTYPE, Args, Key
+
+if TYPE_CHECKING:
+    from ..kernel import Call, Kernel
 
 NUMBER, CATEGORY, TYPE, GRID = "number", "category", "type", "grid"
 AXES = ("grid_0", "grid_1", "grid_2")

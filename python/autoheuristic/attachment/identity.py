@@ -7,11 +7,13 @@ packages that are the same share one. The device is part of the log and checked 
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..environment import file_name
-from ..kernel import Kernel
 from ..source import source_hash
+
+if TYPE_CHECKING:
+    from ..kernel import Kernel
 
 DIGITS = 12
 

@@ -1,7 +1,7 @@
 """Which configurations are worth measuring on one more input.
 
 To compile a configuration takes half a second, to time it a hundredth. A value of a compile-time parameter that is new
-compiles them all again. So once a dozen inputs have been measured in full, only configurations that were near the best
+compiles them all again. So once three inputs have been measured in full, only configurations that were near the best
 on some input are measured on the next ones, and a few others, which differ from input to input.
 """
 
@@ -11,7 +11,7 @@ import hashlib
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 
-FULL = 12
+FULL = 3
 """Inputs that every configuration is measured on."""
 NEAR = 1.25
 """A configuration stays if it took at most this many times the best time on some input."""

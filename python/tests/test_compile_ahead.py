@@ -1,0 +1,113 @@
+"""Compiling in processes of their own: the processes, and with ``AUTOHEURISTIC_TEST_TRITON=1`` Triton's compiler."""
+
+import importlib
+import os
+import sys
+import time
+
+import fake_device
+import pytest
+
+from autoheuristic import compile_ahead as module
+from autoheuristic.kernel import Call, Kernel
+
+with_triton = pytest.mark.skipif(
+    os.environ.get("AUTOHEURISTIC_TEST_TRITON") != "1",
+    reason="AUTOHEURISTIC_TEST_TRITON is not 1: nothing is tested on Triton's compiler",
+)
+
+
+@pytest.fixture(autouse=True)
+def four_cores(monkeypatch):
+    monkeypatch.setattr(module, "_cores", lambda: 4)
+
+
+def test_each_job_runs_once_in_another_process(tmp_path):
+    def job(i):
+        def run():
+            with open(tmp_path / f"{i}", "a") as file:
+                file.write(f"{os.getpid()}\n")
+            if i % 3 == 0:
+                raise ValueError("lost")
+            if i == 5:
+                sys.exit("ends this process, and no other one")
+
+        return run
+
+    module.run_forked([job(i) for i in range(40)])
+    pids = [(tmp_path / f"{i}").read_text().split() for i in range(40)]
+    assert all(len(found) == 1 for found in pids)
+    assert str(os.getpid()) not in {found[0] for found in pids}
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_process_that_hangs_is_ended(tmp_path):
+    begin = time.monotonic()
+    module.run_forked([lambda: time.sleep(60), lambda: (tmp_path / "done").write_text("")], seconds=1.0)
+    assert time.monotonic() - begin < 30
+    assert (tmp_path / "done").exists()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_one_job_is_left_to_the_launch(tmp_path):
+    module.run_forked([lambda: (tmp_path / "done").write_text("")])
+    assert not (tmp_path / "done").exists()
+
+
+SOURCE = """
+import triton
+import triton.language as tl
+
+configs = [triton.Config({"BLOCK": b}, num_warps=w) for b in (32, 64) for w in (2, 4)]
+configs += [triton.Config({"BLOCK": 48}, num_warps=2)]  # Not a power of two: does not compile.
+
+@triton.heuristics({"HAS_B": lambda args: args["b"] is not None})
+@triton.autotune(configs, key=["D"])
+@triton.jit(do_not_specialize=["T"])
+def scaled(x, y, b, scale, T, D: tl.constexpr, BLOCK: tl.constexpr, HAS_B: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.exp(tl.load(x + i, mask=i < T)) * scale * D, mask=i < T)
+"""
+
+
+class Hopper(fake_device.Device):
+    """What the compiler asks of a driver."""
+
+    def get_current_target(self):
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", 90, 32)
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device):
+        return 0
+
+
+@with_triton
+def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, device):
+    import triton
+
+    (tmp_path / "scaled_package.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    triton.runtime.driver.set_active(Hopper())
+    tuner = importlib.import_module("scaled_package").scaled.fn
+    kernel = Kernel(tuner, tuner.configs)
+    x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
+    call = Call((1,), (x, y, None, 0.5, 100), {"D": 64, "HAS_B": False})
+    hits = []
+    monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
+
+    module.compile_ahead(kernel, call, range(5))
+    assert not hits, "this process compiled nothing"
+    for i in range(4):
+        assert kernel.launch(call, i, warmup=True).asm["cubin"]
+    assert hits == [True] * 4
+    module.compile_ahead(kernel, call, range(4))
+    assert hits == [True] * 4, "known already"
+    with pytest.raises(triton.compiler.errors.CompilationError):
+        kernel.launch(call, 4, warmup=True)

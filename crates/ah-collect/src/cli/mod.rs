@@ -33,7 +33,7 @@ use evaluate::EvaluateFlags;
 use list::ListFlags;
 use merge::MergeFlags;
 use report::ReportFlags;
-pub(crate) use source::{Listing, Program, Source};
+pub(crate) use source::{Listing, NoFlags, Program, Source};
 
 #[derive(Debug, clap::Parser)]
 #[command(

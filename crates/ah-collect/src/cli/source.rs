@@ -20,6 +20,10 @@ pub(crate) trait Program {
     fn source(&self, flags: Self::Flags, expected: Option<&str>) -> Result<Box<dyn Source>, CollectError>;
 }
 
+/// The flags of a program that measures one thing.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NoFlags {}
+
 /// What is measured.
 pub(crate) trait Source {
     /// Opens one runner for each device.

@@ -8,7 +8,7 @@ use ah_measure::{Runner, Subject};
 
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
-use crate::cli::{self, Listing, Program, Source};
+use crate::cli::{self, Listing, NoFlags, Program, Source};
 use crate::error::CollectError;
 use crate::worker::{self, Limits, Named};
 
@@ -34,10 +34,6 @@ struct Functional<T> {
     subject: Subject,
     functions: Arc<Functions<T>>,
 }
-
-/// The functions are all that can be measured, so there is no flag.
-#[derive(Debug, clap::Args)]
-struct NoFlags {}
 
 impl<T: Clone + Send + 'static> Program for Functional<T> {
     type Flags = NoFlags;

@@ -126,6 +126,12 @@ impl Link {
         Failure::Failed(reason)
     }
 
+    /// Replaces a process that has failed now, so that no later choice pays for it.
+    pub(super) fn recover(&mut self) {
+        // If that fails, the next request says so.
+        let _ = self.ensure_process();
+    }
+
     /// Notes a good answer.
     pub(super) fn succeeded(&mut self) {
         self.faults = 0;

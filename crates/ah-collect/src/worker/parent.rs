@@ -86,6 +86,7 @@ impl Worker {
         if results.iter().flatten().any(Result::is_ok) {
             link.succeeded();
         }
+        link.recover();
         drop(link);
         // Which cell is at fault shows when each one is asked alone.
         let alone = |cell: &WireCell, fault: &mut Option<Failure>| {

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .attachment import calls, learn, program, replay, report
+from .attachment import calls, learn, program, report
 from .attachment.settings import MODES, Settings, default_folder
 from .collect import Summary, collect, find_kernel, read_inputs
 from .errors import AutoHeuristicError, UsageError
@@ -137,6 +137,8 @@ def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
 
 
 def _replay(options: argparse.Namespace, words: Sequence[str]) -> int:
+    from .attachment import replay  # Imports Triton, which the other commands do without.
+
     print(replay.replay(options.folder, options.max_seconds), file=sys.stderr)
     return OK
 

@@ -196,3 +196,20 @@ def test_a_program_that_cannot_import_the_package_is_attached_too(folder):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run([sys.executable, "-c", command, *words], env=environment, capture_output=True, text=True)
     assert done.stdout == f"True {HERE.parent}\n", done.stderr
+
+
+def test_triton_is_needed_by_kernels_only(tmp_path):
+    """The command line and ``attach`` work where Triton is not installed: logs are learned from anywhere."""
+    source = """
+        import sys
+        sys.modules["triton"] = None  # Its import fails.
+        import autoheuristic
+        from autoheuristic.__main__ import main
+        autoheuristic.attach("fla", folder=sys.argv[1])
+        autoheuristic.detach()
+        sys.exit(main(["learn", "--folder", sys.argv[1]]))
+    """
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "AH_TRAIN": sys.executable, "AH_CODEGEN": sys.executable}
+    command = [sys.executable, "-c", textwrap.dedent(source), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and "expected logs of attached kernels" in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""One process of the comparison of `attach`; it prints one line of JSON. `measure.py` starts it.
+"""One process of the comparison of `attach`; its last line of output is JSON. `measure.py` starts it.
 
 python child.py collect WORKLOAD SECONDS    runs shapes to learn from; attached, so that they are measured
 python child.py first WORKLOAD              times the first call on each shape of a fresh process
@@ -17,15 +17,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from workloads import WORKLOADS  # noqa: E402
 
 PASSES = 3
+SIDES = ("heuristic", "package")
+LEAST_SHAPES = 12
+"""A heuristic needs ten inputs."""
 
 
 def collect(workload, seconds):
-    """Runs shapes until the time is over."""
+    """Runs shapes until the time is over, or 40 seconds longer where they are too few."""
     import torch
 
-    begin, shapes = time.monotonic(), 0
+    begin, shapes, seconds = time.monotonic(), 0, float(seconds)
     for shape in workload.learned():
-        if time.monotonic() - begin >= float(seconds) or shapes >= 1000:
+        if time.monotonic() - begin >= (seconds if shapes >= LEAST_SHAPES else seconds + 40) or shapes >= 1000:
             break
         try:
             workload.make(**shape)()
@@ -55,37 +58,45 @@ def first(workload):
 
 
 def steady(workload, folder, count, seconds):
-    """Times unseen shapes under the package's own autotuner and under heuristics, in turns."""
+    """Times unseen shapes under heuristics and under the package's own autotuner, in turns."""
     import autoheuristic
     import torch
 
     begin, shapes = time.monotonic(), workload.unseen(int(count))
-    times = {side: [[] for _ in shapes] for side in ("package", "heuristic")}
-    results = {}
+    times = {side: [[] for _ in shapes] for side in SIDES}
+    results, found = {}, {"shapes": 0}
     for turn in range(PASSES):
-        for side in times:
+        for side in SIDES if turn % 2 == 0 else reversed(SIDES):
             if side == "package":
                 autoheuristic.detach()
             else:
                 autoheuristic.attach(workload.package, folder=folder)
             workload.forget()
-            # The package tunes in its first pass; the heuristics' first pass must have time left.
-            share = {(0, "package"): 0.55, (0, "heuristic"): 0.8}.get((turn, side), 1.0)
+            # The package tunes in its first pass, which may take long; the heuristics' first pass comes before it.
+            share = {(0, "heuristic"): 0.4, (0, "package"): 0.75}.get((turn, side), 1.0)
             for i, shape in enumerate(shapes):
                 if time.monotonic() - begin > share * float(seconds):
                     break
+                if turn and not all(times[s][i] for s in SIDES):
+                    continue
                 torch.manual_seed(i)
                 run = workload.make(**shape)
                 ms, result = _ms(run)
                 times[side][i].append(ms)
                 if turn == 0 and i < 5:
                     results[side, i] = [part.detach().float() for part in _tensors(result)]
-        print(f"pass {turn}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+            print(f"pass {turn}, {side}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+        found = _compared(times, results)
+        print(json.dumps(found), flush=True)  # The last line counts, also where the time ends before the passes do.
     autoheuristic.detach()
-    pairs = [(statistics.median(a), statistics.median(b)) for a, b in zip(*times.values()) if a and b]
+    return found
+
+
+def _compared(times, results):
+    pairs = [(statistics.median(a), statistics.median(b)) for a, b in zip(*(times[s] for s in SIDES)) if a and b]
     if not pairs:
         return {"shapes": 0}
-    ratios = [heuristic / package for package, heuristic in pairs]
+    ratios = [heuristic / package for heuristic, package in pairs]
     return {
         "shapes": len(ratios),
         "ratio": math.exp(statistics.fmean(map(math.log, ratios))),
@@ -94,7 +105,7 @@ def steady(workload, folder, count, seconds):
         "ratios": [round(ratio, 3) for ratio in ratios],
         "noise": _noise(times["package"]),
         "largest difference of a result": max(
-            (_difference(a, b) for i in range(5) for a, b in zip(*(results.get((s, i), []) for s in times))), default=0
+            (_difference(a, b) for i in range(5) for a, b in zip(*(results.get((s, i), []) for s in SIDES))), default=0
         ),
     }
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares packages under `autoheuristic attach` with their own autotuning on this GPU, and prints one table.
 
-    python3 scripts/attach/measure.py fla --wheels DIR --ah-train PATH --ah-codegen PATH --out DIR
+    python3 scripts/attach/measure.py all --wheels DIR --ah-train PATH --ah-codegen PATH --out DIR
+    python3 scripts/attach/measure.py fla …         # chunk_gla and chunk_delta_rule
     python3 scripts/attach/measure.py others …      # liger, cut_cross_entropy, torchao, flag_gems
     python3 scripts/attach/measure.py before …      # fla's own autotuner in a fresh process: minutes
 
 For each operation: collects, learns, times the first calls of a fresh process with an empty Triton cache, and compares
-the steady state on unseen shapes. `before` and `others` time the fresh process without `attach` too. Each stage is a
-process of its own, so one that fails is reported and the others go on. It needs no network: the packages are installed
+the steady state on unseen shapes. The fresh process is timed without `attach` too, for fla by `before` alone. Each stage
+is a process of its own, so one that fails is reported and the others go on. It needs no network: the packages are installed
 from the wheels. After --seconds no stage is begun.
 
 The folder gets results.json, attach.md (the table), and attach.tar.gz with the logs, models, heuristics and the output
@@ -123,16 +124,18 @@ class Comparison:
         (self.options.out / "results.json").write_text(json.dumps(self.results, indent=1))
         (self.options.out / "attach.md").write_text(table(self.results) + "\n")
 
-    def before(self, name):
+    def before(self, name, seconds):
         """Times the package's own autotuner in a fresh process."""
-        found = self.child(name, "first")
+        found = self.child(name, "first", limit=seconds)
         if found:
             self.keep(name, **{"package, first": found["first"], "package, others": found["others"]})
 
     def compare(self, name, seconds, shapes):
         """Collects, learns and judges one workload."""
+        workload = WORKLOADS[name]
+        seconds = seconds or workload.collecting
         cache = Path(tempfile.mkdtemp(dir=self.work))
-        found = self.child(name, "collect", [seconds], "collect", cache, seconds + 60)
+        found = self.child(name, "collect", [seconds], "collect", cache, seconds + 90)
         self.keep(name, **{"collecting, s": found.get("seconds"), "shapes": found.get("shapes")})
         begin = time.monotonic()
         learn = [sys.executable, "-m", "autoheuristic", "learn", "--folder", self.folder(name)]
@@ -147,7 +150,8 @@ class Comparison:
         if found:
             self.keep(name, **{"attached, first": found["first"], "attached, others": found["others"]})
         self.asked(name, "first calls", journal)
-        found = self.child(name, "steady", [self.folder(name), shapes, min(self.left() - 20, 110)], cache=cache)
+        seconds = min(self.left() - 20, workload.steady)
+        found = self.child(name, "steady", [self.folder(name), shapes, seconds], cache=cache)
         self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
         self.asked(name, "all calls", journal)
 
@@ -201,13 +205,13 @@ def table(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("section", choices=["fla", "others", "before"])
+    parser.add_argument("section", choices=["all", "fla", "others", "before"])
     parser.add_argument("--wheels", type=Path, default=Path("wheels"), help="a folder of wheels [wheels]")
     parser.add_argument("--ah-train", default=shutil.which("ah-train") or "target/release/ah-train")
     parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "attach")))
-    parser.add_argument("--seconds", type=float, default=460.0, help="begin no stage after this time")
-    parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [fla 85, others 18]")
+    parser.add_argument("--seconds", type=float, default=510.0, help="begin no stage after this time")
+    parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [110, 50, others 12]")
     parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state")
     parser.add_argument("--only", help="operations of the section, separated by commas")
     options = parser.parse_args()
@@ -221,11 +225,10 @@ def main():
     names = SECTIONS["fla" if options.section == "before" else options.section]
     names = [name for name in names if not options.only or name in options.only.split(",")]
     for name in names:
-        if options.section != "fla":
-            comparison.before(name)
+        if options.section == "before" or WORKLOADS[name].package != "fla":
+            comparison.before(name, None if options.section == "before" else 40.0)
         if options.section != "before":
-            seconds = options.collect or (85.0 if options.section == "fla" else 18.0)
-            comparison.compare(name, seconds, options.shapes)
+            comparison.compare(name, options.collect, options.shapes)
         comparison.pack()
     print(table(comparison.results))
     print(f"failed: {', '.join(comparison.failed) or 'none'}; {time.monotonic() - START:.0f} s", flush=True)

@@ -68,11 +68,9 @@ fn promise_declines_where_the_risk_is_too_high() {
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
     assert!(unsafe_.held_out.comparison.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.comparison.model);
-    let notes = |trained: &TrainedModel| {
-        report::summary::notes(&trained.held_out.comparison, Some(&trained.held_out.always)).join("\n")
-    };
+    let notes = |trained: &TrainedModel| report::summary::training_notes(trained).join("\n");
     let text = notes(&unsafe_);
-    assert!(text.contains("declining forgoes") && text.contains("raise --max-risk"), "{text}");
+    assert!(text.contains("the promise costs") && text.contains("--max-risk"), "{text}");
     assert_eq!(notes(&safe), "");
     let always = learn(&risky(1500, 0.08), |params| params.max_risk = MaxRisk::None);
     assert!(always.model.promise.is_none());

@@ -11,7 +11,7 @@
 //!
 //! | mode | calibration inputs | tested share, level | |
 //! | --- | --- | --- | --- |
-//! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
+//! | cross-fitted | 10 folds by input, then a fit on all | target, 0.05 | an estimate: tested, no theorem |
 //! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
 
 use std::sync::LazyLock;
@@ -25,6 +25,8 @@ use crate::tree::{FittedEnsemble, ScoredChoice};
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
+/// The level of the test.
+const LEVEL: f64 = 1.0 - CONFIDENCE;
 /// A share that nobody asked for is promised only if this many violations would still pass its test: a walk that ends at
 /// its first violation declines nearly everywhere.
 pub const ROOM: u64 = 2;
@@ -51,8 +53,8 @@ impl PromiseMode {
     /// Returns the tested share and the level of the test.
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
-            Self::CrossFitted => (target, 0.02),
-            Self::ByDimensions => (target / 2.0, 0.05),
+            Self::CrossFitted => (target, LEVEL),
+            Self::ByDimensions => (target / 2.0, LEVEL),
         }
     }
 
@@ -113,6 +115,16 @@ static GRID: LazyLock<Vec<f64>> = LazyLock::new(|| {
     std::iter::once(0.0).chain(steps).chain([f64::INFINITY]).collect()
 });
 
+/// Returns the first step of the grid that allows a choice with this ratio.
+pub fn step(ratio: f64) -> usize {
+    GRID.partition_point(|&threshold| threshold < ratio)
+}
+
+/// Returns the number of steps of the grid up to this threshold.
+pub fn steps_up_to(threshold: f64) -> usize {
+    GRID.partition_point(|step| *step <= threshold)
+}
+
 /// One input that breaks the limit from one step of the grid on to the last before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -163,8 +175,7 @@ pub fn violations_of(
         return Vec::new();
     }
     // The pick changes where the threshold passes a ratio.
-    let step = |ranked: &ScoredChoice| GRID.partition_point(|&threshold| threshold < ranked.ratio);
-    let mut steps: Vec<usize> = ranking.iter().map(step).chain([0, GRID.len()]).collect();
+    let mut steps: Vec<usize> = ranking.iter().map(|ranked| step(ranked.ratio)).chain([0, GRID.len()]).collect();
     steps.sort_unstable();
     steps.dedup();
     let between = |steps: &[usize]| {

@@ -39,6 +39,7 @@ mod fields;
 #[cfg(feature = "gzip")]
 mod gunzip;
 mod hash;
+mod inline;
 pub mod log;
 mod model;
 mod null_is_infinite;
@@ -62,7 +63,6 @@ pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
     LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
     Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
-    unsaturate,
 };
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,

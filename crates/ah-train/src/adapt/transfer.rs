@@ -117,7 +117,7 @@ fn reached(model: &Model, ensemble: &Ensemble, values: &[Value], cells: &[TimedC
     let ranked: Vec<Ranked> = reached.ranked().collect();
     let score = |cell: &TimedChoice| ranked.iter().find(|r| r.choice == cell.choice).map(|r| r.score);
     let scores = cells.iter().map(score).collect();
-    Some(Reached { leaf: leaf as u32, sums: reached.sums, scores })
+    Some(Reached { leaf: leaf as u32, sums: reached.sums().to_vec(), scores })
 }
 
 fn parents(tree: &Tree) -> Vec<u32> {

@@ -106,7 +106,7 @@ pub struct CalibratedThreshold {
 }
 
 /// Steps of the grid. With 240 instead, boosted trees lose 1.0698 instead of 1.0667 on the forward convolutions (without
-/// cautions, mean of four seeds); smaller logs lose as much.
+/// the risks in the rows, mean of four seeds); smaller logs lose as much.
 const STEPS: u32 = 2400;
 
 /// Thresholds from "only choices without any risk" to "always decide".

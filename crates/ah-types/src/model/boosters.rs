@@ -15,14 +15,9 @@
 //!
 //! [saturated]: saturate
 
-use std::collections::BTreeSet;
-
-use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::pick::Ranked;
-use crate::row::Row;
-use crate::tree::{Column, Leaf, RankedChoice, Tree};
-use crate::unsure::Unsure;
+use crate::tree::Tree;
 
 /// The greatest saturated log slowdown.
 const GREATEST: f64 = 0.2;
@@ -56,7 +51,7 @@ pub fn saturate(log_slowdown: f64) -> f64 {
 }
 
 /// Returns the log slowdown of a saturated one.
-pub fn unsaturate(saturated: f64) -> f64 {
+pub(super) fn unsaturate(saturated: f64) -> f64 {
     -GREATEST * (1.0 - saturated / GREATEST).max(f64::MIN_POSITIVE).ln()
 }
 
@@ -105,39 +100,5 @@ impl Scoring {
             let score = self.score(choice, score, sums);
             Ranked { choice, score, allowed: allowed && (score <= most || is_fallback(choice)) }
         })
-    }
-}
-
-impl Model {
-    /// Returns what makes scores of a leaf's scores and a sum of rows.
-    pub fn scoring(&self) -> Scoring {
-        Scoring { fallback: self.fallback, unit: self.unit, margin: self.margin }
-    }
-
-    /// Returns the values that the boosters compare, sorted.
-    pub fn booster_columns(&self) -> BTreeSet<Column<&str>> {
-        self.boosters.iter().flat_map(Tree::tests).map(|test| test.column().0).collect()
-    }
-
-    /// Returns the sum of the rows that the boosters have for an input; empty without boosters.
-    ///
-    /// # Errors
-    /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
-    /// that training never saw.
-    pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i32>, Unsure> {
-        let known = |slot: usize, category: &str| self.knows(slot, category);
-        self.booster_columns().iter().try_for_each(|column| column.value(row, known).map(drop))?;
-        let mut sums = Vec::new();
-        for tree in &self.boosters {
-            sums.resize(self.choices.len() + 1, 0);
-            let leaf = tree.leaf(tree.leaf_index(row, known)?);
-            add_row(&mut sums, leaf.map_or(&[], |row| row));
-        }
-        Ok(sums)
-    }
-
-    /// Returns the ranking of a leaf with this sum of rows, in the order of the leaf.
-    pub fn ranked<'a>(&self, leaf: &'a Leaf, sums: &'a [i32]) -> impl Iterator<Item = Ranked> + 'a {
-        self.scoring().ranked(leaf.ranking.iter().map(RankedChoice::ranked), sums)
     }
 }

@@ -1,28 +1,43 @@
 //! A model as flat arrays: run times execute them, generators print them, and judging calls them. They decide exactly as
 //! [`Model::decide`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::boosters::{Scoring, add_row};
 use super::data::Model;
 use crate::choice::ChoiceId;
+use crate::inline::Inline;
 use crate::pick::{Ranked, pick};
 use crate::row::Row;
-use crate::tree::{Column, Leaf, Node, RankedChoice, Tree, goes_left};
+use crate::tree::{Column, Node, RankedChoice, Test, Tree, goes_left};
 use crate::unsure::Unsure;
 
+/// Numbers of a row, or columns, that a decision keeps on the stack. More cost an allocation.
+const INLINE: usize = 256;
+
+/// Trees that go down together: their steps overlap in the processor.
+const TOGETHER: usize = 8;
+
 /// The trees of a model as arrays.
+///
+/// Instead of comparing a value with each threshold on a path, a decision compares *codes*: the code of a value is the number of
+/// thresholds of its column that are below it. A test `value > threshold` is then `code > rank`, where `rank` is the position of
+/// the threshold among those of the column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble {
     /// The values that tests compare, sorted.
     pub columns: Vec<Column<String>>,
+    /// By column: its distinct thresholds, sorted.
+    pub thresholds: Vec<Vec<f64>>,
     /// The columns that boosters test, by their positions: each must have a value, whether a path tests it or not.
     pub required: Vec<usize>,
-    /// The nodes of all trees in preorder, the model's own tree first.
+    /// The nodes of all trees. The two children of a split are neighbours.
     pub nodes: Vec<FlatNode>,
-    /// The positions of the boosters' roots. The root of the model's own tree is the first node.
-    pub boosters: Vec<usize>,
-    /// By leaf of the model's own tree, in the order of the nodes: the ends of its choices in `choices`.
+    /// The positions of the roots: that of the model's own tree, then those of the boosters.
+    pub roots: Vec<u32>,
+    /// By tree: the number of splits on its longest path.
+    pub depths: Vec<usize>,
+    /// By leaf of the model's own tree, in the order of its nodes: the ends of its choices in `choices`.
     pub ends: Vec<usize>,
     /// The choices of all leaves of the model's own tree, one leaf after the other.
     pub choices: Vec<Ranked>,
@@ -37,48 +52,53 @@ pub struct Ensemble {
 }
 
 /// A node of an [`Ensemble`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FlatNode {
-    /// A value of at most the threshold goes to the next node, any other to `right`.
-    Split {
-        /// The position in [`Ensemble::columns`].
-        column: u32,
-        /// The threshold, finite.
-        threshold: f64,
-        /// The position of the right child.
-        right: u32,
-    },
-    /// The number of a leaf of the model's own tree, or of a row.
-    Leaf(u32),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlatNode {
+    /// The position in [`Ensemble::columns`]; behind them for a leaf. The code there is 0, so a leaf goes left.
+    pub column: u32,
+    /// The position of the threshold in [`Ensemble::thresholds`] of the column. For a leaf, the number of a leaf of the model's own
+    /// tree, or of a row.
+    pub rank: u32,
+    /// The position of the left child, which the right one follows. A leaf has its own position.
+    pub left: u32,
 }
 
 /// What one input reaches in an ensemble.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Reached<'e> {
     ensemble: &'e Ensemble,
     /// The number of the leaf, in the order of the nodes.
     pub leaf: usize,
-    /// The sum of the rows; empty without boosters.
-    pub sums: Vec<i32>,
+    sums: Inline<i32, INLINE>,
 }
 
 impl Ensemble {
     /// Lays out the trees of a model.
     pub fn new(model: &Model) -> Self {
         let required = model.booster_columns();
-        let mut columns: Vec<Column<&str>> = model.tree.tests().map(|test| test.column().0).collect();
-        columns.extend(&required);
+        let tests =
+            || model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests)).map(Test::column);
+        let mut columns: Vec<Column<&str>> = tests().map(|(column, _)| column).collect();
         columns.sort_unstable();
         columns.dedup();
         let position = |column: &Column<&str>| columns.partition_point(|other| other < column);
+        let mut thresholds = vec![Vec::new(); columns.len()];
+        tests().for_each(|(column, threshold)| thresholds[position(&column)].push(threshold));
+        for thresholds in &mut thresholds {
+            thresholds.sort_unstable_by(f64::total_cmp);
+            // -0 and 0 are one threshold.
+            thresholds.dedup();
+        }
         let mut ensemble = Self {
             columns: columns
                 .iter()
                 .map(|c| Column { slot: c.slot, category: c.category.map(str::to_owned) })
                 .collect(),
             required: required.iter().map(position).collect(),
+            thresholds,
             nodes: Vec::new(),
-            boosters: Vec::new(),
+            roots: Vec::new(),
+            depths: [model.tree.depth()].into_iter().chain(model.boosters.iter().map(Tree::depth)).collect(),
             ends: Vec::new(),
             choices: Vec::new(),
             expected: Vec::new(),
@@ -86,44 +106,100 @@ impl Ensemble {
             row_length: model.choices.len() + 1,
             scoring: model.scoring(),
         };
-        let (mut numbers, mut nodes) = (HashMap::new(), Vec::new());
-        append(&model.tree, &position, &mut nodes, |leaf: &Leaf| {
+        for (_, leaf) in model.tree.leaves() {
             ensemble.choices.extend(leaf.ranking.iter().map(RankedChoice::ranked));
             ensemble.expected.extend(leaf.ranking.iter().map(|ranked| ranked.expected));
             ensemble.ends.push(ensemble.choices.len());
-            ensemble.ends.len() - 1
-        });
-        for tree in &model.boosters {
-            ensemble.boosters.push(nodes.len());
-            append(tree, &position, &mut nodes, |row| {
-                let next = numbers.len();
-                *numbers.entry(row).or_insert_with(|| {
-                    ensemble.rows.extend(row);
-                    next
-                })
+        }
+        let mut numbers = HashMap::new();
+        for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {
+            let next = numbers.len();
+            numbers.entry(row).or_insert_with(|| {
+                ensemble.rows.extend(row);
+                next
             });
         }
-        Self { nodes, ..ensemble }
+        let leaves: HashMap<usize, usize> =
+            model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
+        ensemble.append(&model.tree, &position, |at, _| leaves[&at]);
+        model.boosters.iter().for_each(|tree| ensemble.append(tree, &position, |_, row| numbers[row]));
+        ensemble
     }
 
-    /// Returns what an input reaches, by the value of each column.
+    /// Appends the nodes of a tree, level by level; `number` returns the number of a leaf by its position and itself.
+    fn append<L>(
+        &mut self,
+        tree: &Tree<L>,
+        position: &impl Fn(&Column<&str>) -> usize,
+        number: impl Fn(usize, &L) -> usize,
+    ) {
+        self.roots.push(self.nodes.len() as u32);
+        let none = FlatNode { column: 0, rank: 0, left: 0 };
+        self.nodes.push(none);
+        // A node of the tree, and its position here.
+        let mut open = VecDeque::from([(0, self.nodes.len() - 1)]);
+        while let Some((at, here)) = open.pop_front() {
+            let left = self.nodes.len();
+            self.nodes[here] = match &tree.nodes[at] {
+                Node::Leaf(leaf) => FlatNode {
+                    column: self.columns.len() as u32,
+                    rank: number(at, leaf) as u32,
+                    left: here as u32,
+                },
+                Node::Split { test, left: below, right } => {
+                    open.extend([(*below as usize, left), (*right as usize, left + 1)]);
+                    self.nodes.extend([none; 2]);
+                    let (column, threshold) = test.column();
+                    let column = position(&column);
+                    let rank = self.code(column, threshold);
+                    FlatNode { column: column as u32, rank, left: left as u32 }
+                }
+            };
+        }
+    }
+
+    /// Returns the number of thresholds of this column that are below a value.
+    #[inline]
+    fn code(&self, column: usize, value: f64) -> u32 {
+        self.thresholds[column].partition_point(|threshold| !goes_left(value, *threshold)) as u32
+    }
+
+    /// Returns what an input reaches, by the value of each column. It allocates nothing for up to 255 choices and 255 columns.
     ///
     /// # Errors
     /// The first error of `value`: first of the columns on the path through the model's own tree, then of all columns that
     /// boosters test.
     pub fn reach(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<Reached<'_>, Unsure> {
-        let leaf = self.leaf(0, &mut value)?;
-        let mut reached = Reached { ensemble: self, leaf, sums: Vec::new() };
-        if !self.boosters.is_empty() {
-            let mut values = vec![f64::NAN; self.columns.len()];
-            self.required.iter().try_for_each(|&column| value(column).map(|x| values[column] = x))?;
-            reached.sums.resize(self.row_length, 0);
-            for &root in &self.boosters {
-                let row = self.leaf(root, |column| Ok(values[column]))?;
-                add_row(&mut reached.sums, &self.rows[row * self.row_length..][..self.row_length]);
+        let leaf = self.leaf(&mut value)?;
+        let [_, boosters @ ..] = &self.roots[..] else { return Err(Unsure::NoneAllowed) };
+        if boosters.is_empty() {
+            return Ok(Reached { ensemble: self, leaf, sums: Inline::new(0, 0) });
+        }
+        let mut codes: Inline<u32, INLINE> = Inline::new(0, self.columns.len() + 1);
+        for &column in &self.required {
+            codes[column] = self.code(column, value(column)?);
+        }
+        let mut sums = Inline::new(0, self.row_length);
+        let depth = self.depths[1..].iter().copied().max().unwrap_or(0);
+        let (groups, rest) = boosters.as_chunks::<TOGETHER>();
+        groups.iter().for_each(|roots| self.add_rows(*roots, depth, &codes, &mut sums));
+        rest.iter().for_each(|root| self.add_rows([*root], depth, &codes, &mut sums));
+        Ok(Reached { ensemble: self, leaf, sums })
+    }
+
+    /// Adds the rows that these codes reach below some roots. The trees go down together and stay where a leaf is, so the
+    /// processor has nothing to guess.
+    fn add_rows<const N: usize>(&self, mut at: [u32; N], depth: usize, codes: &[u32], sums: &mut [i32]) {
+        for _ in 0..depth {
+            for at in &mut at {
+                let node = self.nodes[*at as usize];
+                *at = node.left + u32::from(codes[node.column as usize] > node.rank);
             }
         }
-        Ok(reached)
+        for at in at {
+            let row = self.nodes[at as usize].rank as usize * self.row_length;
+            add_row(sums, &self.rows[row..row + self.row_length]);
+        }
     }
 
     /// Returns what these values reach in the model that this ensemble was made of.
@@ -139,60 +215,23 @@ impl Ensemble {
         self.reach(|column| self.columns[column].value(&row, |slot, category| model.knows(slot, category)))
     }
 
-    /// Returns the number of the leaf below a root.
-    fn leaf(
-        &self,
-        root: usize,
-        mut value: impl FnMut(usize) -> Result<f64, Unsure>,
-    ) -> Result<usize, Unsure> {
-        let mut at = root;
-        loop {
-            match self.nodes[at] {
-                FlatNode::Leaf(number) => return Ok(number as usize),
-                FlatNode::Split { column, threshold, right } => {
-                    at = if goes_left(value(column as usize)?, threshold) { at + 1 } else { right as usize };
-                }
-            }
+    /// Returns the number of the leaf in the model's own tree. It asks only for the columns on the path.
+    fn leaf(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
+        let mut node = self.nodes[0];
+        while let Some(thresholds) = self.thresholds.get(node.column as usize) {
+            let is_left = goes_left(value(node.column as usize)?, thresholds[node.rank as usize]);
+            node = self.nodes[node.left as usize + usize::from(!is_left)];
         }
-    }
-}
-
-/// Appends the nodes of a tree in preorder; `number` returns the number of a leaf.
-fn append<'t, L>(
-    tree: &'t Tree<L>,
-    position: &impl Fn(&Column<&str>) -> usize,
-    nodes: &mut Vec<FlatNode>,
-    mut number: impl FnMut(&'t L) -> usize,
-) {
-    // Leaves are numbered in the order of the tree's own nodes.
-    let numbers: Vec<Option<usize>> = tree
-        .nodes
-        .iter()
-        .map(|node| match node {
-            Node::Leaf(leaf) => Some(number(leaf)),
-            Node::Split { .. } => None,
-        })
-        .collect();
-    // A node, and the split whose right child it is.
-    let mut open = vec![(0, None)];
-    while let Some((at, right_of)) = open.pop() {
-        let here = nodes.len();
-        if let Some(FlatNode::Split { right, .. }) = right_of.and_then(|split: usize| nodes.get_mut(split)) {
-            *right = here as u32;
-        }
-        match &tree.nodes[at] {
-            Node::Leaf(_) => nodes.push(FlatNode::Leaf(numbers[at].unwrap_or_default() as u32)),
-            Node::Split { test, left, right } => {
-                let (column, threshold) = test.column();
-                nodes.push(FlatNode::Split { column: position(&column) as u32, threshold, right: 0 });
-                open.push((*right as usize, Some(here)));
-                open.push((*left as usize, None));
-            }
-        }
+        Ok(node.rank as usize)
     }
 }
 
 impl Reached<'_> {
+    /// Returns the sums of the boosters' rows; empty without boosters.
+    pub fn sums(&self) -> &[i32] {
+        &self.sums
+    }
+
     /// Returns the choices of the leaf with their scores, in the order of the leaf.
     pub fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
         let choices = &self.ensemble.choices[self.range()];
@@ -212,6 +251,18 @@ impl Reached<'_> {
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick(&self, offered: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
         pick(self.ranked(), self.ensemble.scoring.fallback, offered).ok_or(Unsure::NoneAllowed)
+    }
+
+    /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the
+    /// [expected](RankedChoice::expected) choices, as far as they are `eligible`.
+    ///
+    /// # Errors
+    /// [`Unsure::NoneAllowed`] declines.
+    pub fn pick_expected(&self, eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
+        let Scoring { fallback, .. } = self.ensemble.scoring;
+        let expected = self.ranked().zip(&self.ensemble.expected[self.range()]);
+        let expected = expected.filter(|(ranked, expected)| **expected || Some(ranked.choice) == fallback);
+        pick(expected.map(|(ranked, _)| ranked), fallback, eligible).ok_or(Unsure::NoneAllowed)
     }
 
     /// Returns true if a program is expected to offer the choice here.

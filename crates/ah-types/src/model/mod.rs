@@ -16,7 +16,6 @@ mod validate;
 
 pub use boosters::{
     LEAST_RISK, MARGIN_STEP, RISK_UNIT, ROW_NUMBERS, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
-    unsaturate,
 };
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;

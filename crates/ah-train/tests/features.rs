@@ -161,8 +161,8 @@ fn too_few_inputs_for_a_promise_give_a_warning() {
     assert!(trained.model.promise.is_none());
     let warnings = trained.warnings.join("\n");
     assert!(
-        // 148 in the training part.
-        warnings.contains("no promise possible: at least 179 inputs are needed, found 100"),
+        // 181 in the training part.
+        warnings.contains("no promise possible: at least 219 inputs are needed, found 100"),
         "{warnings}"
     );
 }
@@ -173,7 +173,7 @@ fn the_number_of_inputs_decides_the_usual_promise() {
         let trained = learn(&risky(inputs, 0.0), |_| {});
         assert_eq!(trained.model.promise.map(|promise| promise.target), Some(share), "{inputs} inputs");
         let is_told =
-            trained.warnings.iter().any(|warning| warning.contains("too few for 1 %, which needs about 9"));
+            trained.warnings.iter().any(|warning| warning.contains("too few for 1 %, which needs about 11"));
         assert_eq!(is_told, share > 0.01, "{:?}", trained.warnings);
         let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = MaxRisk::Share(0.3));
         assert_eq!(asked.model.promise.map(|promise| promise.target), Some(0.3));

@@ -76,15 +76,20 @@ impl Recipe<'_> {
     pub fn better_of(self, rival: &Self, inputs: &[u32]) -> Result<(Self, Heuristic), TrainError> {
         let (own, others) = rayon::join(|| self.learn(inputs), || rival.learn(inputs));
         let (own, others) = (own?, others?);
-        let loss = |recipe: &Self, heuristic: &Heuristic| {
-            let promised = heuristic.price.as_ref().map_or(0.0, |price| price.promised);
-            if !recipe.is_boosted() {
-                return promised;
-            }
-            let slower = inputs.iter().map(|&input| boosting::decision_cost(recipe.task, input)).sum::<f64>();
-            promised + slower / inputs.len() as f64 + boosting::LEAST_GAIN
-        };
-        Ok(if loss(rival, &others) < loss(&self, &own) { (*rival, others) } else { (self, own) })
+        let is_better = rival.loss_to_compare(&others) < self.loss_to_compare(&own);
+        Ok(if is_better { (*rival, others) } else { (self, own) })
+    }
+
+    /// Returns the loss of a heuristic of this recipe under its promise, out of fold; of boosted trees with what their longer
+    /// decisions cost and what they must gain.
+    pub fn loss_to_compare(&self, heuristic: &Heuristic) -> f64 {
+        let promised = heuristic.price.as_ref().map_or(0.0, |price| price.promised);
+        if !self.is_boosted() {
+            return promised;
+        }
+        let inputs = &heuristic.fit_inputs;
+        let slower = inputs.iter().map(|&input| boosting::decision_cost(self.task, input)).sum::<f64>();
+        promised + slower / inputs.len() as f64 + boosting::LEAST_GAIN
     }
 
     /// Learns a heuristic that always decides.

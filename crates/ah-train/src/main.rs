@@ -141,14 +141,14 @@ fn print_evaluation(evaluation: &Evaluation, name: &str, json: bool) -> Result<(
         let mut figures = json!(comparison);
         figures["name"] = name.into();
         figures["warnings"] = json!(evaluation.warnings);
-        figures["notes"] = json!(report::summary::notes(comparison, None));
+        figures["notes"] = json!(report::summary::notes(comparison));
         return Ok(stdout(&format!("{figures}\n"))?);
     }
     if is_verbose() {
         stdout(&report::table::evaluated(name, comparison))?;
     }
     stdout(&report::summary::evaluated(name, comparison))?;
-    notes(&report::summary::notes(comparison, None));
+    notes(&report::summary::notes(comparison));
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, ValidParams};
 use crate::plan::{self, TrainPlan};
+use crate::promise::price::PromisePrice;
 use crate::promise::{Recipe, size};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, portfolio};
@@ -29,6 +30,8 @@ pub struct TrainedModel {
     pub configuration: Configuration,
     /// All configurations that were tried.
     pub tried: Vec<ScoredConfiguration>,
+    /// What the promise costs the model; `None` without a promise.
+    pub price: Option<PromisePrice>,
     /// The choices that were kept, with `--max-choices`.
     pub portfolio: Option<Portfolio>,
     /// The heuristic that was learned from the training part, on the test part.
@@ -86,9 +89,13 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let whole = Recipe { task: &task, features, params, configuration, max_leaves: None, ranking };
     let size = size::choose(&whole, training)?;
     let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
+    let (judging, judged) = match &searched.rival {
+        Some(rival) => judging.better_of(&Recipe { configuration: rival, ..judging }, training)?,
+        None => (judging, judging.learn(training)?),
+    };
+    let configuration = judging.configuration;
     let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
-    let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&task.usable));
-    let (judged, shipped) = (judged?, shipped?);
+    let shipped = shipping.learn(&task.usable)?;
 
     // Judge.
     let held_out = TestReport::new(&judging, &judged, &parts)?;
@@ -120,11 +127,14 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
             model.choice_name(fallback)
         ));
     }
+    let configuration = configuration.clone();
+    let price = shipped.price.filter(|_| model.promise.is_some());
     Ok(TrainedModel {
         plan,
         model,
-        configuration: configuration.clone(),
+        configuration,
         tried: searched.tried,
+        price,
         portfolio,
         evaluation: Evaluation::of_test_part(task.table, &held_out),
         held_out,

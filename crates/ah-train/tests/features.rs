@@ -68,11 +68,9 @@ fn promise_declines_where_the_risk_is_too_high() {
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
     assert!(unsafe_.held_out.comparison.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.comparison.model);
-    let notes = |trained: &TrainedModel| {
-        report::summary::notes(&trained.held_out.comparison, Some(&trained.held_out.always)).join("\n")
-    };
+    let notes = |trained: &TrainedModel| report::summary::training_notes(trained).join("\n");
     let text = notes(&unsafe_);
-    assert!(text.contains("declining forgoes") && text.contains("raise --max-risk"), "{text}");
+    assert!(text.contains("the promise costs") && text.contains("--max-risk"), "{text}");
     assert_eq!(notes(&safe), "");
     let always = learn(&risky(1500, 0.08), |params| params.max_risk = MaxRisk::None);
     assert!(always.model.promise.is_none());
@@ -163,8 +161,8 @@ fn too_few_inputs_for_a_promise_give_a_warning() {
     assert!(trained.model.promise.is_none());
     let warnings = trained.warnings.join("\n");
     assert!(
-        // 148 in the training part.
-        warnings.contains("no promise possible: at least 179 inputs are needed, found 100"),
+        // 181 in the training part.
+        warnings.contains("no promise possible: at least 219 inputs are needed, found 100"),
         "{warnings}"
     );
 }
@@ -175,7 +173,7 @@ fn the_number_of_inputs_decides_the_usual_promise() {
         let trained = learn(&risky(inputs, 0.0), |_| {});
         assert_eq!(trained.model.promise.map(|promise| promise.target), Some(share), "{inputs} inputs");
         let is_told =
-            trained.warnings.iter().any(|warning| warning.contains("too few for 1 %, which needs about 9"));
+            trained.warnings.iter().any(|warning| warning.contains("too few for 1 %, which needs about 11"));
         assert_eq!(is_told, share > 0.01, "{:?}", trained.warnings);
         let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = MaxRisk::Share(0.3));
         assert_eq!(asked.model.promise.map(|promise| promise.target), Some(0.3));

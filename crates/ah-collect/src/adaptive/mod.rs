@@ -36,8 +36,8 @@ const SLOWEST: f64 = 1.0;
 /// calibrated and judged there alone.
 #[cfg(feature = "cli")]
 pub(crate) fn default_random_part(inputs: Option<u64>) -> RandomPart {
-    /// A promise of 1 % needs so many inputs for two violations to pass its test.
-    const ENOUGH: f64 = 749.0;
+    /// A promise of 1 % needs so many inputs for four violations to pass its test.
+    const ENOUGH: f64 = 913.0;
     const LEAST_SHARE: f64 = 0.1;
     const GREATEST_SHARE: f64 = 0.5;
     /// The share if the number of inputs is not known.

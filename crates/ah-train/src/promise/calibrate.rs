@@ -11,7 +11,7 @@
 //!
 //! | mode | calibration inputs | tested share, level | |
 //! | --- | --- | --- | --- |
-//! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
+//! | cross-fitted | 10 folds by input, then a fit on all | target, 0.05 | an estimate: tested, no theorem |
 //! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
 
 use std::sync::LazyLock;
@@ -25,9 +25,11 @@ use crate::tree::{FittedEnsemble, ScoredChoice};
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
-/// A share that nobody asked for is promised only if this many violations would still pass its test: a walk that ends at
-/// its first violation declines nearly everywhere.
-pub const ROOM: u64 = 2;
+/// The level of the test.
+const LEVEL: f64 = 1.0 - CONFIDENCE;
+/// A share that nobody asked for is promised only if this many violations would still pass its test, so that the heuristic
+/// can use more than half of it. With 2 it can use a quarter, and declines nearly everywhere.
+const ROOM: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 const USUAL_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 
@@ -51,13 +53,13 @@ impl PromiseMode {
     /// Returns the tested share and the level of the test.
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
-            Self::CrossFitted => (target, 0.02),
-            Self::ByDimensions => (target / 2.0, 0.05),
+            Self::CrossFitted => (target, LEVEL),
+            Self::ByDimensions => (target / 2.0, LEVEL),
         }
     }
 
-    /// Returns the share that a training promises if none is asked for: the first of 1, 2 and 5 % whose test two
-    /// violations would pass among those of so many inputs that calibrate, else 1 %. A walk that ends at its first violation
+    /// Returns the share that a training promises if none is asked for: the first of 1, 2 and 5 % whose test
+    /// [`ROOM`] violations would pass among those of so many inputs that calibrate, else 1 %. A walk that ends at its first violation
     /// declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise of 1 % decides 52 % and
     /// loses 1.0756, one of 2 % 63 % and 1.0581, one of 5 % 93 % and 1.0379. The number of inputs alone decides, so
     /// their times cannot bend the promise.
@@ -65,7 +67,7 @@ impl PromiseMode {
         USUAL_SHARES.into_iter().find(|&share| self.has_room(share, inputs)).unwrap_or(USUAL_SHARES[0])
     }
 
-    /// Returns whether two violations among the calibration inputs of so many inputs would pass the test.
+    /// Returns whether [`ROOM`] violations among the calibration inputs of so many inputs would pass the test.
     fn has_room(self, share: f64, inputs: usize) -> bool {
         passes(self.test(share), inputs, ROOM)
     }
@@ -112,6 +114,16 @@ static GRID: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let steps = (0..STEPS).map(|i| 1e-3 * 1e6_f64.powf(f64::from(i) / f64::from(STEPS - 1)));
     std::iter::once(0.0).chain(steps).chain([f64::INFINITY]).collect()
 });
+
+/// Returns the first step of the grid that allows a choice with this ratio.
+pub fn step(ratio: f64) -> usize {
+    GRID.partition_point(|&threshold| threshold < ratio)
+}
+
+/// Returns the number of steps of the grid up to this threshold.
+pub fn steps_up_to(threshold: f64) -> usize {
+    GRID.partition_point(|step| *step <= threshold)
+}
 
 /// One input that breaks the limit from one step of the grid on to the last before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,8 +175,7 @@ pub fn violations_of(
         return Vec::new();
     }
     // The pick changes where the threshold passes a ratio.
-    let step = |ranked: &ScoredChoice| GRID.partition_point(|&threshold| threshold < ranked.ratio);
-    let mut steps: Vec<usize> = ranking.iter().map(step).chain([0, GRID.len()]).collect();
+    let mut steps: Vec<usize> = ranking.iter().map(|ranked| step(ranked.ratio)).chain([0, GRID.len()]).collect();
     steps.sort_unstable();
     steps.dedup();
     let between = |steps: &[usize]| {

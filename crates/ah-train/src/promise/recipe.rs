@@ -5,13 +5,14 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::calibrate::{self, CONFIDENCE, CalibratedThreshold};
-use super::row_risks::{self, Taken};
+use super::price::{DEAR, LOOSER, LossCurve, PromisePrice};
+use super::risk_model::{self, Taken};
 use crate::data::split::{self, Partition};
 use crate::data::{RankedFeatures, Rows, Targets, Task};
 use crate::error::TrainError;
 use crate::params::SplitBy;
 use crate::plan::TrainPlan;
-use crate::search::Configuration;
+use crate::search::{Configuration, boosting};
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::prune::prune;
 use crate::tree::{FittedEnsemble, risk};
@@ -50,6 +51,8 @@ pub struct Heuristic {
     pub threshold: f64,
     /// `None` if no promise is asked for, or none is possible.
     pub promise: Option<Promise>,
+    /// What the promise costs; `None` if none is asked for.
+    pub price: Option<PromisePrice>,
 }
 
 impl Recipe<'_> {
@@ -64,6 +67,31 @@ impl Recipe<'_> {
         }
     }
 
+    /// Learns with both recipes, one of which is for boosted trees, and returns the one that loses less under the promise:
+    /// boosted trees only if they gain enough. Always deciding, trees may be as good as boosted ones whose promise costs half
+    /// as much.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn better_of(self, rival: &Self, inputs: &[u32]) -> Result<(Self, Heuristic), TrainError> {
+        let (own, others) = rayon::join(|| self.learn(inputs), || rival.learn(inputs));
+        let (own, others) = (own?, others?);
+        let is_better = rival.loss_to_compare(&others) < self.loss_to_compare(&own);
+        Ok(if is_better { (*rival, others) } else { (self, own) })
+    }
+
+    /// Returns the loss of a heuristic of this recipe under its promise, out of fold; of boosted trees with what their longer
+    /// decisions cost and what they must gain.
+    pub fn loss_to_compare(&self, heuristic: &Heuristic) -> f64 {
+        let promised = heuristic.price.as_ref().map_or(0.0, |price| price.promised);
+        if !self.is_boosted() {
+            return promised;
+        }
+        let inputs = &heuristic.fit_inputs;
+        let slower = inputs.iter().map(|&input| boosting::decision_cost(self.task, input)).sum::<f64>();
+        promised + slower / inputs.len() as f64 + boosting::LEAST_GAIN
+    }
+
     /// Learns a heuristic that always decides.
     ///
     /// # Errors
@@ -74,7 +102,7 @@ impl Recipe<'_> {
         let rows = Rows { columns: &self.features.columns, inputs };
         let fitted = self.fit(&rows, &targets)?;
         let fit_inputs = inputs.to_vec();
-        Ok(Heuristic { fitted, fit_inputs, fallback, threshold: f64::INFINITY, promise: None })
+        Ok(Heuristic { fitted, fit_inputs, fallback, threshold: f64::INFINITY, promise: None, price: None })
     }
 
     /// Learns, and calibrates on inputs that none of the ensembles that judge them was learned from.
@@ -98,7 +126,7 @@ impl Recipe<'_> {
         let fit_part = |part: &Partition| -> Result<_, TrainError> {
             let (table, fitted) = (&task.table, fit(&part.training)?);
             let taken = if self.is_boosted() {
-                row_risks::taken(&fitted, columns, table, &targets, &part.held_out, fallback, limit)
+                risk_model::taken(&fitted, columns, table, &targets, &part.held_out, fallback, limit)
             } else {
                 Vec::new()
             };
@@ -109,25 +137,50 @@ impl Recipe<'_> {
         let mut whole = whole?;
         let (of_parts, taken): (Vec<FittedEnsemble>, Vec<Vec<Taken>>) = of_parts?.into_iter().unzip();
         // The inputs that calibrate must not have taught the ensembles that they judge.
-        row_risks::learn(&mut whole.boosters, columns, taken.iter().flatten());
+        risk_model::learn(&mut whole.boosters, columns, taken.iter().flatten());
         let judge = |(at, mut fitted): (usize, FittedEnsemble)| {
             let others = taken.iter().enumerate().filter(|(other, _)| *other != at);
-            row_risks::learn(&mut fitted.boosters, columns, others.flat_map(|(_, taken)| taken));
-            let (table, inputs) = (&task.table, &parts[at].held_out);
-            calibrate::violations(&fitted, columns, table, &targets, inputs, fallback, limit)
+            risk_model::learn(&mut fitted.boosters, columns, others.flat_map(|(_, taken)| taken));
+            let (table, mut ranking) = (&task.table, Vec::new());
+            let (mut violations, mut losses) = (Vec::new(), LossCurve::new());
+            for &input in &parts[at].held_out {
+                fitted.rank(columns, &targets, input, &mut ranking);
+                violations.extend(calibrate::violations_of(&ranking, table, input, fallback, limit));
+                losses.add(&ranking, table, input, fallback);
+            }
+            (violations, losses)
         };
-        let violations: Vec<_> = of_parts.into_par_iter().enumerate().map(judge).collect();
+        let of_folds: Vec<_> = of_parts.into_par_iter().enumerate().map(judge).collect();
+        let (mut violations, mut losses) = (Vec::new(), LossCurve::new());
+        for (of_fold, curve) in of_folds {
+            violations.extend(of_fold);
+            losses.merge(&curve);
+        }
         let judged: Vec<u32> = parts.iter().flat_map(|part| &part.held_out).copied().collect();
         let independent = task.count_judging(&judged);
-        let calibrated =
-            calibrate::fixed_sequence_test(&violations.concat(), judged.len(), independent, mode, target);
+        let test = |target| {
+            calibrate::fixed_sequence_test(&violations, judged.len(), independent, mode, target)
+        };
+        let calibrated = test(target);
+        let threshold = self.threshold(calibrated.as_ref(), target);
+        let price = PromisePrice {
+            fallback: losses.of_fallback(),
+            always: losses.at(f64::INFINITY),
+            promised: losses.at(threshold),
+            looser: None,
+        };
+        let looser = LOOSER.iter().filter(|share| **share > target).find_map(|&share| {
+            let loss = losses.at(test(share)?.threshold);
+            (price.share(loss) <= DEAR).then_some((share, loss))
+        });
         Ok(Heuristic {
             fitted: whole,
             fit_inputs: inputs.to_vec(),
             fallback,
-            threshold: self.threshold(calibrated.as_ref(), target),
+            threshold,
             promise: calibrated
                 .map(|calibrated| promise(self.task, self.params, &calibrated, inputs, target)),
+            price: Some(PromisePrice { looser, ..price }),
         })
     }
 
@@ -166,11 +219,12 @@ impl Recipe<'_> {
         let Heuristic { fitted, fit_inputs, fallback, .. } = heuristic;
         let columns = &self.features.columns;
         let rows = Rows { columns, inputs: fit_inputs };
+        let margin = risk::margin(threshold).filter(|_| fitted.is_boosted());
         Model {
             tree: leaves::tree(fitted, &self.task.table, &rows, *fallback, threshold, self.ranking),
-            boosters: fitted.boosters.in_model(columns),
+            boosters: fitted.boosters.in_model(columns, margin.is_some()),
             unit: fitted.boosters.unit,
-            margin: risk::margin(threshold).filter(|_| fitted.is_boosted()),
+            margin,
             ..model
         }
     }

@@ -60,7 +60,7 @@ pub fn adapted(adaptation: &Adaptation) -> String {
             loss(old.slowdown)
         );
     }
-    for note in notes(&adaptation.comparison, None) {
+    for note in notes(&adaptation.comparison) {
         let _ = writeln!(text, "Note: {note}.");
     }
     if let Some(Stricter { share, judged }) = &adaptation.stricter {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::percent;
 use crate::judge::{BaselineComparison, DeviceReport, Metrics};
+use crate::promise::price::PromisePrice;
 use crate::train::TrainedModel;
 
 /// The most characters of a choice's name.
@@ -73,7 +74,12 @@ pub fn json(trained: &TrainedModel) -> Value {
 
 /// Returns the advice and the exceptions of a training.
 pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
-    notes(&trained.held_out.comparison, Some(&trained.held_out.always))
+    let comparison = &trained.held_out.comparison;
+    let mut notes = notes(comparison);
+    if let Some(price) = trained.price.as_ref().filter(|price| price.gain() >= 0.01 && price.is_dear()) {
+        notes.push(dear(price, comparison, &trained.held_out.always));
+    }
+    notes
 }
 
 /// Returns the summary of an evaluation.
@@ -82,7 +88,7 @@ pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
-pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<String> {
+pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();
     if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
@@ -104,21 +110,23 @@ pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<S
             name(&comparison.always_fallback.choice),
         ));
     }
-    let saving = |metrics: &Metrics| metrics.speedup_over_fallback.max(1.0).ln();
-    if let Some(always) =
-        always.filter(|always| saving(always) >= 0.01 && saving(model) <= 0.5 * saving(always))
-    {
-        notes.push(format!(
-            "declining forgoes {:.0} % of the possible saving. Always deciding would be > {} % slower than {} on \
-             {:.1} % of the held-out inputs. To decide more often, measure more inputs or on a quieter machine, or \
-             raise --max-risk (`none` always decides)",
-            (1.0 - saving(model) / saving(always)) * 100.0,
-            percent(comparison.max_slowdown - 1.0),
-            name(&comparison.always_fallback.choice),
-            always.over_limit * 100.0,
-        ));
-    }
     notes
+}
+
+/// Returns what the promise costs, and what would cost less.
+fn dear(price: &PromisePrice, comparison: &BaselineComparison, always: &Metrics) -> String {
+    let share = |loss| format!("{:.0} %", price.share(loss) * 100.0);
+    let looser = price.looser.map_or_else(String::new, |(target, loss)| {
+        format!("; at {} % it would cost {} (`--max-risk {target}`)", percent(target), share(loss))
+    });
+    format!(
+        "the promise costs {} of the gain{looser}. Always deciding costs nothing (`--max-risk none`), but {:.1} % of the \
+         held-out inputs would be > {} % slower than {}",
+        share(price.promised),
+        always.over_limit * 100.0,
+        percent(comparison.max_slowdown - 1.0),
+        name(&comparison.always_fallback.choice),
+    )
 }
 
 fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {

@@ -15,13 +15,21 @@ use crate::tree::GrownTree;
 /// Boosted trees are many times as large as others. They must lose this much less in log slowdown, or that must at least
 /// be within a standard error: on small logs the folds are noisy, and boosted trees are better on most. Against one leaf,
 /// the gain must be beyond the noise.
-const LEAST_GAIN: f64 = 0.001;
+pub const LEAST_GAIN: f64 = 0.001;
 /// How many milliseconds longer a decision of boosted trees takes than one of a single tree. What runs on the CPU waits for it;
 /// a GPU works meanwhile. Measured on matrix products of the CPU: 650 instead of 50 ns.
 const DECISION_MS: f64 = 0.0006;
 
 /// Folds are judged until they hold out this many inputs: boosted trees take eight times as long to learn as one tree.
 const ENOUGH: usize = 2000;
+
+/// Returns the log slowdown of an input by the longer decision of boosted trees.
+pub fn decision_cost(task: &Task, input: u32) -> f64 {
+    match task.device() {
+        Some(Device::Cpu(_)) => (DECISION_MS / task.table.inputs[input as usize].best).ln_1p(),
+        _ => 0.0,
+    }
+}
 
 /// Returns boosted trees if they lose enough less than the best single tree on the folds, else that tree.
 ///
@@ -47,11 +55,7 @@ pub fn better_of(
             _ => boosted.fit(&rows, costs)?,
         };
         let cost = |&input: &u32| {
-            let mut cost = f64::from(fitted.cost(columns, costs, input)) / COST_ONE;
-            if let Some(Device::Cpu(_)) = task.device() {
-                cost += (DECISION_MS / task.table.inputs[input as usize].best).ln_1p();
-            }
-            cost
+            f64::from(fitted.cost(columns, costs, input)) / COST_ONE + decision_cost(task, input)
         };
         let boosted = held_out.iter().map(cost).collect::<Vec<f64>>();
         Ok((fitted.tree, boosted))

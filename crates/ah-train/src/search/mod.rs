@@ -4,14 +4,14 @@
 //! [`cross_validation`] judges them, and [`boosting`] weighs boosted trees against the best. [`portfolio`] is the search
 //! for the choices to keep.
 
-mod boosting;
+pub mod boosting;
 pub mod configuration;
 pub mod cross_validation;
 pub mod derived;
 pub mod grid;
 pub mod portfolio;
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, LearnerKind};
 
 use crate::data::Task;
 use crate::data::usable::too_few;
@@ -28,6 +28,9 @@ pub use portfolio::Portfolio;
 pub struct SearchResult {
     /// The one to learn with.
     pub best: ScoredConfiguration,
+    /// The one to compare with it under the promise: boosted trees where the best is a single one, and that one where the
+    /// best are boosted.
+    pub rival: Option<Configuration>,
     /// All of them.
     pub tried: Vec<ScoredConfiguration>,
 }
@@ -55,10 +58,19 @@ pub fn search(
         grid.growths.truncate(1);
     }
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &costs)?;
-    let best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?;
+    let single = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?;
     let best = match &plan.boost {
-        Some(boost) => boosting::better_of(task, plan, boost, best, (columns, &folds, &costs))?,
-        None => best.clone(),
+        Some(boost) => boosting::better_of(task, plan, boost, single, (columns, &folds, &costs))?,
+        None => single.clone(),
     };
-    Ok(SearchResult { best, tried })
+    // Both are learned to be compared: on a large log that takes too long, and there boosted trees are better.
+    let has_rival = plan.max_risk.is_some() && plan.learner == LearnerKind::Auto && training.len() < LARGE;
+    let single = &single.configuration;
+    let rival = plan.boost.as_ref().filter(|_| has_rival && single.max_depth() > 0).map(|boost| {
+        match best.configuration {
+            Configuration::Boosted { .. } => single.clone(),
+            _ => single.boosted(boost.clone()),
+        }
+    });
+    Ok(SearchResult { best, rival, tried })
 }

@@ -1,7 +1,7 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
-use ah_types::saturate;
+use ah_types::{RISK_UNIT, saturate};
 use serde::Serialize;
 
 use super::fit_data::FitData;
@@ -47,6 +47,20 @@ impl Boost {
         unit: 1.0 / 2048.0,
     };
 
+    /// The parameters of the trees that learn a [risk](Self::fit_risk). Slow inputs are few, so these trees are shallow and
+    /// their leaves large: in a simulation (1,000 inputs whose risk varies smoothly over two features), a depth of 3 decides
+    /// 45 % of the inputs at a true share of 1 %, 4 42 % and 8 36 %.
+    pub const RISK: Self = Self {
+        trees: 24,
+        max_depth: 4,
+        min_samples_leaf: 10,
+        rate: 0.2,
+        column_share: 0.6,
+        row_share: 0.8,
+        shrinkage: 20.0,
+        unit: RISK_UNIT,
+    };
+
     /// Learns trees that add to the scores of `tree`.
     pub fn fit(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> FittedEnsemble {
         let choices = targets.choices();
@@ -60,9 +74,9 @@ impl Boost {
         let row = |&input: &u32| targets.of(input).iter().map(|c| (c.choice.0, error(c))).collect();
         let mut left: Vec<Vec<(u32, f64)>> = rows.inputs.iter().map(row).collect();
         let codes = rows.columns.by_row(rows.inputs);
-        let mut boosters = Boosters { row_length: choices + 1, unit: self.unit, trees: Vec::new() };
+        let mut boosters = Boosters { row_length: choices + 1, unit: self.unit, ..Boosters::default() };
         for number in 0..self.trees {
-            let grown = self.grow(&parameters, rows, &left, &weights, choices, number);
+            let grown = self.grow(&parameters, rows, &left, &weights, (choices, saturate(f64::INFINITY)), number);
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
@@ -70,7 +84,7 @@ impl Boost {
                 means.into_iter().map(|mean| nearest(mean * self.rate, self.unit)).collect();
             let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * self.unit).collect();
             subtract(&mut left, leaf, &values, choices);
-            // The promise learns the risks.
+            // Other trees learn the risk.
             let rows = numbers.chunks_exact(choices).flat_map(|row| row.iter().copied().chain([0]));
             boosters.trees.push(Booster { splits: grown, rows: rows.collect() });
         }
@@ -79,14 +93,38 @@ impl Boost {
         FittedEnsemble { scores, ..fitted }
     }
 
-    /// Grows a tree from a random part of the rows and columns.
+    /// Learns trees for one number of each row, the input's risk, which is 1 on average.
+    pub fn fit_risk(&self, boosters: &mut Boosters, rows: &Rows<'_>, risks: &[f64]) {
+        let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
+        let weights = vec![1; risks.len()];
+        let mut left: Vec<Vec<(u32, f64)>> = risks.iter().map(|risk| vec![(0, risk - 1.0)]).collect();
+        let greatest = risks.iter().copied().fold(1.0, f64::max);
+        let codes = rows.columns.by_row(rows.inputs);
+        boosters.risk_trees.clear();
+        for number in 0..self.trees {
+            let grown = self.grow(&parameters, rows, &left, &weights, (1, greatest), number);
+            let leaves = grown.leaves(&codes, rows.columns.all().len());
+            let means = means(&left, &weights, |row| leaves[row], (grown.nodes(), 1), self.shrinkage);
+            let numbers: Vec<i8> =
+                means.into_iter().map(|mean| nearest(mean * self.rate, self.unit)).collect();
+            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * self.unit).collect();
+            subtract(&mut left, |row| leaves[row], &values, 1);
+            let mut rows = vec![0; numbers.len() * boosters.row_length];
+            rows.chunks_exact_mut(boosters.row_length).zip(numbers).for_each(|(row, number)| {
+                row[boosters.row_length - 1] = number;
+            });
+            boosters.risk_trees.push(Booster { splits: grown, rows });
+        }
+    }
+
+    /// Grows a tree from a random part of the rows and columns. `greatest` is the greatest error.
     fn grow(
         &self,
         parameters: &CostTree,
         rows: &Rows<'_>,
         left: &[Vec<(u32, f64)>],
         weights: &[u32],
-        choices: usize,
+        (choices, greatest): (usize, f64),
         number: u64,
     ) -> CompactTree {
         let all = rows.columns.all().len();
@@ -101,9 +139,7 @@ impl Boost {
         let picked: Vec<usize> = (0..rows.inputs.len()).filter(is_picked).collect();
         let inputs: Vec<u32> = picked.iter().map(|&row| rows.inputs[row]).collect();
         // In units of the greatest error, as soft targets are.
-        let scaled = |&row: &usize| {
-            left[row].iter().map(|&(choice, x)| (choice, x / saturate(f64::INFINITY))).collect()
-        };
+        let scaled = |&row: &usize| left[row].iter().map(|&(choice, x)| (choice, x / greatest)).collect();
         let values: Vec<Vec<(u32, f64)>> = picked.iter().map(scaled).collect();
         let values: Vec<&[(u32, f64)]> = values.iter().map(Vec::as_slice).collect();
         let weights: Vec<u32> = picked.iter().map(|&row| weights[row]).collect();

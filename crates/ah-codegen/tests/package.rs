@@ -32,7 +32,18 @@ fn model(choices: &[&str]) -> Model {
     }
     let (tree, boosters, margin) = (ah_types::Tree { nodes }, Vec::new(), None);
     let (precondition, eligible, fallback) = (None, BTreeMap::new(), None);
-    let model = Model { features, categories, precondition, eligible, choices, fallback, tree, boosters, margin, ..base };
+    let model = Model {
+        features,
+        categories,
+        precondition,
+        eligible,
+        choices,
+        fallback,
+        tree,
+        boosters,
+        margin,
+        ..base
+    };
     Model::parse(&model.to_json()).unwrap()
 }
 

@@ -62,6 +62,9 @@ fn decides_like_the_model() {
             })
             .unwrap();
         let (decided, declined) = (decided.get(), declined.get());
-        assert!(decided > 200 && declined > 200, "boosters {boosted}: {decided} decided, {declined} declined");
+        assert!(
+            decided > 200 && declined > 200,
+            "boosters {boosted}: {decided} decided, {declined} declined"
+        );
     }
 }

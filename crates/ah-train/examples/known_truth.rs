@@ -83,7 +83,11 @@ impl Case {
             (features[2], features[3]) = (0.0, 0.0);
             // The same input is equally fast whenever it is drawn.
             let seed = (features[0] * 1e6 + features[1]).to_bits();
-            return Input { features, choices: self.choices(&features, &mut Pcg64::seed_from_u64(seed)), draws };
+            return Input {
+                features,
+                choices: self.choices(&features, &mut Pcg64::seed_from_u64(seed)),
+                draws,
+            };
         }
         Input { features, choices: self.choices(&features, random), draws }
     }
@@ -93,7 +97,9 @@ impl Case {
         if self == Self::Many {
             let choice = |c: f64| {
                 let slope = |k: f64| (c * k).sin() * 0.5;
-                let mean = -0.15 + slope(1.7) * (x[0] - 0.5) + slope(2.9) * (x[1] - 0.5)
+                let mean = -0.15
+                    + slope(1.7) * (x[0] - 0.5)
+                    + slope(2.9) * (x[1] - 0.5)
                     + 0.2 * slope(4.1) * (6.0 * x[2] + c).sin();
                 let spread = 0.06 + 0.12 * x[0] * x[1];
                 let risk = Normal::new(mean, spread).map_or(1.0, |normal| normal.sf(LIMIT.ln()));
@@ -120,7 +126,9 @@ impl Case {
         for input in inputs {
             let key = [input.features[0], input.features[1]].map(f64::to_bits);
             match distinct.entry(key) {
-                std::collections::hash_map::Entry::Occupied(mut known) => known.get_mut().draws.extend(input.draws),
+                std::collections::hash_map::Entry::Occupied(mut known) => {
+                    known.get_mut().draws.extend(input.draws)
+                }
                 std::collections::hash_map::Entry::Vacant(unknown) => drop(unknown.insert(input)),
             }
         }
@@ -250,7 +258,8 @@ impl Run {
         let judges: Vec<&Input> = judging.iter().map(|&row| input_of(row)).collect();
 
         // The share that the training part of such a log can promise.
-        let plan = TrainPlan::resolve(&params, &task, &logged[..logged.len() * 4 / 5]).expect("enough inputs");
+        let plan =
+            TrainPlan::resolve(&params, &task, &logged[..logged.len() * 4 / 5]).expect("enough inputs");
         let target = plan.max_risk.expect("a promise");
         let features = task.ranked(&logged);
         let tree = Configuration::CostTree(CostTree::new(8, 3));

@@ -98,7 +98,8 @@ impl EnsembleArrays {
                 if node.column as usize == flat.columns.len() {
                     if is_booster {
                         rank = leaves;
-                        self.rows.extend(&flat.rows[node.rank as usize * flat.row_length..][..flat.row_length]);
+                        self.rows
+                            .extend(&flat.rows[node.rank as usize * flat.row_length..][..flat.row_length]);
                     }
                     leaves += 1;
                 }

@@ -40,7 +40,12 @@ fn simplified_models_decide_alike() {
                 if !model.boosters.is_empty() || model.tree.depth() > 12 {
                     let offered = |id: ChoiceId| id.index() % 3 != i % 3;
                     let expected = choice(model.decide(&values, offered));
-                    assert_eq!(choice(simple.decide(&values, offered)), expected, "{detail:?}\n{}", model.to_json());
+                    assert_eq!(
+                        choice(simple.decide(&values, offered)),
+                        expected,
+                        "{detail:?}\n{}",
+                        model.to_json()
+                    );
                 }
             }
         }

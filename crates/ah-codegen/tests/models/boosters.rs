@@ -54,8 +54,9 @@ impl Grower {
     fn grow(&mut self, rng: &mut Pcg64, depth: usize, nodes: &mut Vec<Node<ScoreRow>>) {
         if depth == 0 || rng.random_bool(0.15) {
             let shared = self.rows.choose(rng).filter(|_| rng.random_bool(0.2)).cloned();
-            let row =
-                shared.unwrap_or_else(|| (0..self.length).map(|_| rng.random_range(self.numbers.clone())).collect());
+            let row = shared.unwrap_or_else(|| {
+                (0..self.length).map(|_| rng.random_range(self.numbers.clone())).collect()
+            });
             self.rows.push(row.clone());
             nodes.push(Node::Leaf(row));
             return;

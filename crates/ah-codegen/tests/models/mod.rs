@@ -21,9 +21,9 @@ use expressions::{expression, number};
 use names::distinct;
 #[allow(unused_imports)]
 pub use names::{ODD, name};
-use trees::{grow, sort};
 #[allow(unused_imports)]
 pub use trees::with_leaves;
+use trees::{grow, sort};
 
 /// Returns a random model; `heuristic` becomes the name of what is generated.
 pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) -> Model {

@@ -92,16 +92,16 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
     let ranking: Vec<RankedChoice> = ids
         .into_iter()
         .map(|id| RankedChoice {
-                choice: ChoiceId(id),
-                // Few scores, so that sums tie.
-                score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
-                probability: rng.random(),
-                measured: rng.random_range(1..=samples),
-                expected: rng.random_bool(0.8),
-                slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
-                worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
-                worst_over_fallback: rng.random(),
-                allowed: !bars || rng.random_bool(0.6),
+            choice: ChoiceId(id),
+            // Few scores, so that sums tie.
+            score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
+            probability: rng.random(),
+            measured: rng.random_range(1..=samples),
+            expected: rng.random_bool(0.8),
+            slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+            worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+            worst_over_fallback: rng.random(),
+            allowed: !bars || rng.random_bool(0.6),
         })
         .collect();
     let range = |categories: &Vec<String>| {

@@ -144,9 +144,11 @@ pub fn boost(model: &mut Model) {
     let features = model.features.all().features();
     let numbers = (0..features.len()).filter(|slot| features[*slot].kind == FeatureKind::Numerical);
     let mut columns: Vec<(usize, Option<&str>)> = numbers.map(|slot| (slot, None)).collect();
-    columns.extend([(7, Some("torch.float16")), (features.len() - 1, Some("True"))].into_iter().filter(
-        |(slot, _)| features[*slot].kind == FeatureKind::Categorical,
-    ));
+    columns.extend(
+        [(7, Some("torch.float16")), (features.len() - 1, Some("True"))]
+            .into_iter()
+            .filter(|(slot, _)| features[*slot].kind == FeatureKind::Categorical),
+    );
     let choices = model.choices.len();
     let tree = |tree: usize| {
         let split = |at: usize, right: u32| {

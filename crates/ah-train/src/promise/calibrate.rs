@@ -175,7 +175,8 @@ pub fn violations_of(
         return Vec::new();
     }
     // The pick changes where the threshold passes a ratio.
-    let mut steps: Vec<usize> = ranking.iter().map(|ranked| step(ranked.ratio)).chain([0, GRID.len()]).collect();
+    let mut steps: Vec<usize> =
+        ranking.iter().map(|ranked| step(ranked.ratio)).chain([0, GRID.len()]).collect();
     steps.sort_unstable();
     steps.dedup();
     let between = |steps: &[usize]| {

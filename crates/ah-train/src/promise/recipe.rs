@@ -158,9 +158,8 @@ impl Recipe<'_> {
         }
         let judged: Vec<u32> = parts.iter().flat_map(|part| &part.held_out).copied().collect();
         let independent = task.count_judging(&judged);
-        let test = |target| {
-            calibrate::fixed_sequence_test(&violations, judged.len(), independent, mode, target)
-        };
+        let test =
+            |target| calibrate::fixed_sequence_test(&violations, judged.len(), independent, mode, target);
         let calibrated = test(target);
         let threshold = self.threshold(calibrated.as_ref(), target);
         let price = PromisePrice {

@@ -76,7 +76,8 @@ impl Boost {
         let codes = rows.columns.by_row(rows.inputs);
         let mut boosters = Boosters { row_length: choices + 1, unit: self.unit, ..Boosters::default() };
         for number in 0..self.trees {
-            let grown = self.grow(&parameters, rows, &left, &weights, (choices, saturate(f64::INFINITY)), number);
+            let grown =
+                self.grow(&parameters, rows, &left, &weights, (choices, saturate(f64::INFINITY)), number);
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);

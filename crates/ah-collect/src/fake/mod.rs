@@ -85,7 +85,8 @@ pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
             instruction_sets: Vec::new(),
         }),
         choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        timing: TimingPolicy { max_samples: 10, ..TimingPolicy::default() },
+        // Its times are invented, so a busy machine must not end the samples of a choice.
+        timing: TimingPolicy { max_samples: 10, budget_ms: 60_000.0, ..TimingPolicy::default() },
     };
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
     Ok(Fake { subject, in_worker, pace: Duration::from_micros(pace) }.boxed())

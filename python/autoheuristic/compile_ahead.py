@@ -67,10 +67,13 @@ def run_forked(jobs: Sequence[Callable[[], Any]], seconds: float = MOST_SECONDS)
     children: set[int] = set()
     try:
         for _ in range(count):
-            with warnings.catch_warnings():
-                # Python 3.12 warns of a fork beside threads; `seconds` bounds what can come of it.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                child = os.fork()
+            try:
+                with warnings.catch_warnings():
+                    # Python 3.12 warns of a fork beside threads; `seconds` bounds what can come of it.
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    child = os.fork()
+            except OSError:  # No memory or no process is left: those that run do the work, or the launches.
+                break
             if child == 0:
                 _work(jobs, numbers)
             children.add(child)

@@ -151,6 +151,20 @@ def test_a_log_that_is_too_small_is_no_failure(folder):
     assert code == 0 and out.startswith("double_") and "nothing is learned: error: expected at least" in out
 
 
+def test_a_seed_that_holds_no_input_out_is_not_the_last_one(folder):
+    attach(folder, 20)
+    train, codegen = folder / "ah-train", folder / "ah-codegen"
+    train.write_text('#!/bin/sh\ncase "$*" in *"--seed 2"*) echo learned;; *) exit 6;; esac\n')
+    codegen.write_text("#!/bin/sh\n")
+    for tool in (train, codegen):
+        tool.chmod(0o755)
+    tools = {"AH_TRAIN": str(train), "AH_CODEGEN": str(codegen)}
+    code, out, _ = run(folder, "learn", "--folder", "attached", **tools)
+    assert code == 0 and out == "learned\n"
+    code, out, _ = run(folder, "learn", "--folder", "attached", "--", "--seed", "7", **tools)
+    assert code == 0 and "nothing is learned" in out, "a seed that was asked for is the only one"
+
+
 def test_a_torn_journal_is_read(folder):
     attach(folder, 20)
     journal = folder / "attached" / "Fake_GPU" / "calls.jsonl"
@@ -209,7 +223,12 @@ def test_triton_is_needed_by_kernels_only(tmp_path):
         autoheuristic.detach()
         sys.exit(main(["learn", "--folder", sys.argv[1]]))
     """
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "AH_TRAIN": sys.executable, "AH_CODEGEN": sys.executable}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HERE.parent),
+        "AH_TRAIN": sys.executable,
+        "AH_CODEGEN": sys.executable,
+    }
     command = [sys.executable, "-c", textwrap.dedent(source), str(tmp_path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and "expected logs of attached kernels" in done.stderr, done.stderr

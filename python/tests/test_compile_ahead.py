@@ -56,6 +56,20 @@ def test_one_job_is_left_to_the_launch(tmp_path):
     assert not (tmp_path / "done").exists()
 
 
+def test_fewer_processes_where_the_system_gives_no_more(tmp_path, monkeypatch):
+    fork, children = os.fork, []
+
+    def second_fails():
+        if children:
+            raise BlockingIOError("Resource temporarily unavailable")
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", second_fails)
+    module.run_forked([lambda i=i: (tmp_path / f"{i}").write_text("") for i in range(9)])
+    assert len(list(tmp_path.iterdir())) == 9 and len(children) == 1
+
+
 SOURCE = """
 import triton
 import triton.language as tl

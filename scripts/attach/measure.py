@@ -7,9 +7,9 @@
     python3 scripts/attach/measure.py before …      # fla's own autotuner in a fresh process: minutes
 
 For each operation: collects, learns, times the first calls of a fresh process with an empty Triton cache, and compares
-the steady state on unseen shapes. The fresh process is timed without `attach` too, for fla by `before` alone. Each stage
-is a process of its own, so one that fails is reported and the others go on. It needs no network: the packages are installed
-from the wheels. After --seconds no stage is begun.
+the steady state on unseen shapes. The fresh process is timed without `attach` too, for fla by `before` alone. A stage
+is a process of its own, so one that fails is reported and the others go on. It needs no network: the packages come from
+the wheels. After --seconds no stage is begun.
 
 The folder gets results.json, attach.md (the table), and attach.tar.gz with the logs, models, heuristics and the output
 of each stage.
@@ -146,12 +146,12 @@ class Comparison:
             return
         journal = next(self.folder(name).glob("*/calls.jsonl"))
         journal.unlink()  # From here on: what the heuristics were asked.
-        found = self.child(name, "first", mode="serve")
+        found = self.child(name, "first", mode="serve", limit=min(90.0, self.left()))
         if found:
             self.keep(name, **{"attached, first": found["first"], "attached, others": found["others"]})
         self.asked(name, "first calls", journal)
         seconds = min(self.left() - 20, workload.steady)
-        found = self.child(name, "steady", [self.folder(name), shapes, seconds], cache=cache)
+        found = self.child(name, "steady", [self.folder(name), shapes, seconds], None, cache, seconds + 60)
         self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
         self.asked(name, "all calls", journal)
 

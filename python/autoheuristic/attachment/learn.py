@@ -14,6 +14,8 @@ from ..errors import UsageError
 
 TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
+SEEDS = range(5)
+"""The seed decides which inputs are held out: of ten inputs, one seed in ten holds none out, and nothing is learned."""
 
 
 class Learned(NamedTuple):
@@ -72,10 +74,18 @@ def _is_learned(log: Path) -> bool:
 def _learn(log: Path, train: str, codegen: str, words: Sequence[str]) -> Learned:
     model = log.with_suffix(".model.json")
     learning = [train, str(log), "--heuristic-name", log.stem, "--model", str(model), "--no-codegen", *words]
-    summary = ""
-    for command in (learning, [codegen, str(model), "--target", "python", "--out", str(log.parent)]):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return Learned(log, None, done.stderr.strip() or done.stdout.strip(), done.returncode)
-        summary = summary or done.stdout.strip()
-    return Learned(log, log.with_suffix(".py"), summary, 0)
+    learned = _run(learning)
+    for seed in SEEDS[1:] if "--seed" not in words else ():
+        if learned.returncode != TOO_SMALL:
+            break
+        learned = _run([*learning, "--seed", str(seed)])
+    done = learned
+    if not learned.returncode:
+        done = _run([codegen, str(model), "--target", "python", "--out", str(log.parent)])
+    if done.returncode:
+        return Learned(log, None, done.stderr.strip() or done.stdout.strip(), done.returncode)
+    return Learned(log, log.with_suffix(".py"), learned.stdout.strip(), 0)
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True)

@@ -58,6 +58,7 @@ pub use setting::{Origin, Setting, Settings};
 pub use train::{TrainedModel, train};
 
 /// The steps one by one, for benchmarks and studies. They change as the crate does.
+#[cfg(feature = "parts")]
 pub mod parts {
     pub use crate::data::{COST_ONE, Columns, RankedFeatures, Rows, Table, Targets, Task, split};
     pub use crate::judge::decisions::JudgedInput;

@@ -14,10 +14,17 @@ pub struct EnsembleArrays {
     /// By column: its thresholds in the order in which a binary search of `steps` steps compares them (Eytzinger's): first the
     /// middle one, and behind the one at `i` those at `2 i` and `2 i + 1`. The first number is not used.
     pub searches: Vec<Search>,
-    /// The nodes: from the lowest bit 16 bits for the column, 24 for the left child and 24 for the rank.
+    /// The nodes: from the lowest bit 16 bits for the column, 16 for the rank and 32 for the left child. The rank of a leaf is its
+    /// number in its tree.
     pub nodes: Vec<u64>,
-    /// The trees that go down together.
+    /// The trees that go down together: the model's own one, then the boosters.
     pub groups: Vec<Group>,
+    /// The most leaves of a tree.
+    pub most_leaves: usize,
+    /// By booster: the number of its first row.
+    pub first_rows: Vec<usize>,
+    /// The rows of the boosters' leaves, one after the other.
+    pub rows: Vec<i8>,
     /// By leaf: the position of its ranking.
     pub starts: Vec<usize>,
     /// The distinct rankings, one after the other: the number of choices, then the choices. From the lowest bit, these are the
@@ -40,7 +47,7 @@ pub struct Search {
 
 /// Trees that go down together.
 pub struct Group {
-    /// The positions of their roots. The last group repeats a root to be as long as the others.
+    /// The positions of their roots.
     pub roots: Vec<u32>,
     /// The number of splits on the longest path.
     pub depth: usize,
@@ -60,19 +67,45 @@ impl EnsembleArrays {
         let starts = leaves
             .map(|(choices, expected, shares)| rankings.position(choices, expected, &shares, has_scores))
             .collect();
-        Self {
+        let mut arrays = Self {
             searches: flat.thresholds.iter().map(|thresholds| Search::new(thresholds)).collect(),
-            nodes: flat
-                .nodes
-                .iter()
-                .map(|node| u64::from(node.rank) << 40 | u64::from(node.left) << 16 | u64::from(node.column))
-                .collect(),
+            nodes: Vec::with_capacity(flat.nodes.len()),
             groups: groups(&flat),
+            most_leaves: 0,
+            first_rows: Vec::new(),
+            rows: Vec::new(),
             starts,
             choice_bits: rankings.choice_bits,
             rankings: rankings.entries,
             scores: rankings.scores,
             flat,
+        };
+        arrays.append_nodes();
+        arrays
+    }
+
+    fn append_nodes(&mut self) {
+        let flat = &self.flat;
+        let ends = flat.roots.iter().skip(1).map(|root| *root as usize).chain([flat.nodes.len()]);
+        for (tree, (root, end)) in flat.roots.iter().zip(ends).enumerate() {
+            let is_booster = tree > 0;
+            if is_booster {
+                self.first_rows.push(self.rows.len() / flat.row_length);
+            }
+            let mut leaves = 0;
+            for node in &flat.nodes[*root as usize..end] {
+                let mut rank = u64::from(node.rank);
+                if node.column as usize == flat.columns.len() {
+                    if is_booster {
+                        rank = leaves;
+                        self.rows
+                            .extend(&flat.rows[node.rank as usize * flat.row_length..][..flat.row_length]);
+                    }
+                    leaves += 1;
+                }
+                self.nodes.push(u64::from(node.left) << 32 | rank << 16 | u64::from(node.column));
+            }
+            self.most_leaves = self.most_leaves.max(leaves as usize);
         }
     }
 }
@@ -96,18 +129,15 @@ fn fill(search: &mut [f64], at: usize, sorted: &mut impl Iterator<Item = f64>) {
     }
 }
 
-/// Returns the model's own tree, and the boosters in groups of equal length.
+/// Returns all trees in groups of nearly equal lengths.
 fn groups(flat: &Ensemble) -> Vec<Group> {
-    let (own, boosters) = flat.roots.split_at(1);
-    let mut groups = vec![Group { roots: own.to_vec(), depth: flat.depths[0] }];
-    let count = boosters.len().div_ceil(TOGETHER).max(1);
-    let length = boosters.len().div_ceil(count).max(1);
-    for (roots, depths) in boosters.chunks(length).zip(flat.depths[1..].chunks(length)) {
-        let mut roots = roots.to_vec();
-        roots.resize(length, roots[0]);
-        groups.push(Group { roots, depth: depths.iter().copied().max().unwrap_or(0) });
-    }
-    groups
+    let (trees, count) = (flat.roots.len(), flat.roots.len().div_ceil(TOGETHER));
+    let group = |i: usize| {
+        let range = trees * i / count..trees * (i + 1) / count;
+        let depth = flat.depths[range.clone()].iter().copied().max().unwrap_or(0);
+        Group { roots: flat.roots[range].to_vec(), depth }
+    };
+    (0..count).map(group).collect()
 }
 
 /// Returns the number of bits that hold every number below `count`: at least 1, since linters refuse to mask with 0.

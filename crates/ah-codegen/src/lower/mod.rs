@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use ah_types::expr::{NumberExpr, Type};
 use ah_types::{Model, ScoreRow, Test, Tree};
 
-use crate::error::{CodegenError, MOST, MOST_NODES};
+use crate::error::{CodegenError, MOST};
 pub use branches::{Argument, Condition, Event};
 use categories::Categories;
 pub use ensemble::{EnsembleArrays, Group, Search};
@@ -101,17 +101,17 @@ fn variants<'m>(
 }
 
 impl LoweredModel<'_> {
-    /// Checks that generated code can number the features, the categories and the nodes.
+    /// Checks that generated code can number the features, the categories and the leaves.
     pub fn check_size(&self) -> Result<(), CodegenError> {
         let ensemble = self.ensemble.as_deref();
-        for (what, found, most) in [
-            ("features", self.used.len(), MOST),
-            ("categories", self.texts.len(), MOST),
-            ("values that trees test", ensemble.map_or(0, |ensemble| ensemble.flat.columns.len()), MOST),
-            ("nodes", ensemble.map_or(0, |ensemble| ensemble.nodes.len()), MOST_NODES),
+        for (what, found) in [
+            ("features", self.used.len()),
+            ("categories", self.texts.len()),
+            ("values that trees test", ensemble.map_or(0, |ensemble| ensemble.flat.columns.len())),
+            ("leaves of a tree", ensemble.map_or(0, |ensemble| ensemble.most_leaves)),
         ] {
-            if found > most {
-                return Err(CodegenError::TooMany { what, found, most });
+            if found > MOST {
+                return Err(CodegenError::TooMany { what, found });
             }
         }
         Ok(())
@@ -123,12 +123,10 @@ impl LoweredModel<'_> {
         branches::branches(self.model, !self.model.boosters.is_empty())
     }
 
-    /// Returns each booster as nested branches. The leaves are the numbers of the rows in [`Ensemble::rows`].
-    ///
-    /// [`Ensemble::rows`]: ah_types::Ensemble::rows
+    /// Returns each booster as nested branches. A leaf has the number of a row with its contents.
     pub fn boosters(&self) -> Vec<Vec<(usize, Event<'_>)>> {
         let Some(ensemble) = &self.ensemble else { return Vec::new() };
-        let rows = ensemble.flat.rows.chunks(ensemble.flat.row_length);
+        let rows = ensemble.rows.chunks(ensemble.flat.row_length);
         let numbers: HashMap<&[i8], usize> = rows.enumerate().map(|(number, row)| (row, number)).collect();
         let number = |row: &ScoreRow| numbers[&**row];
         self.model.boosters.iter().map(|tree| branches::booster(self.model, tree, number)).collect()

@@ -21,7 +21,7 @@ pub struct EnsembleView {
     count: usize,
     nodes: Vec<String>,
     groups: Vec<GroupView>,
-    /// The number of trees, the model's own one and those that fill the last group up included.
+    /// The number of trees, the model's own one included.
     trees: usize,
     /// By leaf: the position of its ranking.
     starts: Vec<String>,
@@ -42,7 +42,8 @@ pub struct EnsembleView {
 pub struct BoostersView {
     /// The number of boosters.
     count: usize,
-    /// The number of rows.
+    /// By booster: the number of its first row.
+    first_rows: Vec<usize>,
     rows: usize,
     /// The rows, several in a line of code, each as characters: `@` is 0, `A` is 1. None of them is `"` or `\`.
     lines: Vec<Vec<String>>,
@@ -150,11 +151,12 @@ impl<L: Language> Viewer<'_, L> {
     fn boosters(&self, arrays: &EnsembleArrays) -> Option<BoostersView> {
         let model = self.lowered.model;
         let character = |x: &i8| char::from(b'@'.wrapping_add_signed(*x));
-        let rows = arrays.flat.rows.chunks(arrays.flat.row_length);
+        let rows = arrays.rows.chunks(arrays.flat.row_length);
         let rows: Vec<String> = rows.map(|row| row.iter().map(character).collect()).collect();
         let in_line = (LINE / arrays.flat.row_length).max(1);
         (!model.boosters.is_empty()).then(|| BoostersView {
             count: model.boosters.len(),
+            first_rows: arrays.first_rows.clone(),
             rows: rows.len(),
             lines: rows.chunks(in_line).map(<[String]>::to_vec).collect(),
             row: arrays.flat.row_length,

@@ -77,8 +77,9 @@ impl<'a> Decision<'a> {
         condition.is_none_or(|holds| holds(self) == Some(true))
     }
 
+    /// Returns the value of a column.
     #[inline]
-    fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
+    pub(super) fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
         let x = self.computed(column.feature);
         let slot = self.compiled.features[column.feature].slot;
         match column.category {

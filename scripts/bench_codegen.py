@@ -124,24 +124,22 @@ static size_t next(size_t below) {{ seed = seed * 6364136223846793005u + 1442695
 
 def c(work, header, rows):
     prefix = header.stem
-    buffered = f"{prefix}_ranked_choice *ranking)" in header.read_text()
     fields = re.search(r"typedef struct \{(.*?)\n\} " + prefix + "_context;", header.read_text(), re.S)[1]
     fields = re.findall(r"(int64_t|double|int) (\w+);", fields)
     reads = []
     for kind, name in fields:
         value = {"int64_t": "strtoll(f, 0, 10)", "double": "strtod(f, 0)", "int": f"{prefix}_{name}_is(f, strlen(f))"}[kind]
         reads.append(f"c->{name} = {value}; f += strlen(f) + 1;")
-    ranked = f"sink = {prefix}_ranked(&contexts[i], ranking)" if buffered else f"size_t n_; {prefix}_ranked(&contexts[i], &n_); sink = n_"
     source = work / "latency.c"
     source.write_text(
         f"""{C_TIMING}
 #include "{header.resolve()}"
 static {prefix}_context contexts[1 << 16];
 int main(int n, char **v) {{
-    static char line[1 << 16]; static {prefix}_ranked_choice ranking[{prefix.upper()}_CHOICES]; volatile size_t sink; size_t count = 0; FILE *in = fopen(v[1], "r"); (void)n; (void)ranking;
+    static char line[1 << 16]; static {prefix}_ranked_choice ranking[{prefix.upper()}_MOST_RANKED]; volatile size_t sink; size_t count = 0; FILE *in = fopen(v[1], "r"); (void)n; (void)ranking;
     while (fgets(line, sizeof line, in)) {{ {prefix}_context *c = &contexts[count++]; char *f = line, *p; for (p = line; *p; ++p) if (*p == '\\t' || *p == '\\n') *p = 0; {" ".join(reads)} }}
     TIMES(contexts, count, sink = (size_t){prefix}_choose(&contexts[i]));
-    TIMES(contexts, count, {ranked});
+    TIMES(contexts, count, sink = {prefix}_ranked(&contexts[i], ranking));
     (void)sink; return 0;
 }}
 """
@@ -155,7 +153,7 @@ class Peers:
     """The model's one tree over columns of numbers, as other generators take it."""
 
     def __init__(self, work, module, model, found):
-        self.work, self.nodes = work, model["trees"][0]["nodes"]
+        self.work, self.nodes = work, model["tree"]
         self.columns = sorted({self.column(n) for n in self.nodes if "left" in n}, key=str)
         self.leaf = {}
         for at, node in enumerate(self.nodes):
@@ -334,6 +332,31 @@ def pytorch(model, found):
     return [f"{statistics.median(times):.0f}", f"{min(times):.0f}", "-", "-", "-", "-"]
 
 
+def python(path, model, found):
+    """Ours in CPython. A decision takes long enough that the clock does not count."""
+    spec = importlib.util.spec_from_file_location("heuristic", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    kinds = [str if f["kind"] == "categorical" else int if f.get("integer") else float for f in model["features"]]
+    built = [tuple(kind(text) for kind, text in zip(kinds, row)) for row in found]
+    columns = []
+    for ask in (module.choose, module.ranked):
+        rounds = []
+        for _ in range(21):
+            begin = time.perf_counter_ns()
+            for values in built:
+                ask(*values)
+            rounds.append((time.perf_counter_ns() - begin) / len(built))
+        single = []
+        for values in built:
+            begin = time.perf_counter_ns()
+            ask(*values)
+            single.append(time.perf_counter_ns() - begin)
+        p99 = sorted(single)[int(0.99 * (len(single) - 1))]
+        columns += [f"{statistics.median(rounds):.0f}", f"{min(rounds):.0f}", f"{p99:.0f}"]
+    return columns
+
+
 def main():
     model = json.load(open(sys.argv[1]))
     work = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else "target/latency")
@@ -345,12 +368,14 @@ def main():
     rows = work / "contexts.tsv"
     found = contexts(model, sys.argv[2])
     rows.write_text("".join("\t".join(r) + "\n" for r in found))
-    votes = len(model["trees"]) > 1
-    leaves = sum("ranking" in n for t in model["trees"] for n in t["nodes"])
+    boosters = model.get("boosters", {}).get("trees", [])
+    leaves = sum("ranking" in node for node in model["tree"]) + sum(isinstance(node, int) for tree in boosters for node in tree)
+    module = work / "generated" / f"{crate.name}.py"
 
     ways = [("Rust", lambda: rust(work, crate, rows)), ("C, gcc -O3", lambda: c(work, header, rows))]
-    if not votes:
-        peers = Peers(work, work / "generated" / f"{crate.name}.py", model, found)
+    ways.append(("Python, CPython", lambda: lambda: python(module, model, found)))
+    if not boosters:
+        peers = Peers(work, module, model, found)
         ways += [("m2cgen, gcc -O3 (features given)", peers.m2cgen), ("tl2cgen, gcc -O3 (features given)", peers.tl2cgen)]
     ways.append(("PyTorch's own, CPython", lambda: lambda: pytorch(model, found)))
     built = []

@@ -97,7 +97,7 @@ def main():
             safe = metrics["held_out"]
             # Learned without the promise's penalty, as for a heuristic that always decides.
             always = train(folder, [file, "--max-risk", "none"], flags, work_model)[3]["metrics"]["held_out"]
-            leaves = sum("ranking" in node for tree in json.loads(model.read_text())["trees"] for node in tree["nodes"])
+            leaves = sum("ranking" in node for node in json.loads(model.read_text())["tree"])
             ranking = [file, "--ranking", "10", "--max-risk", "none"]
             ranked = train(folder, ranking, flags, work_model)[3]["metrics"]["held_out"]
             print(

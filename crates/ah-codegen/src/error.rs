@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use ah_cli::{FatalError, exit};
 use ah_types::{InvalidModel, ModelError};
 
-/// The most features, and the most categories of all features: generated Rust numbers both with a `u16`.
+/// The most features, categories of all features, values that trees test, and leaves of a tree: generated code numbers each
+/// with 16 bits.
 pub(crate) const MOST: usize = 65_000;
 
 /// Generating failed; nothing was replaced.

@@ -8,8 +8,17 @@ use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Sch
 
 /// Takes the last choice where m <= 0, and the second where m > 0.
 fn model(choices: usize) -> Model {
-    let unmeasured = |choice: usize| RankedChoice::unmeasured(ChoiceId(choice as u32), 0.0);
-    let ranked = |c: usize| RankedChoice { measured: 1, usual: true, allowed: true, ..unmeasured(c) };
+    let ranked = |choice: usize| RankedChoice {
+        choice: ChoiceId(choice as u32),
+        score: 0.0,
+        probability: 0.0,
+        measured: 1,
+        expected: true,
+        slowdown: f64::INFINITY,
+        worst: f64::INFINITY,
+        worst_over_fallback: f64::INFINITY,
+        allowed: true,
+    };
     let leaf = |choice| Node::Leaf(Leaf { samples: 1, ranking: vec![ranked(choice)], ..Leaf::default() });
     let split = Node::Split { test: Test::Numerical { slot: 0, threshold: 0.0 }, left: 1, right: 2 };
     Model {
@@ -19,7 +28,7 @@ fn model(choices: usize) -> Model {
         categories: vec![Vec::new()],
         choices: (0..choices).map(|i| format!("c{i:06}")).collect(),
         fallback: Some(ChoiceId(0)),
-        trees: vec![Tree { nodes: vec![split, leaf(choices - 1), leaf(1)] }],
+        tree: Tree { nodes: vec![split, leaf(choices - 1), leaf(1)] },
         ..Model::default()
     }
 }
@@ -105,7 +114,7 @@ fn more_categories_than_a_u16_numbers_are_refused() {
     model.features = Features::new(Schema::new([Feature::categorical("m")]).unwrap(), &[]).unwrap();
     model.categories = vec![(0..70_000).map(|i| format!("{i:06}")).collect()];
     let test = Test::Categorical { slot: 0, category: "000000".to_owned() };
-    model.trees[0].nodes[0] = Node::Split { test, left: 1, right: 2 };
+    model.tree.nodes[0] = Node::Split { test, left: 1, right: 2 };
     let folder = tempfile::tempdir().unwrap();
     let error = generate(&Request::new(&model, &TARGETS, folder.path())).unwrap_err();
     assert!(matches!(error, CodegenError::TooMany { .. }), "{error}");

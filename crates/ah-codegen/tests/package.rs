@@ -22,17 +22,28 @@ fn model(choices: &[&str]) -> Model {
     ];
     let features = Features::new(Schema::new(features).unwrap(), &[]).unwrap();
     let categories = vec![vec![], vec![], vec!["torch.float16".into(), "torch.float32".into()]];
-    let mut nodes = base.trees[0].nodes.clone();
+    let mut nodes = base.tree.nodes.clone();
     nodes.truncate(1);
     let choices = choices.iter().map(ToString::to_string).collect();
     for node in &mut nodes {
         if let Node::Leaf(leaf) = node {
-            *leaf = Leaf { samples: leaf.samples, unsure: leaf.unsure, ..Leaf::default() };
+            *leaf = Leaf { samples: leaf.samples, ..Leaf::default() };
         }
     }
-    let trees = vec![ah_types::Tree { nodes }];
+    let (tree, boosters, margin) = (ah_types::Tree { nodes }, Vec::new(), None);
     let (precondition, eligible, fallback) = (None, BTreeMap::new(), None);
-    let model = Model { features, categories, precondition, eligible, choices, fallback, trees, ..base };
+    let model = Model {
+        features,
+        categories,
+        precondition,
+        eligible,
+        choices,
+        fallback,
+        tree,
+        boosters,
+        margin,
+        ..base
+    };
     Model::parse(&model.to_json()).unwrap()
 }
 
@@ -212,7 +223,7 @@ fn a_full_disk_costs_nothing() {
     let _mounted = Mounted(&disk);
     let small = models::model(&mut Pcg64::seed_from_u64(3), "Narrow", 2, 10);
     write(&small, &disk).unwrap();
-    let before = fs::read(disk.join("narrow/src/leaves.rs")).unwrap();
+    let before = fs::read(disk.join("narrow/src/pick.rs")).unwrap();
     let mut rng = Pcg64::seed_from_u64(4);
     let model = models::model(&mut rng, "Narrow", 4, 40);
     let large = models::with_leaves(&mut rng, model, 5000);
@@ -220,7 +231,7 @@ fn a_full_disk_costs_nothing() {
     assert_eq!(ah_cli::FatalError::exit_code(&error), ah_cli::exit::IO);
     let text = error.to_string();
     assert!(text.contains("cannot write") && text.contains("space"), "{text}");
-    assert_eq!(fs::read(disk.join("narrow/src/leaves.rs")).unwrap(), before);
+    assert_eq!(fs::read(disk.join("narrow/src/pick.rs")).unwrap(), before);
     let left: Vec<_> = fs::read_dir(&disk).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["narrow"], "what was begun is removed");
 }

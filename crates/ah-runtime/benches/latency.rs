@@ -75,7 +75,7 @@ fn remembered(c: &mut Criterion) {
 
 fn consulting() -> AutoHeuristic {
     let optimization = Optimization::built_in("mixed_mm").expect("built in");
-    let model = common::mixed_mm(1);
+    let model = common::mixed_mm();
     AutoHeuristic::builder("mixed_mm")
         .choices(model.choices.clone())
         .optimization(&optimization)

@@ -65,7 +65,7 @@ fn an_answer_is_explained() {
 fn declines_with_the_true_reason() {
     let auto = consulting();
     let reason = |dtype, k, m| auto.choose(&values(dtype, k, m)).fallback.unwrap();
-    assert_eq!(reason("float64", 101.0, 64.0), Reason::Unsure(Unsure::LowConfidence));
+    assert_eq!(reason("float64", 101.0, 64.0), Reason::Unsure(Unsure::NoneAllowed));
     assert_eq!(reason("int8", 101.0, 64.0), Reason::Unsure(Unsure::UnknownCategory(2)));
     assert_eq!(reason("float32", f64::NAN, 64.0), Reason::Unsure(Unsure::Undefined(1)));
     assert_eq!(reason("float32", 101.0, 7.0), Reason::Unsure(Unsure::Precondition));

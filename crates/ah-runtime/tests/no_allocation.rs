@@ -4,7 +4,7 @@ mod common;
 
 use ah_runtime::multi_kernel::Watch;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, Unsure};
-use ah_types::{Optimization, Scalar};
+use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
 
 fn allocations(run: impl FnMut()) -> u64 {
     allocation_counter::measure(run).count_total
@@ -18,8 +18,16 @@ fn the_counter_counts() {
 #[test]
 fn deciding_by_a_model_file_allocates_nothing() {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
-    for trees in [1, 3] {
-        let model = common::mixed_mm(trees);
+    for (boosted, condition) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut model = common::mixed_mm();
+        if boosted {
+            common::boost(&mut model);
+        }
+        if condition {
+            let parsed = expr::parse("m * n <= 100000").unwrap();
+            let typed = parsed.resolve_bool(model.features.base()).unwrap();
+            model.eligible.insert(ChoiceId(1), Precondition { expression: parsed.to_string(), typed });
+        }
         let auto = AutoHeuristic::builder("mixed_mm")
             .choices(model.choices.clone())
             .optimization(&optimization)
@@ -34,7 +42,7 @@ fn deciding_by_a_model_file_allocates_nothing() {
                 for k in [1024.0, 4096.0, 5000.0] {
                     let values = common::mixed_mm_values(m, k, 4096.0);
                     let answer = auto.choose_among(&values, &|choice| choice % 3 != 0);
-                    learned += u32::from(answer.is_learned());
+                    learned += u32::from(answer.is_learned()) + u32::from(auto.choose(&values).is_learned());
                     precondition += u32::from(answer.fallback == Some(Reason::Unsure(Unsure::Precondition)));
                 }
             }

@@ -39,15 +39,15 @@ impl Run {
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();
         for &input in inputs {
-            heuristic.trees.rank(columns, table, &targets, input, &mut ranking);
+            heuristic.fitted.rank(columns, &targets, input, &mut ranking);
             run.always += f64::from(ranking[0].cost) / COST_ONE;
             let Some(picked) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
-                run.cost += table.fallback_price(input, fallback);
+                run.cost += table.fallback_loss(input, fallback);
                 continue;
             };
             run.decided += 1;
             run.cost += f64::from(picked.cost) / COST_ONE;
-            let cell = table.cell(input, picked.vote.choice);
+            let cell = table.cell(input, picked.choice);
             let base = table.usable(input, fallback);
             run.over_limit += u64::from(cell.zip(base).is_some_and(|(c, base)| c.is_slower(base, LIMIT)));
         }
@@ -81,7 +81,7 @@ fn main() {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let alone = Configuration::CostTree(CostTree::new(8, 3));
     let is_boosted = args.iter().any(|a| a == "boosted");
-    let configurations = [if is_boosted { alone.boosted(Boost::USUAL) } else { alone }];
+    let configuration = if is_boosted { alone.boosted(Boost::USUAL) } else { alone };
     let ranking = RankingPolicy::default();
     for log in args.iter().filter(|a| !a.contains('=') && *a != "boosted") {
         let params = Params {
@@ -102,7 +102,7 @@ fn main() {
                 task: &task,
                 features: &features,
                 params: &plan,
-                configurations: &configurations,
+                configuration: &configuration,
                 max_leaves: None,
                 ranking: &ranking,
             };

@@ -6,7 +6,7 @@
 //! units of 1e-4 of log slowdown.
 
 use ah_train::parts::split::{self, Partition};
-use ah_train::parts::{COST_ONE, Configuration, CostTree, FittedTree, Rows, Task};
+use ah_train::parts::{COST_ONE, Configuration, CostTree, FittedEnsemble, Rows, Task};
 use ah_train::{Params, SplitBy};
 use rayon::prelude::*;
 
@@ -67,7 +67,7 @@ fn main() {
                 .map(|Partition { training, held_out }| {
                     let rows = Rows { columns: &features.columns, inputs: &training };
                     let fitted = configuration.fit(&rows, &targets).expect("fits");
-                    let FittedTree { tree, scores, .. } = &fitted;
+                    let FittedEnsemble { tree, scores, .. } = &fitted;
                     let cost = |&i: &u32| {
                         (
                             i,

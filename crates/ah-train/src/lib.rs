@@ -14,7 +14,7 @@
 //! 5. fit: `learners` grow a `tree`, whose nodes rank the choices.
 //! 6. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
 //!    often.
-//! 7. judge: `judge` prices the decisions on the test part.
+//! 7. judge: `judge` weighs the decisions on the test part.
 //! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
@@ -65,5 +65,5 @@ pub mod parts {
     pub use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{FittedTree, GrownTree, RankingPolicy, ScoredChoice};
+    pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
 }

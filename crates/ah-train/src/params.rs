@@ -3,9 +3,7 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 
-#[cfg(feature = "cli")]
-use ah_cli::arguments::one_of;
-use ah_types::{LearnerKind, OutsidePolicy, TrainingPolicy};
+use ah_types::{LearnerKind, TrainingPolicy};
 #[cfg(feature = "cli")]
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
@@ -85,11 +83,6 @@ pub struct Params {
     /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub promise: Option<PromiseMode>,
-    /// What to do with an input outside the range of its leaf's training inputs: decline, take a choice that the nodes
-    /// above the leaf support too (`safe`), or decide as inside [default: safe; decide for a log of fewer than 500
-    /// inputs, where nearly every new input is outside].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "ANSWER", value_parser = one_of(OUTSIDE)))]
-    pub outside: Option<OutsidePolicy>,
     /// An optimization file that replaces the built-in one of the log's name.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
     pub optimization: Option<PathBuf>,
@@ -100,10 +93,6 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(skip))]
     pub training: Option<TrainingPolicy>,
 }
-
-#[cfg(feature = "cli")]
-const OUTSIDE: [(&str, OutsidePolicy); 3] =
-    [("decline", OutsidePolicy::Decline), ("safe", OutsidePolicy::Safe), ("decide", OutsidePolicy::Decide)];
 
 /// The share of inputs for which a promise may be broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -174,7 +163,6 @@ impl Default for Params {
             max_risk: MaxRisk::Usual,
             max_slowdown: None,
             promise: None,
-            outside: None,
             optimization: None,
             study: false,
             training: None,

@@ -1,6 +1,6 @@
 //! What is wrong with the parameters of a training.
 
-use ah_types::{Optimization, OutsidePolicy};
+use ah_types::Optimization;
 
 use crate::error::TrainError;
 use crate::params::Params;
@@ -15,7 +15,6 @@ impl Params {
             (self.max_leaves.is_some(), "--max-leaves"),
             (self.within.is_some(), "--within"),
             (self.ranking.is_some(), "--ranking"),
-            (self.outside == Some(OutsidePolicy::Safe), "--outside"),
         ];
         flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
     }

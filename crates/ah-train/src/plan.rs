@@ -3,7 +3,7 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_types::{ChoiceId, LearnerKind, OutsidePolicy, TrainingPolicy};
+use ah_types::{ChoiceId, LearnerKind, TrainingPolicy};
 
 use crate::data::Task;
 use crate::data::usable::too_few;
@@ -61,8 +61,6 @@ pub struct TrainPlan {
     pub max_slowdown: f64,
     /// How the promise is calibrated.
     pub promise: PromiseMode,
-    /// What to do outside of a leaf's ranges.
-    pub outside: Option<OutsidePolicy>,
     /// Every setting with its origin.
     pub settings: Settings,
 }
@@ -146,7 +144,6 @@ impl TrainPlan {
             max_risk,
             max_slowdown,
             promise,
-            outside: params.outside,
             settings,
         })
     }

@@ -27,7 +27,7 @@ pub fn provenance(
     });
     let mut parameters = object(json!({
         "settings": recipe.params.settings,
-        "chosen": recipe.configurations,
+        "chosen": recipe.configuration,
         "portfolio": kept,
     }));
     if let Some(most) = recipe.max_leaves {

@@ -25,8 +25,8 @@ pub struct TrainedModel {
     pub plan: TrainPlan,
     /// Learned from all inputs; it ships.
     pub model: Model,
-    /// The chosen configurations, one for each tree.
-    pub configurations: Vec<Configuration>,
+    /// The chosen configuration.
+    pub configuration: Configuration,
     /// All configurations that were tried.
     pub tried: Vec<ScoredConfiguration>,
     /// The choices that were kept, with `--max-choices`.
@@ -78,13 +78,12 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     };
     let features = task.ranked(training);
     let searched = search::search(&task, &plan, &features.columns, &ranking.portfolio, training)?;
-    let configurations = vec![searched.best.configuration.clone()];
 
     // Fit and promise: once to be judged, once to ship.
-    let (configurations, ranking) = (&configurations[..], &ranking);
+    let (configuration, ranking) = (&searched.best.configuration, &ranking);
     let features = &features;
     let params = &plan;
-    let whole = Recipe { task: &task, features, params, configurations, max_leaves: None, ranking };
+    let whole = Recipe { task: &task, features, params, configuration, max_leaves: None, ranking };
     let size = size::choose(&whole, training)?;
     let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
     let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
@@ -124,7 +123,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     Ok(TrainedModel {
         plan,
         model,
-        configurations: configurations.to_vec(),
+        configuration: configuration.clone(),
         tried: searched.tried,
         portfolio,
         evaluation: Evaluation::of_test_part(task.table, &held_out),

@@ -186,7 +186,7 @@ fn the_number_of_inputs_decides_the_usual_promise() {
 fn a_ranking_holds_k_choices() {
     let trained = learn(&log(80), |params| params.ranking = Some(2));
     assert!(trained.model.promise.is_none());
-    for (_, leaf) in trained.model.trees[0].leaves() {
+    for (_, leaf) in trained.model.tree.leaves() {
         assert_eq!(leaf.ranking.len(), 2);
     }
 }
@@ -206,7 +206,7 @@ fn a_ranking_spreads_over_what_is_good_elsewhere() {
         params.max_depth = Some(1);
     });
     let model = &trained.model;
-    for (_, leaf) in model.trees[0].leaves() {
+    for (_, leaf) in model.tree.leaves() {
         let names: Vec<&str> = leaf.ranking.iter().map(|r| model.choice_name(r.choice)).collect();
         assert!(names[..2].contains(&"orig") && names[2] != "orig", "{names:?}");
         assert!(leaf.ranking.is_sorted_by(|a, b| a.score <= b.score), "{:?}", leaf.ranking);
@@ -232,7 +232,7 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
     assert!(portfolio.exact && (portfolio.slowdown - 1.0).abs() < 1e-9, "{portfolio:?}");
     let names: Vec<&str> = portfolio.choices.iter().map(|c| trained.model.choice_name(*c)).collect();
     assert_eq!(names, ["orig", "pad"]);
-    let ranked = trained.model.trees[0].leaves().flat_map(|(_, l)| &l.ranking);
+    let ranked = trained.model.tree.leaves().flat_map(|(_, l)| &l.ranking);
     assert!(ranked.into_iter().all(|r| trained.model.choice_name(r.choice) != "other"));
 }
 
@@ -269,7 +269,7 @@ fn a_training_policy_in_toml_and_in_code() {
         });
     });
     assert_eq!(by_toml.held_out.depth, 1);
-    assert!(by_toml.model.trees[0].leaves().all(|(_, leaf)| leaf.samples >= 8));
+    assert!(by_toml.model.tree.leaves().all(|(_, leaf)| leaf.samples >= 8));
     assert_eq!(by_toml.model.to_json(), by_code.model.to_json());
 }
 
@@ -279,13 +279,13 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     let toml = "name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\nlearner = \"linfa\"\nmax_depth = [3]\n";
     let with_toml = |params: &mut Params| params.optimization = Some(files.add("pad_mm.toml", toml));
     let by_toml = files.learn(with_toml);
-    assert!(by_toml.configurations[0].name().starts_with("linfa"));
+    assert!(by_toml.configuration.name().starts_with("linfa"));
     let by_flag = files.learn(|params| {
         with_toml(params);
         params.learner = Some(LearnerKind::CostTree);
         params.max_risk = MaxRisk::Share(0.3);
     });
-    assert_eq!(by_flag.configurations[0].name(), "cost_tree");
+    assert_eq!(by_flag.configuration.name(), "cost_tree");
     insta::assert_snapshot!(by_flag.plan.settings, @r"
     fallback          orig (optimization)
     test_share        0.2 (default)

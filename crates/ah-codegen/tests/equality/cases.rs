@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use ah_codegen::{Detail, Request, Target, generate, simplify};
-use ah_types::{FeatureKind, Model, Node, OutsidePolicy, RankedChoice, Unsure, Value};
+use ah_types::{FeatureKind, Model, Ranked, RankedChoice, Unsure, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -26,17 +26,7 @@ pub struct Case {
 /// Decides on these contexts. PyTorch always lists the choices that it offers.
 pub fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_offers: bool) -> Case {
     let (mut input, mut expected) = (String::new(), Vec::new());
-    // A ranking is returned even if a leaf declines.
     let simple = simplify(&model, Detail::default());
-    let mut telling = simple.clone();
-    if telling.outside == OutsidePolicy::Decline {
-        telling.outside = OutsidePolicy::Safe;
-    }
-    for node in telling.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
-        if let Node::Leaf(leaf) = node {
-            leaf.unsure = None;
-        }
-    }
     for values in contexts {
         for (value, feature) in values.iter().zip(model.features.base().features()) {
             match value {
@@ -55,11 +45,11 @@ pub fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it
         let show =
             |d: Result<&RankedChoice, Unsure>| d.map_or("-".to_owned(), |r| r.choice.index().to_string());
         let mut ranking = String::new();
-        if let Ok(ranked) = telling.ranking(values) {
-            let first = telling.leaf(values).expect("a leaf ranks");
-            for place in ranked {
-                let share = first.ranked(place.choice).expect("ranked by every leaf").probability;
-                write!(ranking, "{}:{:016x},", place.choice.index(), share.to_bits()).unwrap();
+        if let Ok(ranked) = simple.ranking(values) {
+            let leaf = simple.leaf(values).expect("a leaf ranks");
+            for Ranked { choice, .. } in ranked {
+                let share = leaf.ranked(choice).expect("ranked by the leaf").probability;
+                write!(ranking, "{}:{:016x},", choice.index(), share.to_bits()).unwrap();
             }
         }
         let all = if says_what_it_offers { simple.decide(values, |_| true) } else { simple.choose(values) };
@@ -157,7 +147,7 @@ fn models_in(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns trees, one of them a ranking, from published logs. No test of a library may link
+/// Returns one tree, boosters and a classification from published logs. No test of a library may link
 /// `ah-train`, so this runs its binary.
 fn learn(logs: &Path) -> Vec<PathBuf> {
     if !logs.exists() {
@@ -172,8 +162,9 @@ fn learn(logs: &Path) -> Vec<PathBuf> {
         assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
     }
     let fixed = ["--max-depth", "8", "--min-samples-leaf", "5", "--max-risk", "none", "--no-codegen"];
-    let runs: [(&str, &[&str]); 3] = [
+    let runs: [(&str, &[&str]); 4] = [
         ("mixedmm_h100", &["--learner", "cost_tree"]),
+        ("mixedmm_a100", &["--learner", "boosted"]),
         ("pad_mm_a100", &["--learner", "linfa"]),
         ("mm_a100", &["--learner", "cost_tree", "--ranking", "10"]),
     ];

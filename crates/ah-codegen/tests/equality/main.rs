@@ -8,7 +8,7 @@ mod python;
 mod rust;
 
 use ah_codegen::{Detail, simplify};
-use ah_types::{Model, RankedChoice, Unsure};
+use ah_types::{ChoiceId, RankedChoice, Unsure};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -16,32 +16,42 @@ use rand_pcg::Pcg64;
 #[test]
 fn simplified_models_decide_alike() {
     let mut rng = Pcg64::seed_from_u64(11);
-    let (mut leaves, mut decided, mut deep, mut boosted) = ([0, 0], 0, [0, 0], 0);
-    let count = |model: &Model| model.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>();
+    let (mut leaves, mut decided, mut deep, mut boosted) = ([0, 0], 0, 0, 0);
     for i in 0..300 {
         let model = models::model(&mut rng, "Random", i % 18, 200);
-        // Code has a table of these.
-        deep[model.trees.len().min(2) - 1] += usize::from(model.trees.iter().any(|tree| tree.depth() > 12));
-        boosted += usize::from(model.boosted.is_some());
+        // Code has arrays of these.
+        deep += usize::from(model.boosters.is_empty() && model.tree.depth() > 12);
+        boosted += usize::from(!model.boosters.is_empty());
         let detail = Detail {
             all_leaves: rng.random_bool(0.2),
-            ranking: rng.random_range(0..12),
+            max_ranked: rng.random_range(0..12),
             explain: rng.random_bool(0.5),
         };
         let simple = simplify(&model, detail);
         simple.validate().unwrap();
-        leaves = [leaves[0] + count(&model), leaves[1] + count(&simple)];
+        leaves = [leaves[0] + model.tree.leaves().count(), leaves[1] + simple.tree.leaves().count()];
         for values in models::contexts(&mut rng, &model, 100) {
             if model.leaf(&values).is_ok() {
                 let choice = |decision: Result<&RankedChoice, Unsure>| decision.map(|ranked| ranked.choice);
                 let expected = choice(model.choose(&values));
                 assert_eq!(choice(simple.choose(&values)), expected, "{detail:?}\n{}", model.to_json());
                 decided += 1;
+                // An ensemble keeps the choices of its leaves, so it answers alike whatever is offered.
+                if !model.boosters.is_empty() || model.tree.depth() > 12 {
+                    let offered = |id: ChoiceId| id.index() % 3 != i % 3;
+                    let expected = choice(model.decide(&values, offered));
+                    assert_eq!(
+                        choice(simple.decide(&values, offered)),
+                        expected,
+                        "{detail:?}\n{}",
+                        model.to_json()
+                    );
+                }
             }
         }
     }
     assert!(leaves[1] < leaves[0] && decided > 10_000, "{leaves:?}, {decided}");
-    assert!(deep.iter().all(|&count| count > 5), "{deep:?} deep models of one tree and of several");
-    assert!(boosted > 50, "{boosted} models with boosted trees");
+    assert!(deep > 20, "{deep} deep trees");
+    assert!(boosted > 50, "{boosted} models with boosters");
     println!("{} leaves of {}, {decided} decisions", leaves[1], leaves[0]);
 }

@@ -43,8 +43,17 @@ fn python(seed: u64, target: &dyn Target, driver: &str) {
 fn chain(depth: u32) -> Model {
     let schema = Schema::new([Feature::numerical("m"), Feature::categorical("dtype")]).unwrap();
     let leaf = |i: u32| {
-        let unmeasured = RankedChoice::unmeasured(ChoiceId(i % 2), 0.0);
-        let ranked = RankedChoice { measured: 3, usual: true, allowed: true, ..unmeasured };
+        let ranked = RankedChoice {
+            choice: ChoiceId(i % 2),
+            score: 0.0,
+            probability: 0.0,
+            measured: 3,
+            expected: true,
+            slowdown: f64::INFINITY,
+            worst: f64::INFINITY,
+            worst_over_fallback: f64::INFINITY,
+            allowed: true,
+        };
         Node::Leaf(Leaf { samples: 3, ranking: vec![ranked], ..Leaf::default() })
     };
     let split = |i: u32| match i {
@@ -64,12 +73,12 @@ fn chain(depth: u32) -> Model {
         features: Features::new(schema, &[]).unwrap(),
         categories: vec![vec![], ["a", "b", "c"].map(str::to_owned).to_vec()],
         choices: vec!["x".to_owned(), "y".to_owned()],
-        trees: vec![Tree { nodes }],
+        tree: Tree { nodes },
         ..Model::default()
     }
 }
 
-/// Branches and tables, which have other code, and the tools.
+/// Small and large trees, and the tools.
 #[test]
 fn a_path_has_one_wording() {
     const DRIVER: &str = "import json, sys; sys.path.insert(0, sys.argv[1]); module = __import__(sys.argv[2])\n\
@@ -88,7 +97,7 @@ fn a_path_has_one_wording() {
         let printed = run(&mut driver, &serde_json::to_string(&contexts).unwrap(), "python3");
         let simple = simplify(&model, Detail::default());
         for ((m, dtype), printed) in contexts.into_iter().zip(printed) {
-            let tests = &simple.explain(&[m.into(), dtype.into()], None).paths[0].tests;
+            let tests = simple.explain(&[m.into(), dtype.into()], None).path.expect("a path").tests;
             let conditions: Vec<&str> = tests.iter().map(|test| test.split_once(": ").unwrap().1).collect();
             assert_eq!(printed, conditions.join(", "), "m = {m}, dtype = {dtype}");
         }

@@ -95,11 +95,6 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
                 let key = if key == "eligible" { "precondition" } else { key };
                 map.iter().map(|(k, x)| (to(k), walk(key, x, to))).collect()
             }
-            ("outside", Json::Array(places)) => {
-                let mut places = places.clone();
-                places.iter_mut().for_each(|place| place[0] = text(&place[0], to));
-                places.into()
-            }
             ("columns", Json::Array(columns)) => {
                 let column = |column: &Json| match column {
                     Json::Array(pair) => pair.iter().map(|x| text(x, to)).collect(),
@@ -112,7 +107,7 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
                 }
                 columns.into()
             }
-            ("trees" | "nodes" | "ranking" | "features" | "derived", Json::Array(all)) => {
+            ("tree" | "ranking" | "features" | "derived", Json::Array(all)) => {
                 all.iter().map(|x| walk("", x, to)).collect()
             }
             ("categories" | "choices", Json::Array(all)) => {
@@ -120,7 +115,7 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
                 names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
                 names.into()
             }
-            ("" | "boosted", Json::Object(map)) => {
+            ("" | "boosters", Json::Object(map)) => {
                 map.iter().map(|(k, x)| (k.clone(), walk(k, x, to))).collect()
             }
             (

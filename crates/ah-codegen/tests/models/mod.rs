@@ -3,28 +3,27 @@
 
 #![allow(dead_code)] // Each user needs some of it.
 
-mod boosted;
+mod boosters;
 mod expressions;
 mod names;
 mod trees;
 
 use ah_types::expr::{self, BinaryOp, Expr, Type};
 use ah_types::{
-    BoostedNode, ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Node, OutsidePolicy,
-    Precondition, Schema, Test, Tree, Value,
+    ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Precondition, Schema, Test, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;
 
-use boosted::boosted;
+use boosters::{boosters, scoring};
 use expressions::{expression, number};
 use names::distinct;
 #[allow(unused_imports)]
 pub use names::{ODD, name};
-use trees::grow;
 #[allow(unused_imports)]
 pub use trees::with_leaves;
+use trees::{grow, sort};
 
 /// Returns a random model; `heuristic` becomes the name of what is generated.
 pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) -> Model {
@@ -106,16 +105,17 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
             (ChoiceId(rng.random_range(0..choices.len() as u32)), Precondition { expression, typed })
         })
         .collect();
-    // One tree, or up to three that vote.
-    let trees = if rng.random_bool(0.3) { rng.random_range(2..4) } else { 1 };
-    let tree = |rng: &mut Pcg64| {
-        let mut nodes = Vec::new();
-        grow(rng, &features, &categories, choices.len(), depth, most_nodes / trees, &mut nodes);
-        Tree { nodes }
-    };
-    let trees: Vec<Tree> = (0..trees).map(|_| tree(rng)).collect();
-    let boosted = (trees.len() == 1 && rng.random_bool(0.35))
-        .then(|| boosted(rng, &features, &categories, choices.len()));
+    let mut nodes = Vec::new();
+    let has_boosters = rng.random_bool(0.35);
+    grow(rng, &features, &categories, choices.len(), depth, most_nodes, &mut nodes);
+    let mut tree = Tree { nodes };
+    let boosters =
+        if has_boosters { boosters(rng, &features, &categories, choices.len()) } else { Vec::new() };
+    // Without boosters, a ranking is in the order of the scores.
+    if !has_boosters {
+        sort(&mut tree);
+    }
+    let (unit, margin) = if has_boosters { scoring(rng) } else { (Model::default().unit, None) };
     let model = Model {
         heuristic: heuristic.to_owned(),
         optimization: name(rng),
@@ -126,9 +126,10 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         choices,
         fallback,
         eligible,
-        outside: *[OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline].choose(rng).unwrap(),
-        trees,
-        boosted,
+        tree,
+        boosters,
+        unit,
+        margin,
         ..Model::default()
     };
     // A model counts only after it was written and read back.
@@ -142,15 +143,13 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
 /// known, mentioned and unknown categories, and random values.
 pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>> {
     let base = model.features.base().features();
-    let splits = model.trees.iter().flat_map(|t| &t.nodes).filter_map(|n| match n {
-        Node::Split { test: Test::Numerical { threshold, .. }, .. } => Some(*threshold),
-        _ => None,
-    });
-    let boosted = model.boosted.iter().flat_map(|b| &b.trees).flatten().filter_map(|n| match n {
-        BoostedNode::Split { threshold, .. } => Some(*threshold),
-        BoostedNode::Leaf(_) => None,
-    });
-    let thresholds: Vec<f64> = splits.chain(boosted).collect();
+    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    let thresholds: Vec<f64> = tests
+        .filter_map(|test| match test {
+            Test::Numerical { threshold, .. } => Some(*threshold),
+            Test::Categorical { .. } => None,
+        })
+        .collect();
     let texts: Vec<&str> = model
         .categories
         .iter()

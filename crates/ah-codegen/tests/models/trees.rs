@@ -1,8 +1,6 @@
 //! Random trees and leaves.
 
-use ah_types::{
-    ChoiceId, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Place, RankedChoice, Test, Tree,
-};
+use ah_types::{ChoiceId, FeatureKind, Features, Leaf, Model, Node, RankedChoice, Test, Tree};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;
@@ -29,8 +27,20 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
             nodes.push(Node::Leaf(leaf(rng, model.choices.len(), &logged)));
         }
     }
-    model.trees = vec![Tree { nodes }];
+    model.tree = Tree { nodes };
+    model.boosters.clear();
+    model.margin = None;
+    sort(&mut model.tree);
     Model::parse(&model.to_json()).expect("a valid model")
+}
+
+/// Sorts the rankings by score.
+pub fn sort(tree: &mut Tree) {
+    for node in &mut tree.nodes {
+        if let Node::Leaf(leaf) = node {
+            leaf.ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+        }
+    }
 }
 
 /// Grows a random tree in preorder.
@@ -77,47 +87,27 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
     }
     let most = choices.min(*[12, 40].choose(rng).unwrap());
     ids.truncate(rng.random_range(0..=most));
-    let unsure = match rng.random_range(0..10) {
-        0 => Some(LeafUnsure::LowConfidence),
-        1 => Some(LeafUnsure::Unsafe),
-        _ => None,
-    };
     let bars = rng.random_bool(0.4);
-    let samples = rng.random_range(0..1000);
-    let mut ranking: Vec<RankedChoice> = ids
+    let samples = rng.random_range(1..1000);
+    let ranking: Vec<RankedChoice> = ids
         .into_iter()
-        .map(|id| {
-            let measured = if rng.random_bool(0.1) { 0 } else { rng.random_range(0..=samples) };
-            RankedChoice {
-                choice: ChoiceId(id),
-                // Few scores, so that sums tie.
-                score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
-                probability: rng.random(),
-                measured,
-                usual: measured > 0 && rng.random_bool(0.8),
-                slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
-                worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
-                worst_over_fallback: rng.random(),
-                allowed: measured > 0 && (!bars || rng.random_bool(0.6)),
-            }
+        .map(|id| RankedChoice {
+            choice: ChoiceId(id),
+            // Few scores, so that sums tie.
+            score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
+            probability: rng.random(),
+            measured: rng.random_range(1..=samples),
+            expected: rng.random_bool(0.8),
+            slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+            worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+            worst_over_fallback: rng.random(),
+            allowed: !bars || rng.random_bool(0.6),
         })
         .collect();
-    ranking.sort_by_key(|ranked| ranked.measured == 0);
     let range = |categories: &Vec<String>| {
         let (a, b) = (number(rng), number(rng));
         categories.is_empty().then_some((a.min(b), a.max(b)))
     };
     let ranges = categories.iter().map(range).collect();
-    let mut outside: Vec<Place> = ranking.iter().map(RankedChoice::place).collect();
-    outside.reverse();
-    outside.retain(|_| rng.random_bool(0.8));
-    for place in &mut outside {
-        place.score = f64::from(rng.random_range(-2_i32..3)) * 0.1;
-        place.allowed &= rng.random_bool(0.7);
-    }
-    outside.sort_by_key(|place| ranking.iter().any(|r| r.choice == place.choice && r.measured == 0));
-    if rng.random_bool(0.3) {
-        outside.clear();
-    }
-    Leaf { samples, unsure, ranking, ranges, outside }
+    Leaf { samples, ranking, ranges }
 }

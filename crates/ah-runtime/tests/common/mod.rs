@@ -2,24 +2,22 @@
 #![allow(dead_code)]
 
 use ah_types::{
-    ChoiceId, Device, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Optimization, Precondition,
-    RankedChoice, Scalar, Test, Tree, expr,
+    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Precondition, RankedChoice,
+    Scalar, Test, Tree, expr,
 };
 
-/// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines,
-/// and types other than these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one
+/// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines: `pad` is
+/// the best choice there, and not allowed. Types other than these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one
 /// derived.
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let ranked = |choice: &str, allowed: bool| {
         let position = ["orig", "pad", "stream"].iter().position(|name| *name == choice).unwrap();
         format!(r#"[{position}, 0.1, 9, 0.9, 1, 1.1, 1, "{}"]"#, if allowed { "ua" } else { "u" })
     };
-    let leaf = |unsure: &str, ranking: &[String]| {
-        format!(r#"{{"samples": 9, "unsure": {unsure}, "ranking": [{}]}}"#, ranking.join(", "))
-    };
+    let leaf = |ranking: &[String]| format!(r#"{{"samples": 9, "ranking": [{}]}}"#, ranking.join(", "));
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 3,
+        "format": "autoheuristic-model", "version": 6,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],
@@ -28,25 +26,24 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
         "precondition": "m >= 8",
         "device": {device}, "shared_memory": null, "device_capa": [0, 0],
         "choices": ["orig", "pad", "stream"], "fallback": "orig", "promise": null,
-        "trees": [{{"nodes": [
+        "tree": [
             {{"feature": "dtype", "category": "float64", "left": 1, "right": 2}},
             {{"feature": "k", "threshold": 100.0, "left": 3, "right": 4}},
             {low}, {small}, {large}
-        ]}}],
+        ],
         "provenance": {{"tool": "test", "logs": [], "seed": 0, "parameters": {{}}, "metrics": {{}}}}
     }}"#,
         device = device.map_or("null".to_owned(), |d| serde_json::to_string(d).unwrap()),
-        low = leaf(r#""low-confidence""#, &[ranked("pad", true), ranked("orig", true)]),
-        small = leaf("null", &[ranked("orig", true), ranked("pad", true)]),
-        large = leaf("null", &[ranked("pad", true), ranked("stream", true), ranked("orig", true)]),
+        low = leaf(&[ranked("pad", false), ranked("orig", true)]),
+        small = leaf(&[ranked("orig", true), ranked("pad", true)]),
+        large = leaf(&[ranked("pad", true), ranked("stream", true), ranked("orig", true)]),
     );
     Model::parse(&text).unwrap()
 }
 
 /// Returns a model of the size learned from the published logs: all features of `mixed_mm`, 54 choices,
-/// full trees of depth 8 whose splits test derived features, and leaves that rank 20 choices. Several trees
-/// vote.
-pub fn mixed_mm(trees: u32) -> Model {
+/// a full tree of depth 8 whose splits test derived features, and leaves that rank 20 choices.
+pub fn mixed_mm() -> Model {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
     let features = Features::new(optimization.schema().unwrap(), &optimization.derived).unwrap();
     let slot = |name: &str| features.all().slot(name).unwrap();
@@ -68,11 +65,8 @@ pub fn mixed_mm(trees: u32) -> Model {
         let (name, threshold) = tested[depth];
         Test::Numerical { slot: slot(name), threshold: threshold * (0.5 + f64::from(id % 16) / 16.0) }
     };
-    let trees = (0..trees).map(|tree| {
-        let mut nodes = Vec::new();
-        grow(&mut nodes, 0, tree, &test);
-        Tree { nodes }
-    });
+    let mut nodes = Vec::new();
+    grow(&mut nodes, 0, &test);
     let booleans = || vec!["False".to_owned(), "True".to_owned()];
     let categories = features.all().features().iter().map(|feature| match feature.kind {
         FeatureKind::Numerical => Vec::new(),
@@ -91,7 +85,7 @@ pub fn mixed_mm(trees: u32) -> Model {
         precondition: Some(Precondition { expression, typed }),
         choices: (0..54).map(|i| format!("type_triton_config_{i:02}")).collect(),
         fallback: Some(ChoiceId(0)),
-        trees: trees.collect(),
+        tree: Tree { nodes },
         features,
         ..Model::default()
     };
@@ -100,27 +94,27 @@ pub fn mixed_mm(trees: u32) -> Model {
 }
 
 /// Adds the nodes below a split of this depth, parents first, and returns its position.
-fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32) -> Test) -> u32 {
+fn grow(nodes: &mut Vec<Node>, depth: usize, test: &dyn Fn(usize, u32) -> Test) -> u32 {
     let id = u32::try_from(nodes.len()).unwrap();
     if depth == 8 {
-        let unsure = (id % 17 == 3).then_some(LeafUnsure::Unsafe);
         let ranked = |rank: u32| RankedChoice {
-            choice: ChoiceId((id + (tree + rank) * 7) % 54),
+            choice: ChoiceId((id + rank * 7) % 54),
             score: f64::from(rank / 2),
             probability: 0.05,
             measured: 9,
-            usual: true,
+            expected: true,
             slowdown: 1.0,
             worst: 1.1,
             worst_over_fallback: 0.5,
-            allowed: !(id + (id + (tree + rank) * 7) % 54).is_multiple_of(5),
+            // In some leaves none is.
+            allowed: id % 17 != 3 && !(id + (id + rank * 7) % 54).is_multiple_of(5),
         };
         let ranking = (0..20).map(ranked).collect();
-        nodes.push(Node::Leaf(Leaf { samples: 9, unsure, ranking, ..Leaf::default() }));
+        nodes.push(Node::Leaf(Leaf { samples: 9, ranking, ..Leaf::default() }));
         return id;
     }
     nodes.push(Node::Split { test: test(depth, id), left: 0, right: 0 });
-    let (l, r) = (grow(nodes, depth + 1, tree, test), grow(nodes, depth + 1, tree, test));
+    let (l, r) = (grow(nodes, depth + 1, test), grow(nodes, depth + 1, test));
     if let Node::Split { left, right, .. } = &mut nodes[id as usize] {
         (*left, *right) = (l, r);
     }
@@ -142,4 +136,36 @@ pub fn mixed_mm_values(m: f64, k: f64, n: f64) -> [Scalar<'static>; 11] {
         true.into(),
         false.into(),
     ]
+}
+
+/// Adds nine boosters that test every number, and whether the last feature is true. A choice must save 1/64 over the fallback at a
+/// risk of 1.
+pub fn boost(model: &mut Model) {
+    let features = model.features.all().features();
+    let numbers = (0..features.len()).filter(|slot| features[*slot].kind == FeatureKind::Numerical);
+    let mut columns: Vec<(usize, Option<&str>)> = numbers.map(|slot| (slot, None)).collect();
+    columns.extend(
+        [(7, Some("torch.float16")), (features.len() - 1, Some("True"))]
+            .into_iter()
+            .filter(|(slot, _)| features[*slot].kind == FeatureKind::Categorical),
+    );
+    let choices = model.choices.len();
+    let tree = |tree: usize| {
+        let split = |at: usize, right: u32| {
+            let test = match columns[(tree * 7 + at * 3) % columns.len()] {
+                (slot, Some(category)) => Test::Categorical { slot, category: category.to_owned() },
+                (slot, None) => Test::Numerical { slot, threshold: 2.0_f64.powi((tree + at) as i32 * 2) },
+            };
+            Node::Split { test, left: if at == 0 { 1 } else { 2 }, right }
+        };
+        let number = |at: usize| (at * at % 57) as i8 - 29;
+        let leaf = |leaf: usize| {
+            let first = (tree * 3 + leaf) * (choices + 1);
+            Node::Leaf((first..=first + choices).map(number).collect())
+        };
+        Tree { nodes: vec![split(0, 4), split(1, 3), leaf(0), leaf(1), leaf(2)] }
+    };
+    model.boosters = (0..9).map(tree).collect();
+    (model.unit, model.margin) = (1.0 / 128.0, Some(0.015_625));
+    model.validate().unwrap();
 }

@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 
-use super::anew;
 use super::correction::{Correction, Strength};
-use super::evidence::Evidence;
 use super::method::{METHODS, Method};
 use super::params::AdaptParams;
+use super::retrain;
 use super::rewrite::rewrite;
+use super::transfer::Transfer;
 use super::trial::{Assessment, FOLDS, Fold, Judged, Trial};
 use super::{target, union};
 use crate::data::random::mix;
@@ -42,7 +42,7 @@ pub struct Adaptation {
     /// The old trees with corrected scores; cross-fitted.
     pub corrected: Judged,
     /// Learned from the new inputs alone; cross-fitted.
-    pub anew: Judged,
+    pub retrained: Judged,
     /// The adapted model out of fold, also for a program that does not name its choices.
     pub comparison: BaselineComparison,
     /// What the old scores weigh.
@@ -59,7 +59,7 @@ pub struct Adaptation {
     pub inputs_for_wanted: Option<usize>,
     /// The loosest share that takes the place of `wanted`, and the number of new inputs from which on it could be promised.
     pub inputs_for_any: Option<(f64, usize)>,
-    /// What the second half of the new inputs saved, where scores are corrected or learned anew.
+    /// What the second half of the new inputs saved, where scores are corrected or retrained.
     pub last_half: Difference,
     /// What more inputs would save if the model always decided, in a sentence.
     pub advice: String,
@@ -109,8 +109,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let mut rows = task.usable.clone();
     rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
     let model = on_log(&union::with_choices_of(&old, &task.table), &task, fallback)?;
-    let evidence = Evidence::new(model, &task, fallback, &rows);
-    let lost = evidence.inputs.iter().filter(|input| input.reached.is_empty()).count();
+    let transfer = Transfer::new(model, &task, fallback, &rows);
+    let lost = transfer.inputs.iter().filter(|input| input.reached.is_none()).count();
     if lost > 0 {
         warnings.push(format!(
             "the old trees have no answer on {lost} of {} new inputs (an unknown category, an undefined feature, or \
@@ -121,7 +121,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
 
     // Each way, out of fold.
     let trial = Trial {
-        evidence: &evidence,
+        transfer: &transfer,
         task: &task,
         params: &learning,
         plan: &plan,
@@ -143,16 +143,17 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let last_half = trial.last_half(&folds, method);
 
     // The best one, from all new inputs.
-    let strength = Strength::choose(&evidence, &all);
+    let strength = Strength::choose(&transfer, &all);
     let mut model = match method {
-        Method::Kept => rewrite(&evidence, &Correction::none(&evidence), &all, best.risk, best.threshold),
+        Method::Kept => rewrite(&transfer, &Correction::none(&transfer), &all, best.risk, best.threshold),
         Method::Corrected => {
-            let correction = Correction::new(&evidence, &all, strength);
-            rewrite(&evidence, &correction, &all, best.risk, best.threshold)
+            let correction = Correction::new(&transfer, &all, strength);
+            rewrite(&transfer, &correction, &all, best.risk, best.threshold)
         }
-        Method::Anew => {
-            let evidence = Evidence::new(anew::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
-            rewrite(&evidence, &Correction::none(&evidence), &[], best.risk, best.threshold)
+        Method::Retrained => {
+            let transfer =
+                Transfer::new(retrain::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
+            rewrite(&transfer, &Correction::none(&transfer), &[], best.risk, best.threshold)
         }
     };
     let calibrated = best.calibrated.as_ref().zip(target);
@@ -168,7 +169,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         old: trial.old(&old),
         kept: judged(Method::Kept, target),
         corrected: judged(Method::Corrected, target),
-        anew: judged(Method::Anew, target),
+        retrained: judged(Method::Retrained, target),
         comparison: trial.comparison(&folds, best),
         strength,
         spread: best.risk.spread,

@@ -196,7 +196,7 @@ impl Table {
 
     /// Returns the log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
     /// choice: nothing better is known there.
-    pub fn fallback_price(&self, input: u32, fallback: ChoiceId) -> f64 {
+    pub fn fallback_loss(&self, input: u32, fallback: ChoiceId) -> f64 {
         match self.usable(input, fallback) {
             Some(cell) => cell.log_slowdown,
             None => {
@@ -207,25 +207,25 @@ impl Table {
     }
 
     /// Returns the log slowdown of taking `choice`: where it has no time, that of the fallback.
-    pub fn price(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+    pub fn loss(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         match self.usable(input, choice) {
             Some(cell) => cell.log_slowdown,
-            None => self.fallback_price(input, fallback),
+            None => self.fallback_loss(input, fallback),
         }
     }
 
     /// Returns the choice with the least geometric-mean slowdown on these inputs when always taken, by its
-    /// [`price`](Self::price). Without a fallback, a choice falls back to itself.
+    /// [`loss`](Self::loss). Without a fallback, a choice falls back to itself.
     pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let weight = self.inputs[input as usize].weight;
             // Every choice pays what a missing one costs, and those that were measured the difference.
-            let missing = self.fallback_price(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
+            let missing = self.fallback_loss(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
             let failed = missing.max(COST_LIMIT);
             for cell in self.cells(input) {
-                let price = if cell.time.is_finite() { cell.log_slowdown } else { failed };
-                total[cell.choice.index()] += weight * (price - missing);
+                let loss = if cell.time.is_finite() { cell.log_slowdown } else { failed };
+                total[cell.choice.index()] += weight * (loss - missing);
             }
         }
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);

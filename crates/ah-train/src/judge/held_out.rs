@@ -1,6 +1,6 @@
 //! A training judged on its test part.
 
-use ah_types::{Model, Tree};
+use ah_types::Model;
 
 use super::by_device::DeviceReport;
 use super::comparison::BaselineComparison;
@@ -18,7 +18,7 @@ pub struct TestReport {
     pub train_inputs: usize,
     /// The heuristic's leaves.
     pub leaves: usize,
-    /// The depth of its readable trees.
+    /// The depth of its tree.
     pub depth: usize,
     /// What is held out together.
     pub split: SplitBy,
@@ -65,7 +65,7 @@ impl TestReport {
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
-            depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
+            depth: deciding.tree.depth(),
             split: params.test_split,
             comparison: BaselineComparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
             always: metrics(&deciding, &parts.held_out),

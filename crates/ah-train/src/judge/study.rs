@@ -64,19 +64,18 @@ pub struct Difference {
 }
 
 impl Study {
-    /// Learns with the configurations of `recipe`, and with each other learner.
+    /// Learns with the configuration of `recipe`, and with each other learner.
     ///
     /// # Errors
     /// Those of the learners.
     pub fn new(recipe: &Recipe<'_>, parts: &Partition) -> Result<Self, TrainError> {
-        let others = recipe.configurations[0].all_learners();
+        let others = recipe.configuration.all_learners();
         let learners = others
             .into_par_iter()
             .map(|configuration| {
                 let name = configuration.name().to_owned();
-                let one = [configuration];
-                let log_slowdowns =
-                    costs(&Recipe { configurations: &one, ..*recipe }, parts, &parts.training)?;
+                let recipe = Recipe { configuration: &configuration, ..*recipe };
+                let log_slowdowns = costs(&recipe, parts, &parts.training)?;
                 let slowdown = mean_and_error(&log_slowdowns).0.exp();
                 let worst = log_slowdowns.iter().copied().fold(0.0, f64::max).exp();
                 Ok(LearnerCosts { name, slowdown, worst, log_slowdowns })
@@ -145,10 +144,10 @@ fn costs(recipe: &Recipe<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f
     let judged = decisions::decide(&model, &task.table, &parts.held_out, &slots);
     // The fallback of the whole training part, so that all learners decline to the same choice.
     let fallback = task.fallback(&parts.training);
-    let price = |judged: &decisions::JudgedInput| {
-        task.table.price(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
+    let loss = |judged: &decisions::JudgedInput| {
+        task.table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
-    Ok(judged.iter().map(price).collect())
+    Ok(judged.iter().map(loss).collect())
 }
 
 /// Returns the mean over the draws, for each input of the test part.

@@ -1,4 +1,4 @@
-//! The threshold on the price that keeps the promise: "with 95 % confidence, on inputs drawn like the
+//! The threshold on the risk ratio that keeps the promise: "with 95 % confidence, on inputs drawn like the
 //! calibration inputs, at most a `target` share is more than `limit` times slower than the fallback".
 //!
 //! The method is fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): walk a
@@ -21,7 +21,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::{Columns, Table, Targets};
 use crate::params::{PromiseMode, SplitBy};
-use crate::tree::{FittedTrees, ScoredChoice};
+use crate::tree::{FittedEnsemble, ScoredChoice};
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
@@ -92,7 +92,7 @@ pub fn passes((share, level): (f64, f64), inputs: usize, violations: u64) -> boo
 /// The threshold and the calibration inputs that break the limit at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibratedThreshold {
-    /// Choices up to this price are allowed; infinite: all, always.
+    /// Choices up to this [risk ratio](crate::tree::risk) are allowed; infinite: all, always.
     pub threshold: f64,
     /// Calibration inputs.
     pub inputs: usize,
@@ -104,7 +104,7 @@ pub struct CalibratedThreshold {
 }
 
 /// Steps of the grid. With 240 instead, boosted trees lose 1.0698 instead of 1.0667 on the forward convolutions (without
-/// cautions, mean of four seeds); smaller logs lose as much.
+/// the risks in the rows, mean of four seeds); smaller logs lose as much.
 const STEPS: u32 = 2400;
 
 /// Thresholds from "only choices without any risk" to "always decide".
@@ -123,14 +123,14 @@ pub struct Violation {
 
 /// Returns the choice that a model with this threshold takes from a ranking; `None` if it declines.
 pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
-    let of = |choice| ranking.iter().find(|ranked| ranked.vote.choice == choice);
-    let places = ranking.iter().map(|ranked| ranked.vote.place(threshold));
-    ah_types::pick(places, Some(fallback), |choice| of(choice).is_some()).and_then(of)
+    let is_offered = |choice| ranking.iter().any(|ranked| ranked.choice == choice);
+    let picked = ah_types::pick(ranking.iter().map(|r| r.ranked(threshold)), Some(fallback), is_offered)?;
+    ranking.iter().find(|ranked| ranked.choice == picked)
 }
 
 /// Returns the violations of the limit on these inputs, which must not have grown `fitted`.
 pub fn violations(
-    fitted: &FittedTrees,
+    fitted: &FittedEnsemble,
     columns: &Columns,
     table: &Table,
     targets: &Targets,
@@ -141,7 +141,7 @@ pub fn violations(
     let mut found = Vec::new();
     let mut ranking = Vec::new();
     for &input in inputs {
-        fitted.rank(columns, table, targets, input, &mut ranking);
+        fitted.rank(columns, targets, input, &mut ranking);
         found.extend(violations_of(&ranking, table, input, fallback, limit));
     }
     found
@@ -157,13 +157,13 @@ pub fn violations_of(
 ) -> Vec<Violation> {
     let Some(base) = table.usable(input, fallback) else { return Vec::new() };
     let too_slow =
-        |ranked: &ScoredChoice| table.cell(input, ranked.vote.choice).filter(|c| c.is_slower(base, limit));
+        |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
     // Most inputs have no choice that is too slow.
     if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
         return Vec::new();
     }
-    // The pick changes where the threshold passes a price.
-    let step = |ranked: &ScoredChoice| GRID.partition_point(|&threshold| threshold < ranked.vote.price);
+    // The pick changes where the threshold passes a ratio.
+    let step = |ranked: &ScoredChoice| GRID.partition_point(|&threshold| threshold < ranked.ratio);
     let mut steps: Vec<usize> = ranking.iter().map(step).chain([0, GRID.len()]).collect();
     steps.sort_unstable();
     steps.dedup();
@@ -177,18 +177,18 @@ pub fn violations_of(
 
 /// Walks the grid, testing for a `target` share of `inputs` inputs, of which only so many are `independent`: the same input on
 /// several devices counts once. `None`: even the safest threshold fails.
-pub fn walk(
+pub fn fixed_sequence_test(
     violations: &[Violation],
     inputs: usize,
     independent: usize,
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    walk_at(violations, inputs, independent, mode.test(target))
+    fixed_sequence_test_at(violations, inputs, independent, mode.test(target))
 }
 
-/// [`walk`] with this share and level.
-pub fn walk_at(
+/// [`fixed_sequence_test`] with this share and level.
+pub fn fixed_sequence_test_at(
     violations: &[Violation],
     inputs: usize,
     independent: usize,

@@ -31,12 +31,11 @@ pub fn trained(trained: &TrainedModel) -> String {
     }
     let inputs = learned_from(trained);
     let leaves = model.leaf_count();
-    let _ = match &model.boosted {
-        None => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
-        Some(boosted) => writeln!(
+    let _ = match model.boosters.len() {
+        0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
+        boosters => writeln!(
             text,
-            "Learned from {inputs}: {} boosted trees, {leaves} leaves. (`--learner cost_tree`: one tree, which people can read.)",
-            boosted.trees.len(),
+            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--learner cost_tree`: one tree, which people can read.)",
         ),
     };
     text

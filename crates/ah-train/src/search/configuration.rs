@@ -1,13 +1,12 @@
 //! A learner with all its parameters.
 
 use linfa::dataset::DatasetBase;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
-use crate::tree::{FittedTree, FittedTrees, GrownTree, Scores};
+use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,25 +116,12 @@ impl Configuration {
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTree, TrainError> {
+    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedEnsemble, TrainError> {
         let grown = self.grow(rows, targets)?;
         let (tree, scores) = self.finish(&grown, rows, targets);
         Ok(match self {
             Self::Boosted { boost, .. } => boost.fit(tree, rows, targets),
-            Self::CostTree(_) | Self::Linfa(_) => FittedTree::new(tree, scores),
+            Self::CostTree(_) | Self::Linfa(_) => FittedEnsemble::new(tree, scores),
         })
     }
-}
-
-/// Learns one tree for each configuration.
-///
-/// # Errors
-/// Those of the learners.
-pub fn fit_all(
-    configurations: &[Configuration],
-    rows: &Rows<'_>,
-    targets: &Targets,
-) -> Result<FittedTrees, TrainError> {
-    let fit = |configuration: &Configuration| configuration.fit(rows, targets);
-    Ok(FittedTrees { trees: configurations.par_iter().map(fit).collect::<Result<_, _>>()? })
 }

@@ -29,7 +29,7 @@ pub struct ScoredConfiguration {
     pub folds: Vec<(GrownTree, Vec<f64>)>,
 }
 
-/// Learns every configuration of the grid and prices it on the folds.
+/// Learns every configuration of the grid and judges it on the folds.
 ///
 /// One growth serves all depths: the tree is grown to the greatest depth and cut back.
 ///

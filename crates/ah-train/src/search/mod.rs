@@ -1,7 +1,7 @@
 //! The search: which configuration loses least on held-out folds of the training part.
 //!
 //! A [`Configuration`] is a learner with its parameters, a [`grid`] the list of those to try;
-//! [`cross_validation`] prices them, and [`boosting`] weighs boosted trees against the best. [`portfolio`] is the search
+//! [`cross_validation`] judges them, and [`boosting`] weighs boosted trees against the best. [`portfolio`] is the search
 //! for the choices to keep.
 
 mod boosting;
@@ -20,7 +20,7 @@ use crate::error::TrainError;
 use crate::params::SplitBy;
 use crate::plan::{LARGE, TrainPlan};
 
-pub use configuration::{Configuration, fit_all};
+pub use configuration::Configuration;
 pub use cross_validation::ScoredConfiguration;
 pub use portfolio::Portfolio;
 

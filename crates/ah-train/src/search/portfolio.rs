@@ -28,10 +28,10 @@ pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -
     // A dense matrix of log slowdowns. A choice without a time costs what the fallback costs.
     let mut costs = vec![0.0_f64; choices * inputs.len()];
     for (row, &input) in inputs.iter().enumerate() {
-        let price = table.fallback_price(input, fallback);
-        costs[row * choices..][..choices].fill(price);
+        let loss = table.fallback_loss(input, fallback);
+        costs[row * choices..][..choices].fill(loss);
         for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
-            costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(price);
+            costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(loss);
         }
     }
     let matrix = CostMatrix { costs: &costs, choices, rows: inputs.len() };

@@ -36,6 +36,16 @@ pub struct Split {
     pub right: u32,
 }
 
+/// Returns the leaf below a node. `split` returns a node's code, the greatest one that goes left, and its children; `None` for
+/// a leaf.
+#[inline(always)]
+pub fn walk<N: Copy>(mut node: N, split: impl Fn(N) -> Option<(u16, u16, [N; 2])>) -> N {
+    while let Some((code, limit, children)) = split(node) {
+        node = children[usize::from(code > limit)];
+    }
+    node
+}
+
 impl GrownTree {
     /// Returns a tree of one leaf.
     pub fn leaf() -> Self {
@@ -107,12 +117,13 @@ impl GrownTree {
     }
 
     /// Returns the leaf that an input reaches from `node`.
-    pub fn leaf_below(&self, columns: &Columns, mut node: u32, input: u32) -> u32 {
-        while let Some(split) = &self.nodes[node as usize].split {
+    pub fn leaf_below(&self, columns: &Columns, node: u32, input: u32) -> u32 {
+        let split = |node: u32| {
+            let split = self.nodes[node as usize].split.as_ref()?;
             let code = columns.all()[split.column as usize].codes()[input as usize];
-            node = if code <= split.limit { split.left } else { split.right };
-        }
-        node
+            Some((code, split.limit, [split.left, split.right]))
+        };
+        walk(node, split)
     }
 
     /// Returns the leaf that an input reaches.

@@ -3,7 +3,7 @@
 use ah_types::expr::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use ah_types::{
     DerivedFeature, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Row,
-    Scalar, Schema, Test, Tree,
+    Scalar, Schema, Test, Tree, Value,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -92,8 +92,7 @@ fn model() -> impl Strategy<Value = Model> {
     })
 }
 
-/// Returns a model with the derived features `d0`, `d1` and so on, and one tree per feature that splits by
-/// it.
+/// Returns a model with the derived features `d0`, `d1` and so on, and a tree whose leftmost path tests every feature.
 fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondition: &Expr) -> Model {
     let derived = derived.into_iter().enumerate();
     let derived: Vec<_> =
@@ -105,22 +104,23 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
         FeatureKind::Numerical => Vec::new(),
         FeatureKind::Categorical => ["False", "True", "z"].map(str::to_owned).to_vec(),
     };
-    let tree = |(slot, feature): (usize, &Feature)| {
+    let leaf = || ModelNode::Leaf(Leaf { samples: 1, ..Leaf::default() });
+    let nodes = |(slot, feature): (usize, &Feature)| {
         let test = match feature.kind {
             FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
             FeatureKind::Categorical => Test::Categorical { slot, category: "True".to_owned() },
         };
-        let leaf = Leaf { samples: 1, ..Leaf::default() };
-        let split = ModelNode::Split { test, left: 1, right: 2 };
-        Tree { nodes: vec![split, ModelNode::Leaf(leaf.clone()), ModelNode::Leaf(leaf)] }
+        let right = 2 * slot as u32 + 1;
+        [ModelNode::Split { test, left: right + 1, right }, leaf()]
     };
+    let nodes = slots.iter().enumerate().flat_map(nodes).chain([leaf()]).collect();
     Model {
         heuristic: "Random".to_owned(),
         optimization: "random".to_owned(),
         categories: slots.iter().map(categories).collect(),
         precondition: Some(Precondition { expression: precondition.to_string(), typed }),
         choices: vec!["only".to_owned()],
-        trees: slots.iter().enumerate().map(tree).collect(),
+        tree: Tree { nodes },
         features,
         ..Model::default()
     }
@@ -147,11 +147,14 @@ fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
 fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let (logged, mut decision) = (model.row(values), compiled.decide(values));
     let row = model.features.row(&logged);
-    let holds = model.precondition.as_ref().map(|p| p.typed.eval(&logged));
-    prop_assert_eq!(Some(decision.precondition_holds()), holds.map(|holds| holds == Some(true)));
-    for (tree, reference) in model.trees.iter().enumerate() {
-        let end = reference.leaf_index(&row, |slot, category| model.knows(slot, category));
-        prop_assert_eq!(decision.leaf(tree), end, "by slot {} of {:?}", tree, values);
+    let owned: Vec<Value> = (0..model.features.base().len())
+        .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value()))
+        .collect();
+    let leaf = |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other));
+    prop_assert_eq!(decision.reach().map(|reached| Some(reached.leaf)), model.leaf(&owned).map(leaf));
+    for (column, compiled) in compiled.ensemble.columns.iter().zip(&compiled.columns) {
+        let expected = column.value(&row, |slot, category| model.knows(slot, category));
+        prop_assert_eq!(decision.column(compiled), expected, "{:?} of {:?}", column, values);
     }
     for (position, feature) in compiled.features.iter().enumerate() {
         let expected = match row.scalar(feature.slot) {
@@ -203,6 +206,9 @@ fn a_chain_of_derived_features() {
     let model = model_of(logged, (0..links).map(expression), &Expr::Bool(true));
     let compiled = CompiledModel::new(&model);
     let values = [3.into()];
-    assert_eq!(compiled.decide(&values).leaf(links), Ok(2), "3 is above 2");
-    assert_eq!(compiled.decide(&values).leaf(links - 1), Ok(1), "-3 is not");
+    let value = |slot: usize| {
+        let position = compiled.features.iter().position(|feature| feature.slot == slot);
+        compiled.decide(&values).computed(position.expect("each is tested"))
+    };
+    assert_eq!((value(links), value(links - 1)), (3.0, -3.0));
 }

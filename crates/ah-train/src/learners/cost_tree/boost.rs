@@ -1,7 +1,7 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
-use ah_types::softened;
+use ah_types::saturate;
 use serde::Serialize;
 
 use super::fit_data::FitData;
@@ -10,7 +10,7 @@ use super::parameters::CostTree;
 use super::samples::Samples;
 use crate::data::targets::Cost;
 use crate::data::{COST_ONE, Rows, Targets, random};
-use crate::tree::{Boosted, BoostedTree, FittedTree, GrownTree, Lookup, Scores, nearest_score};
+use crate::tree::{Booster, Boosters, CompactTree, FittedEnsemble, GrownTree, Scores, nearest};
 
 /// The parameters of boosted trees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct Boost {
     pub row_share: f64,
     /// A leaf's scores are drawn towards 0 as by this many further inputs.
     pub shrinkage: f64,
-    /// What a score of 1 is worth: a power of two.
+    /// What a number of 1 in a row is worth: a power of two.
     pub unit: f64,
 }
 
@@ -48,11 +48,11 @@ impl Boost {
     };
 
     /// Learns trees that add to the scores of `tree`.
-    pub fn fit(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> FittedTree {
+    pub fn fit(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> FittedEnsemble {
         let choices = targets.choices();
         let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
-        let targets = targets.softened();
+        let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
         // convolutions lose 1.0448 instead of 1.0398 (mean of two seeds).
         let first = Scores::constant(rows, &targets, tree.nodes.len());
@@ -60,21 +60,23 @@ impl Boost {
         let row = |&input: &u32| targets.of(input).iter().map(|c| (c.choice.0, error(c))).collect();
         let mut left: Vec<Vec<(u32, f64)>> = rows.inputs.iter().map(row).collect();
         let codes = rows.columns.by_row(rows.inputs);
-        let mut boosted = Boosted { choices, unit: self.unit, trees: Vec::new(), fallback: None };
+        let mut boosters = Boosters { row_length: choices + 1, unit: self.unit, trees: Vec::new() };
         for number in 0..self.trees {
             let grown = self.grow(&parameters, rows, &left, &weights, choices, number);
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
-            let scores: Vec<i8> =
-                means.into_iter().map(|mean| nearest_score(mean * self.rate, self.unit)).collect();
-            let values: Vec<f64> = scores.iter().map(|score| f64::from(*score) * self.unit).collect();
+            let numbers: Vec<i8> =
+                means.into_iter().map(|mean| nearest(mean * self.rate, self.unit)).collect();
+            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * self.unit).collect();
             subtract(&mut left, leaf, &values, choices);
-            boosted.trees.push(BoostedTree { splits: grown, scores, cautions: Vec::new() });
+            // The promise learns the risks.
+            let rows = numbers.chunks_exact(choices).flat_map(|row| row.iter().copied().chain([0]));
+            boosters.trees.push(Booster { splits: grown, rows: rows.collect() });
         }
-        let fitted = FittedTree { boosted: Some(boosted), ..FittedTree::new(tree, first) };
-        let scores = fitted.scores.with_unmeasured_last(&fitted.members(rows), &targets);
-        FittedTree { scores, ..fitted }
+        let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
+        let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
+        FittedEnsemble { scores, ..fitted }
     }
 
     /// Grows a tree from a random part of the rows and columns.
@@ -86,7 +88,7 @@ impl Boost {
         weights: &[u32],
         choices: usize,
         number: u64,
-    ) -> Lookup {
+    ) -> CompactTree {
         let all = rows.columns.all().len();
         let is_kept =
             |column: usize| random::fraction(random::mix(number, 0), column as u64) < self.column_share;
@@ -100,7 +102,7 @@ impl Boost {
         let inputs: Vec<u32> = picked.iter().map(|&row| rows.inputs[row]).collect();
         // In units of the greatest error, as soft targets are.
         let scaled = |&row: &usize| {
-            left[row].iter().map(|&(choice, x)| (choice, x / softened(f64::INFINITY))).collect()
+            left[row].iter().map(|&(choice, x)| (choice, x / saturate(f64::INFINITY))).collect()
         };
         let values: Vec<Vec<(u32, f64)>> = picked.iter().map(scaled).collect();
         let values: Vec<&[(u32, f64)]> = values.iter().map(Vec::as_slice).collect();
@@ -108,7 +110,7 @@ impl Boost {
         let part = Rows { columns: &columns, inputs: &inputs };
         let samples = Samples::from_values(choices, &values, &weights);
         let tree = grow_fit(&FitData::with_samples(parameters, &part, samples));
-        Lookup::new(&tree, &kept)
+        CompactTree::new(&tree, &kept)
     }
 }
 

@@ -1,11 +1,11 @@
-//! A tree's splits for lookups alone, eight bytes a node. With the nodes of a [`GrownTree`], boosted trees would not fit
-//! into the cache.
+//! A tree's splits for walks alone, eight bytes a node. With the nodes of a [`GrownTree`], boosters would not fit into the
+//! cache.
 
-use super::grown::{GrownNode, GrownTree};
+use super::grown::{GrownNode, GrownTree, walk};
 
 /// The splits of a tree.
 #[derive(Clone, Debug)]
-pub struct Lookup(Vec<Node>);
+pub struct CompactTree(Vec<Node>);
 
 /// Codes up to `limit` go to the node `left`, others to the one behind it. A leaf has 0, as the root is nobody's child.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ struct Node {
     limit: u16,
 }
 
-impl Lookup {
+impl CompactTree {
     /// Returns the splits of a tree; `kept` are the columns that grew it, by position.
     pub fn new(tree: &GrownTree, kept: &[usize]) -> Self {
         let node = |node: &GrownNode| match &node.split {
@@ -36,11 +36,6 @@ impl Lookup {
         (left > 0).then_some((column, limit, left as usize))
     }
 
-    /// Returns the column and the greatest code that goes left of every split.
-    pub fn splits(&self) -> impl Iterator<Item = (u16, u16)> {
-        (0..self.nodes()).filter_map(|node| self.split(node).map(|(column, limit, _)| (column, limit)))
-    }
-
     /// Returns the leaf that each row of codes reaches, for this number of columns.
     pub fn leaves(&self, codes: &[u16], columns: usize) -> Vec<usize> {
         codes.chunks_exact(columns).map(|codes| self.leaf(codes)).collect()
@@ -48,10 +43,10 @@ impl Lookup {
 
     /// Returns the leaf that a row with these codes reaches.
     pub fn leaf(&self, codes: &[u16]) -> usize {
-        let mut at = 0;
-        while let Some((column, limit, left)) = self.split(at) {
-            at = left + usize::from(codes[usize::from(column)] > limit);
-        }
-        at
+        let split = |node: usize| {
+            let (column, limit, left) = self.split(node)?;
+            Some((codes[usize::from(column)], limit, [left, left + 1]))
+        };
+        walk(0, split)
     }
 }

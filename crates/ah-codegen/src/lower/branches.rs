@@ -1,7 +1,9 @@
-//! The order of printing a tree as branches, with the features that each needs.
+//! A tree as nested branches, in the order of printing, with the features that each needs.
+
+use std::collections::HashMap;
 
 use ah_types::expr::Type;
-use ah_types::{Model, Node, Test, Tree};
+use ah_types::{Model, Node, ScoreRow, ScoreTree, Test, Tree};
 
 use super::features::{derived_type, inputs};
 
@@ -18,7 +20,7 @@ pub enum Event<'m> {
     Else,
     /// The end of an `if`.
     End,
-    /// The leaf with this index.
+    /// The leaf of this number.
     Leaf(usize),
 }
 
@@ -40,15 +42,22 @@ pub enum Condition<'m> {
     Holds(usize),
 }
 
-/// Returns each tree as nested branches for people to read: events with their level of nesting.
-pub(super) fn branches(model: &Model) -> Vec<Vec<(usize, Event<'_>)>> {
-    let mut first_leaf = 0;
-    let branches = |tree| {
-        let order = Order::new(model, tree, first_leaf);
-        first_leaf += tree.leaves().count();
-        order.branches()
-    };
-    model.trees.iter().map(branches).collect()
+/// Returns the model's own tree as nested branches for people to read: events with their level of nesting. Leaves are numbered
+/// in the order of the nodes. A derived feature is computed where a path first needs it, unless `computed` says that all are.
+pub(super) fn branches(model: &Model, computed: bool) -> Vec<(usize, Event<'_>)> {
+    let numbers: HashMap<usize, usize> =
+        model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
+    let state = if computed { State::Computed } else { State::Unknown };
+    Order::new(model, &model.tree, state, |at, _| numbers[&at]).branches()
+}
+
+/// Returns a booster as nested branches; `number` returns the number of a row. All features that it tests have a value.
+pub(super) fn booster<'m>(
+    model: &'m Model,
+    tree: &'m ScoreTree,
+    number: impl Fn(&ScoreRow) -> usize,
+) -> Vec<(usize, Event<'m>)> {
+    Order::new(model, tree, State::Checked, |_, row| number(row)).branches()
 }
 
 /// The state of a feature on a path.
@@ -60,27 +69,19 @@ enum State {
 }
 
 /// Puts the nodes of one tree into the order of printing.
-struct Order<'m> {
+struct Order<'m, L, N> {
     model: &'m Model,
-    nodes: &'m [Node],
-    /// By node: the index of its leaf among the leaves of all trees.
-    leaf_index: Vec<usize>,
+    nodes: &'m [Node<L>],
+    /// Returns the number of a leaf by its position and itself.
+    number: N,
     /// By slot.
     states: Vec<State>,
 }
 
-impl<'m> Order<'m> {
-    /// Orders a tree; `first_leaf` leaves of other trees come before its own.
-    fn new(model: &'m Model, tree: &'m Tree, first_leaf: usize) -> Self {
-        let mut next = first_leaf;
-        let index = |node: &Node| {
-            let leaf = matches!(node, Node::Leaf(_));
-            next += usize::from(leaf);
-            next - usize::from(leaf)
-        };
-        let leaf_index = tree.nodes.iter().map(index).collect();
-        let states = vec![State::Unknown; model.features.all().len()];
-        Self { model, nodes: &tree.nodes, leaf_index, states }
+impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
+    fn new(model: &'m Model, tree: &'m Tree<L>, state: State, number: N) -> Self {
+        let states = vec![state; model.features.all().len()];
+        Self { model, nodes: &tree.nodes, number, states }
     }
 
     fn branches(mut self) -> Vec<(usize, Event<'m>)> {
@@ -99,11 +100,11 @@ impl<'m> Order<'m> {
         events: &mut Vec<(usize, Event<'m>)>,
     ) -> bool {
         let (test, left, right) = match &self.nodes[at] {
-            Node::Leaf(_) => {
+            Node::Leaf(leaf) => {
                 if chained {
                     events.push((level - 1, Event::Else));
                 }
-                events.push((level, Event::Leaf(self.leaf_index[at])));
+                events.push((level, Event::Leaf((self.number)(at, leaf))));
                 return false;
             }
             Node::Split { test, left, right } => (test, *left as usize, *right as usize),

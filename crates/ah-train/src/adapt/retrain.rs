@@ -20,8 +20,8 @@ pub fn learn(task: &Task, params: &ValidParams, inputs: &[u32]) -> Result<Model,
     let features = &task.ranked(inputs);
     let ranking = &RankingPolicy { eligible: task.eligible.clone(), ..RankingPolicy::default() };
     let searched = search::search(task, params, &features.columns, &[], inputs)?;
-    let configurations = &[searched.best.configuration];
-    let recipe = Recipe { task, features, params, configurations, max_leaves: None, ranking };
+    let configuration = &searched.best.configuration;
+    let recipe = Recipe { task, features, params, configuration, max_leaves: None, ranking };
     let heuristic = recipe.learn_without_promise(inputs)?;
     let mut model = model::model(&recipe, &heuristic);
     if task.undeclared {

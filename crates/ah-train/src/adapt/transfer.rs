@@ -1,13 +1,13 @@
-//! The new inputs in the old trees.
+//! The new inputs in the old tree.
 
-use ah_types::{Added, ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, Value, softened, unmarked};
+use ah_types::{ChoiceId, Ensemble, Feature, Model, Node, Ranked, Tree, Value, saturate};
 
 use super::union;
 use crate::data::{Table, Task};
 use crate::judge::decisions;
 
 /// What a log shows about a model that has all its choices ([`union`]).
-pub struct Evidence<'a> {
+pub struct Transfer<'a> {
     /// The model.
     pub model: Model,
     /// The times.
@@ -20,8 +20,8 @@ pub struct Evidence<'a> {
     pub inputs: Vec<NewInput>,
     /// By choice: true if a leaf of the model ranks it.
     pub ranked: Vec<bool>,
-    /// By tree and node: the parent; the root is its own.
-    parents: Vec<Vec<u32>>,
+    /// By node: the parent; the root is its own.
+    parents: Vec<u32>,
 }
 
 /// A new input.
@@ -32,10 +32,8 @@ pub struct NewInput {
     pub values: Vec<Value>,
     /// The choices with a time there.
     pub cells: Vec<TimedChoice>,
-    /// By tree, where it ends; empty if the model has no answer there, for example for an unknown category.
-    pub reached: Vec<Reached>,
-    /// What boosted trees say.
-    pub added: Added,
+    /// Where it ends; `None` if the model has no answer there, for example for an unknown category.
+    pub reached: Option<Reached>,
 }
 
 impl NewInput {
@@ -56,22 +54,23 @@ pub struct TimedChoice {
     pub log_slowdown: f64,
 }
 
-/// The end of an input's path in one tree.
+/// The end of an input's path in the tree.
 pub struct Reached {
     /// The node.
     pub leaf: u32,
-    /// True if the input is outside the leaf's ranges and the model treats it differently.
-    pub outside: bool,
-    /// By cell, the old score, with that of boosted trees; `None` where the leaf does not rank the choice.
+    /// The sum of the rows that it reaches in the boosters; empty without boosters.
+    pub sums: Vec<i32>,
+    /// By cell, the old score, with that of the boosters; `None` where the leaf does not rank the choice.
     pub scores: Vec<Option<f64>>,
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> Transfer<'a> {
     /// Looks up these inputs of the task's table.
     pub fn new(model: Model, task: &'a Task, table_fallback: ChoiceId, rows: &[u32]) -> Self {
         let table = &task.table;
         let ids = union::ids(&model, table);
         let slots = slots(&model, task);
+        let ensemble = Ensemble::new(&model);
         let input = |&row: &u32| {
             let values = decisions::values(&model, table, row, &slots);
             let finite = table.cells(row).iter().filter(|cell| cell.time.is_finite());
@@ -80,15 +79,14 @@ impl<'a> Evidence<'a> {
                 Some(TimedChoice { choice: ids[in_table.index()]?, in_table, log_slowdown })
             };
             let cells: Vec<TimedChoice> = finite.filter_map(cell).collect();
-            let (reached, added) = reached(&model, &values, &cells)
-                .unwrap_or_else(|| (Vec::new(), Added::nothing(model.choices.len())));
-            NewInput { row, values, cells, reached, added }
+            let reached = reached(&model, &ensemble, &values, &cells);
+            NewInput { row, values, cells, reached }
         };
         let fallback = ids[table_fallback.index()].unwrap_or(ChoiceId(u32::MAX));
         let inputs = rows.iter().map(input).collect();
-        let parents = model.trees.iter().map(parents).collect();
+        let parents = parents(&model.tree);
         let mut ranked = vec![false; model.choices.len()];
-        for (_, leaf) in model.trees.iter().flat_map(Tree::leaves) {
+        for (_, leaf) in model.tree.leaves() {
             leaf.ranking.iter().for_each(|place| ranked[place.choice.index()] = true);
         }
         Self { model, table, fallback, table_fallback, inputs, ranked, parents }
@@ -96,12 +94,12 @@ impl<'a> Evidence<'a> {
 
     /// Returns a log slowdown in the unit of the model's scores.
     pub fn in_scores(&self, log_slowdown: f64) -> f64 {
-        if self.model.boosted.is_some() { softened(log_slowdown) } else { log_slowdown }
+        if self.model.boosters.is_empty() { log_slowdown } else { saturate(log_slowdown) }
     }
 
     /// Returns the node above; `None` for the root.
-    pub fn parent(&self, tree: usize, node: u32) -> Option<u32> {
-        (node > 0).then(|| self.parents[tree][node as usize])
+    pub fn parent(&self, node: u32) -> Option<u32> {
+        (node > 0).then(|| self.parents[node as usize])
     }
 }
 
@@ -112,31 +110,14 @@ pub fn slots(model: &Model, task: &Task) -> Vec<Option<usize>> {
     model.features.base().features().iter().map(slot).collect()
 }
 
-/// Returns where an input ends, and what boosted trees say; `None` if the model has no answer.
-fn reached(model: &Model, values: &[Value], cells: &[TimedChoice]) -> Option<(Vec<Reached>, Added)> {
-    let logged = model.row(values);
-    if model.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
-        return None;
-    }
-    let row = model.features.row(&logged);
-    let known = |slot: usize, category: &str| model.knows(slot, category);
-    let added = match &model.boosted {
-        None => Added::nothing(model.choices.len()),
-        Some(boosted) => boosted.added(model.choices.len(), &row, known).ok()?,
-    };
-    let in_tree = |tree: &Tree| {
-        let node = tree.leaf_index(&row, known).ok()?;
-        let leaf = tree.leaf(node)?;
-        let outside = model.outside == OutsidePolicy::Safe && leaf.is_outside(values);
-        let score = |cell: &TimedChoice| {
-            let place = leaf.places(outside).find(|place| place.choice == cell.choice)?;
-            Some(unmarked(place.score) + added.scores[cell.choice.index()])
-        };
-        Some(Reached { leaf: node as u32, outside, scores: cells.iter().map(score).collect() })
-    };
-    // One tree without an answer leaves the vote without one.
-    let reached = model.trees.iter().map(in_tree).collect::<Option<_>>()?;
-    Some((reached, added))
+/// Returns where an input ends; `None` if the model has no answer.
+fn reached(model: &Model, ensemble: &Ensemble, values: &[Value], cells: &[TimedChoice]) -> Option<Reached> {
+    let reached = ensemble.reach_row(model, values).ok()?;
+    let (leaf, _) = model.tree.leaves().nth(reached.leaf)?;
+    let ranked: Vec<Ranked> = reached.ranked().collect();
+    let score = |cell: &TimedChoice| ranked.iter().find(|r| r.choice == cell.choice).map(|r| r.score);
+    let scores = cells.iter().map(score).collect();
+    Some(Reached { leaf: leaf as u32, sums: reached.sums().to_vec(), scores })
 }
 
 fn parents(tree: &Tree) -> Vec<u32> {

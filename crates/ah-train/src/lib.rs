@@ -58,7 +58,7 @@ pub use train::{TrainedModel, train};
 pub mod parts {
     pub use crate::data::{COST_ONE, Columns, RankedFeatures, Rows, Table, Targets, Task, split};
     pub use crate::judge::decisions::JudgedInput;
-    pub use crate::learners::{Boost, CostTree, Criterion, Dataset, Learner, LinfaTrees};
+    pub use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
     pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};

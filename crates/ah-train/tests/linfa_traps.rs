@@ -1,6 +1,6 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
-use ah_train::parts::{Columns, Criterion, Dataset, GrownTree, Learner, LinfaTrees, Rows, Targets};
+use ah_train::parts::{Columns, Criterion, GrownTree, Learner, LinfaTrees, Rows, Targets};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
@@ -11,7 +11,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
     let targets = Targets::from_winners(classes);
-    let dataset: Dataset<'_> = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
+    let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
     let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
     let tree = learner.grow(&dataset).unwrap();
     (columns, tree)
@@ -112,7 +112,7 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let columns = Columns::from_numbers(&[x], 1 << 16);
     let inputs: Vec<u32> = (0..50).collect();
     let targets = Targets::from_winners(&classes);
-    let dataset: Dataset<'_> = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
+    let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
     let tree = LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }
         .grow(&dataset)
         .unwrap();

@@ -13,5 +13,5 @@ mod learner;
 mod linfa_trees;
 
 pub use cost_tree::{Boost, CostTree};
-pub use learner::{Dataset, Learner};
+pub use learner::Learner;
 pub use linfa_trees::{Criterion, LinfaTrees};

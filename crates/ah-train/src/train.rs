@@ -90,10 +90,14 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let size = size::choose(&whole, training)?;
     let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
     let (judging, judged) = match &searched.rival {
-        Some(rival) => judging.better_of(&Recipe { configuration: rival, ..judging }, training)?,
+        Some(rival) => {
+            judging.better_of(&Recipe { configuration: &rival.configuration, ..judging }, training)?
+        }
         None => (judging, judging.learn(training)?),
     };
     let configuration = judging.configuration;
+    let of_rival = searched.rival.as_ref().filter(|rival| rival.configuration == *configuration);
+    let chosen = of_rival.unwrap_or(&searched.best);
     let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
     let shipped = shipping.learn(&task.usable)?;
 
@@ -106,7 +110,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     if task.undeclared {
         model::drop_unused(&mut model);
     }
-    let cost = size.map_or(searched.best.cost, |size| size.cost);
+    let cost = size.map_or(chosen.cost, |size| size.cost);
     model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
     let mut warnings = task.warnings.clone();
     if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())

@@ -53,8 +53,8 @@ pub fn taken(
 pub fn learn<'a>(boosters: &mut Boosters, columns: &Columns, taken: impl Iterator<Item = &'a Taken>) {
     let (inputs, slow): (Vec<u32>, Vec<f64>) = taken.map(|taken| (taken.input, taken.slow)).unzip();
     let mean = slow.iter().sum::<f64>() / slow.len() as f64;
-    // Where nothing is taken there is nothing to learn.
-    if mean > 0.0 {
+    // Fewer inputs than two leaves need have one risk.
+    if mean > 0.0 && inputs.len() >= 2 * Boost::RISK.min_samples_leaf {
         let risks: Vec<f64> = slow.iter().map(|slow| slow / mean).collect();
         Boost::RISK.fit_risk(boosters, &Rows { columns, inputs: &inputs }, &risks);
     }

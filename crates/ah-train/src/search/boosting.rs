@@ -32,7 +32,7 @@ pub fn decision_cost(task: &Task, input: u32) -> f64 {
     }
 }
 
-/// Returns boosted trees if they lose enough less than the best single tree on the folds, else that tree.
+/// Returns boosted trees and the best single tree, the better one first: boosted trees must lose enough less on the folds.
 ///
 /// # Errors
 /// Those of the learners.
@@ -42,7 +42,7 @@ pub fn better_of(
     boost: &Boost,
     single: &ScoredConfiguration,
     (columns, folds, costs): (&Columns, &[Partition], &Targets),
-) -> Result<ScoredConfiguration, TrainError> {
+) -> Result<[ScoredConfiguration; 2], TrainError> {
     let boosted = match &plan.evidence_tree {
         Some(tree) => Configuration::Boosted { tree: tree.clone(), boost: boost.clone() },
         None => single.configuration.boosted(boost.clone()),
@@ -73,9 +73,8 @@ pub fn better_of(
     let error = squares.sqrt() / total;
     let is_leaf = single.configuration.max_depth() == 0;
     let errors = if is_leaf { -BEYOND_NOISE } else { 1.0 };
-    if mean + errors * error <= LEAST_GAIN && plan.learner != LearnerKind::Boosted {
-        return Ok(single.clone());
-    }
     let cost = single.cost - mean;
-    Ok(ScoredConfiguration { configuration: boosted, cost, error, folds: boosted_folds })
+    let boosted = ScoredConfiguration { configuration: boosted, cost, error, folds: boosted_folds };
+    let is_better = mean + errors * error > LEAST_GAIN || plan.learner == LearnerKind::Boosted;
+    Ok(if is_better { [boosted, single.clone()] } else { [single.clone(), boosted] })
 }

@@ -30,7 +30,7 @@ pub struct SearchResult {
     pub best: ScoredConfiguration,
     /// The one to compare with it under the promise: boosted trees where the best is a single one, and that one where the
     /// best are boosted.
-    pub rival: Option<Configuration>,
+    pub rival: Option<ScoredConfiguration>,
     /// All of them.
     pub tried: Vec<ScoredConfiguration>,
 }
@@ -59,18 +59,15 @@ pub fn search(
     }
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &costs)?;
     let single = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?;
-    let best = match &plan.boost {
-        Some(boost) => boosting::better_of(task, plan, boost, single, (columns, &folds, &costs))?,
-        None => single.clone(),
+    let (best, rival) = match &plan.boost {
+        Some(boost) => {
+            let [best, rival] = boosting::better_of(task, plan, boost, single, (columns, &folds, &costs))?;
+            (best, Some(rival))
+        }
+        None => (single.clone(), None),
     };
     // Both are learned to be compared: on a large log that takes too long, and there boosted trees are better.
     let has_rival = plan.max_risk.is_some() && plan.learner == LearnerKind::Auto && training.len() < LARGE;
-    let single = &single.configuration;
-    let rival = plan.boost.as_ref().filter(|_| has_rival && single.max_depth() > 0).map(|boost| {
-        match best.configuration {
-            Configuration::Boosted { .. } => single.clone(),
-            _ => single.boosted(boost.clone()),
-        }
-    });
+    let rival = rival.filter(|_| has_rival && single.configuration.max_depth() > 0);
     Ok(SearchResult { best, rival, tried })
 }

@@ -11,7 +11,9 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use ah_train::parts::{Boost, Configuration, CostTree, Heuristic, RankingPolicy, Recipe, Task, calibrate};
+use ah_train::parts::{
+    Boost, Configuration, CostTree, Dataset, Heuristic, RankingPolicy, Trainer, calibrate,
+};
 use ah_train::{MaxRisk, Params, TrainPlan};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -234,17 +236,17 @@ impl Run {
         file.write_all(case.log(&mut random, &inputs).as_bytes()).expect("a temporary file");
         let params = Params {
             fallback: Some("c00".to_owned()),
-            max_risk: target.map_or(MaxRisk::Usual, MaxRisk::Share),
+            max_risk: target.map_or(MaxRisk::Default, MaxRisk::Share),
             max_slowdown: Some(LIMIT),
             seed,
             ..Params::new(vec![file.path().to_owned()], "T")
         };
         let params = params.check().expect("valid parameters");
-        let task = Task::read(&params).expect("a sound log");
+        let dataset = Dataset::read(&params).expect("a sound log");
         let by_features: FxHashMap<[u64; 4], &Input> =
             inputs.iter().map(|input| (input.features.map(f64::to_bits), input)).collect();
         let input_of = |row: u32| {
-            let values = &task.table.inputs[row as usize].values;
+            let values = &dataset.table.inputs[row as usize].values;
             let number = |slot: usize| match values[slot] {
                 ah_types::Value::Number(x) => x.to_bits(),
                 _ => unreachable!("features are numbers"),
@@ -252,31 +254,31 @@ impl Run {
             by_features[&[number(0), number(1), number(2), number(3)]]
         };
         let (logged, fresh): (Vec<u32>, Vec<u32>) =
-            task.usable.iter().partition(|&&row| !input_of(row).draws.is_empty());
+            dataset.usable.iter().partition(|&&row| !input_of(row).draws.is_empty());
         // Duplicates are drawn from all inputs again.
-        let judging = if case == Case::Duplicates { task.usable.clone() } else { fresh };
+        let judging = if case == Case::Duplicates { dataset.usable.clone() } else { fresh };
         let judges: Vec<&Input> = judging.iter().map(|&row| input_of(row)).collect();
 
         // The share that the training part of such a log can promise.
         let plan =
-            TrainPlan::resolve(&params, &task, &logged[..logged.len() * 4 / 5]).expect("enough inputs");
+            TrainPlan::resolve(&params, &dataset, &logged[..logged.len() * 4 / 5]).expect("enough inputs");
         let target = plan.max_risk.expect("a promise");
-        let features = task.ranked(&logged);
+        let features = dataset.ranked(&logged);
         let tree = Configuration::CostTree(CostTree::new(8, 3));
-        let boosted = tree.boosted(Boost::USUAL);
+        let boosted = tree.boosted(Boost::DEFAULT);
         let ranking = RankingPolicy::default();
         let learn = |configuration| {
-            let recipe = Recipe {
-                task: &task,
+            let trainer = Trainer {
+                dataset: &dataset,
                 features: &features,
                 params: &plan,
                 configuration,
                 max_leaves: None,
                 ranking: &ranking,
             };
-            let heuristic = recipe.learn(&logged).expect("learns");
-            let loss = recipe.loss_to_compare(&heuristic);
-            let taken = taken(&recipe, &heuristic, &judging);
+            let heuristic = trainer.learn(&logged).expect("learns");
+            let loss = trainer.loss_to_compare(&heuristic);
+            let taken = taken(&trainer, &heuristic, &judging);
             let outcome = Outcome::new(case, &judges, |at| taken[at]);
             (loss, Outcome { promised: heuristic.promise.is_some(), ..outcome })
         };
@@ -289,11 +291,11 @@ impl Run {
 }
 
 /// Returns the choice that a heuristic takes on each of these inputs.
-fn taken(recipe: &Recipe<'_>, heuristic: &Heuristic, rows: &[u32]) -> Vec<usize> {
-    let targets = recipe.task.targets(&[]);
+fn taken(trainer: &Trainer<'_>, heuristic: &Heuristic, rows: &[u32]) -> Vec<usize> {
+    let targets = trainer.dataset.costs(&[]);
     let mut ranking = Vec::new();
     let take = |&row: &u32| {
-        heuristic.fitted.rank(&recipe.features.columns, &targets, row, &mut ranking);
+        heuristic.fitted.rank(&trainer.features.columns, &targets, row, &mut ranking);
         let picked = calibrate::pick(&ranking, heuristic.fallback, heuristic.threshold);
         picked.map_or(heuristic.fallback, |picked| picked.choice).index()
     };

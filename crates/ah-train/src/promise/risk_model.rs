@@ -11,7 +11,7 @@
 
 use ah_types::ChoiceId;
 
-use crate::data::{Columns, Rows, Table, Targets};
+use crate::data::{Columns, Costs, Subset, Table};
 use crate::learners::Boost;
 use crate::tree::{Boosters, FittedEnsemble};
 
@@ -31,7 +31,7 @@ pub fn taken(
     fitted: &FittedEnsemble,
     columns: &Columns,
     table: &Table,
-    targets: &Targets,
+    targets: &Costs,
     inputs: &[u32],
     fallback: ChoiceId,
     limit: f64,
@@ -56,6 +56,6 @@ pub fn learn<'a>(boosters: &mut Boosters, columns: &Columns, taken: impl Iterato
     // Fewer inputs than two leaves need have one risk.
     if mean > 0.0 && inputs.len() >= 2 * Boost::RISK.min_samples_leaf {
         let risks: Vec<f64> = slow.iter().map(|slow| slow / mean).collect();
-        Boost::RISK.fit_risk(boosters, &Rows { columns, inputs: &inputs }, &risks);
+        Boost::RISK.fit_risk(boosters, &Subset { columns, inputs: &inputs }, &risks);
     }
 }

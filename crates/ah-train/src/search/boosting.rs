@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::configuration::Configuration;
 use super::cross_validation::{BEYOND_NOISE, ScoredConfiguration};
 use crate::data::split::Partition;
-use crate::data::{COST_ONE, Columns, Rows, Targets, Task};
+use crate::data::{COST_ONE, Columns, Costs, Dataset, Subset};
 use crate::error::TrainError;
 use crate::learners::Boost;
 use crate::plan::TrainPlan;
@@ -25,9 +25,9 @@ const DECISION_MS: f64 = 0.0006;
 const ENOUGH: usize = 4000;
 
 /// Returns the log slowdown of an input by the longer decision of boosted trees.
-pub fn decision_cost(task: &Task, input: u32) -> f64 {
-    match task.device() {
-        Some(Device::Cpu(_)) => (DECISION_MS / task.table.inputs[input as usize].best).ln_1p(),
+pub fn decision_cost(dataset: &Dataset, input: u32) -> f64 {
+    match dataset.device() {
+        Some(Device::Cpu(_)) => (DECISION_MS / dataset.table.inputs[input as usize].best).ln_1p(),
         _ => 0.0,
     }
 }
@@ -37,11 +37,11 @@ pub fn decision_cost(task: &Task, input: u32) -> f64 {
 /// # Errors
 /// Those of the learners.
 pub fn better_of(
-    task: &Task,
+    dataset: &Dataset,
     plan: &TrainPlan,
     boost: &Boost,
     single: &ScoredConfiguration,
-    (columns, folds, costs): (&Columns, &[Partition], &Targets),
+    (columns, folds, costs): (&Columns, &[Partition], &Costs),
 ) -> Result<[ScoredConfiguration; 2], TrainError> {
     let boosted = match &plan.evidence_tree {
         Some(tree) => Configuration::Boosted { tree: tree.clone(), boost: boost.clone() },
@@ -50,13 +50,13 @@ pub fn better_of(
     let judging = folds.len().min(ENOUGH.div_ceil(folds[0].held_out.len().max(1)));
     let folds: Vec<_> = folds.iter().zip(&single.folds).take(judging).collect();
     let judge = |(Partition { training, held_out }, (tree, _)): &(&Partition, &(GrownTree, Vec<f64>))| {
-        let rows = Rows { columns, inputs: training };
+        let rows = Subset { columns, inputs: training };
         let fitted = match (&plan.evidence_tree, &single.configuration) {
             (None, Configuration::CostTree(_)) => boost.fit(tree.clone(), &rows, costs),
             _ => boosted.fit(&rows, costs)?,
         };
         let cost = |&input: &u32| {
-            f64::from(fitted.cost(columns, costs, input)) / COST_ONE + decision_cost(task, input)
+            f64::from(fitted.cost(columns, costs, input)) / COST_ONE + decision_cost(dataset, input)
         };
         let boosted = held_out.iter().map(cost).collect::<Vec<f64>>();
         Ok((fitted.tree, boosted))

@@ -1,13 +1,13 @@
 //! Benchmarks the parts of a training: columns, one fit by its number of rows (n log n), polishing.
 //! `examples/fit_scaling.rs` fits a million rows, `scripts/bench_train.py` times whole trainings.
 
-use ah_train::parts::{Columns, CostTree, Learner, Rows, Targets};
+use ah_train::parts::{Columns, CostTree, Costs, Learner, Subset};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 
 /// 40 columns, half of them with few values, and the costs of 22 choices.
-fn data(rows: usize) -> (Columns, Targets) {
+fn data(rows: usize) -> (Columns, Costs) {
     let mut random = rand_pcg::Pcg64::seed_from_u64(1);
     let mut value = |column: usize| {
         let x = f64::from(random.random::<f32>());
@@ -18,7 +18,7 @@ fn data(rows: usize) -> (Columns, Targets) {
         let at = choice as f64 / 22.0;
         (values[1][row] - at).abs() + 0.5 * (values[3][row] - (3.0 * at).fract()).abs()
     };
-    (Columns::from_numbers(&values, 512), Targets::from_log_slowdowns(rows, 22, log_slowdown))
+    (Columns::from_numbers(&values, 512), Costs::from_log_slowdowns(rows, 22, log_slowdown))
 }
 
 /// Fits to unlimited depth with the default parameters.
@@ -28,7 +28,7 @@ fn fit(c: &mut Criterion) {
     for rows in [1_000_usize, 10_000, 100_000] {
         let (columns, targets) = data(rows);
         let inputs: Vec<u32> = (0..rows as u32).collect();
-        let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
+        let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
         let parameters = CostTree::new(64, 3);
         group.throughput(Throughput::Elements(rows as u64));
         group.bench_with_input(BenchmarkId::from_parameter(rows), &dataset, |b, dataset| {
@@ -41,7 +41,7 @@ fn fit(c: &mut Criterion) {
 fn polish(c: &mut Criterion) {
     let (columns, targets) = data(5_000);
     let inputs: Vec<u32> = (0..5_000).collect();
-    let rows = Rows { columns: &columns, inputs: &inputs };
+    let rows = Subset { columns: &columns, inputs: &inputs };
     let parameters = CostTree::new(8, 3);
     let tree = Learner::grow(&parameters, &DatasetBase::new(rows, &targets)).expect("grows");
     c.bench_function("polish/5000", |b| {

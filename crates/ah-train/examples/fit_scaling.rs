@@ -16,7 +16,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ah_train::parts::{COST_ONE, Columns, CostTree, Learner, Rows, Targets};
+use ah_train::parts::{COST_ONE, Columns, CostTree, Costs, Learner, Subset};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -102,7 +102,7 @@ fn main() -> std::io::Result<()> {
                 write(folder.as_ref(), "times.f32", times.iter().flatten().copied())?;
             }
             let log_slowdown = |row: usize, choice: usize| f64::from(times[row][choice]);
-            let targets = Targets::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
+            let targets = Costs::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
             ("times", targets, CostTree::new(depth, 3))
         } else {
             let winners = winners(&values, noise, &mut random);
@@ -110,7 +110,7 @@ fn main() -> std::io::Result<()> {
                 write(folder.as_ref(), "winners.f32", winners.iter().map(|w| *w as f32))?;
             }
             let parameters = CostTree { min_gain: 0.0, ..CostTree::greedy(depth, 1) };
-            ("winners", Targets::from_winners(&winners), parameters)
+            ("winners", Costs::from_winners(&winners), parameters)
         };
         if let Some(folder) = option("folder") {
             write(folder.as_ref(), "features.f32", values.iter().flatten().map(|x| *x as f32))?;
@@ -120,7 +120,7 @@ fn main() -> std::io::Result<()> {
         let ready = start.elapsed().as_secs_f64();
         drop(values);
         let inputs: Vec<u32> = (0..rows as u32).collect();
-        let rows_of_fit = Rows { columns: &columns, inputs: &inputs };
+        let rows_of_fit = Subset { columns: &columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows_of_fit, &targets);
         let (start, processor) = (Instant::now(), processor_seconds());
         let tree = pool.install(|| Learner::grow(&parameters, &dataset)).expect("grows");

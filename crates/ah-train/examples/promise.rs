@@ -9,7 +9,7 @@
 //! it (exact binomial test at 5 %).
 
 use ah_train::parts::{
-    Boost, COST_ONE, Configuration, CostTree, Heuristic, RankingPolicy, Recipe, Task, calibrate, split,
+    Boost, COST_ONE, Configuration, CostTree, Dataset, Heuristic, RankingPolicy, Trainer, calibrate, split,
 };
 use ah_train::{MaxRisk, Params, PromiseMode, SplitBy, TrainPlan};
 use rayon::prelude::*;
@@ -31,10 +31,10 @@ struct Run {
 }
 
 impl Run {
-    fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Self {
-        let (task, columns) = (recipe.task, &recipe.features.columns);
-        let (table, fallback) = (&task.table, heuristic.fallback);
-        let targets = task.targets(&[]);
+    fn new(trainer: &Trainer<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Self {
+        let (dataset, columns) = (trainer.dataset, &trainer.features.columns);
+        let (table, fallback) = (&dataset.table, heuristic.fallback);
+        let targets = dataset.costs(&[]);
         let promised = heuristic.promise.is_some();
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();
@@ -81,7 +81,7 @@ fn main() {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let alone = Configuration::CostTree(CostTree::new(8, 3));
     let is_boosted = args.iter().any(|a| a == "boosted");
-    let configuration = if is_boosted { alone.boosted(Boost::USUAL) } else { alone };
+    let configuration = if is_boosted { alone.boosted(Boost::DEFAULT) } else { alone };
     let ranking = RankingPolicy::default();
     for log in args.iter().filter(|a| !a.contains('=') && *a != "boosted") {
         let params = Params {
@@ -91,23 +91,23 @@ fn main() {
             optimization: option("optimization").map(Into::into),
             ..Params::new(vec![log.into()], "T")
         };
-        let task = Task::read(&params.clone().check().expect("valid parameters")).expect("a sound log");
-        let keys = task.keys(SplitBy::Input, &task.usable);
-        let features = task.ranked(&task.usable);
+        let dataset = Dataset::read(&params.clone().check().expect("valid parameters")).expect("a sound log");
+        let keys = dataset.keys(SplitBy::Input, &dataset.usable);
+        let features = dataset.ranked(&dataset.usable);
         let run = |seed: u64| {
-            let halves = split::hold_out(&task.usable, &keys, 0.5, seed, "simulation");
+            let halves = split::hold_out(&dataset.usable, &keys, 0.5, seed, "simulation");
             let params = Params { seed, ..params.clone() }.check().expect("valid parameters");
-            let plan = TrainPlan::resolve(&params, &task, &halves.held_out).expect("enough inputs");
-            let recipe = Recipe {
-                task: &task,
+            let plan = TrainPlan::resolve(&params, &dataset, &halves.held_out).expect("enough inputs");
+            let trainer = Trainer {
+                dataset: &dataset,
                 features: &features,
-                params: &plan,
+                plan: &plan,
                 configuration: &configuration,
                 max_leaves: None,
                 ranking: &ranking,
             };
             // The held-out half learns, as in the table of docs/learning.md.
-            Run::new(&recipe, &recipe.learn(&halves.held_out).expect("learns"), &halves.training)
+            Run::new(&trainer, &trainer.learn(&halves.held_out).expect("learns"), &halves.training)
         };
         let results: Vec<Run> = (0..runs).into_par_iter().map(run).collect();
         let inputs: u64 = results.iter().map(|r| r.inputs).sum();

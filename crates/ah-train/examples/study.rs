@@ -6,7 +6,7 @@
 //! units of 1e-4 of log slowdown.
 
 use ah_train::parts::split::{self, Partition};
-use ah_train::parts::{COST_ONE, Configuration, CostTree, FittedEnsemble, Rows, Task};
+use ah_train::parts::{COST_ONE, Configuration, CostTree, Dataset, FittedEnsemble, Subset};
 use ah_train::{Params, SplitBy};
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ fn configuration(text: &str) -> CostTree {
         match key {
             "depth" => tree.max_depth = number as usize,
             "leaf" => tree.min_samples_leaf = number as usize,
-            "kappa" => tree.kappa = number,
+            "shrinkage" => tree.shrinkage = number,
             "z" => tree.z = number,
             "sweeps" => tree.sweeps = number as usize,
             "min_gain" => tree.min_gain = number,
@@ -51,21 +51,21 @@ fn main() {
     let optimization = args.iter().find_map(|a| a.strip_prefix("optimization=").map(Into::into));
     for log in args.iter().filter(|a| !a.contains('=') && *a != "dims") {
         let params = Params { optimization: optimization.clone(), ..Params::new(vec![log.into()], "T") };
-        let task = Task::read(&params.check().expect("valid parameters")).expect("a sound log");
-        let features = task.ranked(&task.usable);
-        let targets = task.targets(&[]);
-        let keys = task.keys(by, &task.usable);
+        let dataset = Dataset::read(&params.check().expect("valid parameters")).expect("a sound log");
+        let features = dataset.ranked(&dataset.usable);
+        let targets = dataset.costs(&[]);
+        let keys = dataset.keys(by, &dataset.usable);
         let mut first: Vec<f64> = Vec::new();
         for text in &variants {
             let start = std::time::Instant::now();
             let configuration = Configuration::CostTree(configuration(text));
             let runs: Vec<Partition> = (0..seeds)
-                .flat_map(|seed| split::partitions(&task.table, &task.usable, &keys, folds, seed))
+                .flat_map(|seed| split::partitions(&dataset.table, &dataset.usable, &keys, folds, seed))
                 .collect();
             let results: Vec<(Vec<(u32, f64)>, usize)> = runs
                 .into_par_iter()
                 .map(|Partition { training, held_out }| {
-                    let rows = Rows { columns: &features.columns, inputs: &training };
+                    let rows = Subset { columns: &features.columns, inputs: &training };
                     let fitted = configuration.fit(&rows, &targets).expect("fits");
                     let FittedEnsemble { tree, scores, .. } = &fitted;
                     let cost = |&i: &u32| {
@@ -79,9 +79,9 @@ fn main() {
                 })
                 .collect();
             let leaves = results.iter().map(|r| r.1).sum::<usize>() as f64 / results.len() as f64;
-            let mut by_input = vec![0.0; task.table.inputs.len()];
+            let mut by_input = vec![0.0; dataset.table.inputs.len()];
             results.iter().flat_map(|r| &r.0).for_each(|&(i, c)| by_input[i as usize] += c / seeds as f64);
-            let costs: Vec<f64> = task.usable.iter().map(|&i| by_input[i as usize]).collect();
+            let costs: Vec<f64> = dataset.usable.iter().map(|&i| by_input[i as usize]).collect();
             let n = costs.len() as f64;
             let mean = costs.iter().sum::<f64>() / n;
             if first.is_empty() {

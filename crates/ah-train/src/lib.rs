@@ -5,7 +5,7 @@
 //!
 //! The steps of a training, in the order of the data (`train.rs`):
 //!
-//! 1. read: `data::task` makes a log a table of medians, inputs × choices, and ranks its features,
+//! 1. read: `data::dataset` makes a log a table of medians, inputs × choices, and ranks its features,
 //!    logged and derived, as columns.
 //! 2. label: `data::targets` are the costs of the choices on each input.
 //! 3. split: `data::split` holds the test part out; the rest is the training part.
@@ -60,10 +60,10 @@ pub use train::{TrainedModel, train};
 /// The steps one by one, for benchmarks and studies. They change as the crate does.
 #[cfg(feature = "parts")]
 pub mod parts {
-    pub use crate::data::{COST_ONE, Columns, RankedFeatures, Rows, Table, Targets, Task, split};
+    pub use crate::data::{COST_ONE, Columns, Costs, Dataset, RankedFeatures, Subset, Table, split};
     pub use crate::judge::decisions::JudgedInput;
     pub use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
-    pub use crate::promise::{Heuristic, Recipe, calibrate};
+    pub use crate::promise::{Heuristic, Trainer, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
     pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
 }

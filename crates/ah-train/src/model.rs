@@ -4,27 +4,27 @@ use std::collections::BTreeSet;
 
 use ah_types::{DerivedFeature, Features, Model, Node, Test, Tree};
 
-use crate::promise::{Heuristic, Recipe};
+use crate::promise::{Heuristic, Trainer};
 
 /// Returns the model of a learned heuristic, without its record.
-pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic) -> Model {
-    let task = recipe.task;
+pub fn model(trainer: &Trainer<'_>, heuristic: &Heuristic) -> Model {
+    let dataset = trainer.dataset;
     let model = Model {
-        heuristic: recipe.params.heuristic_name.clone(),
-        optimization: task.optimization.name.clone(),
-        features: task.features.clone(),
-        categories: recipe.features.categories.clone(),
-        precondition: task.precondition.clone(),
-        eligible: task.eligible.clone(),
-        device: task.device().cloned(),
-        shared_memory: task.metadata.shared_memory,
-        device_capa: task.metadata.device_capa,
-        choices: task.table.choices.clone(),
+        heuristic: trainer.plan.heuristic_name.clone(),
+        optimization: dataset.optimization.name.clone(),
+        features: dataset.features.clone(),
+        categories: trainer.features.categories.clone(),
+        precondition: dataset.precondition.clone(),
+        eligible: dataset.eligible.clone(),
+        device: dataset.device().cloned(),
+        shared_memory: dataset.metadata.shared_memory,
+        device_capa: dataset.metadata.device_capa,
+        choices: dataset.table.choices.clone(),
         fallback: Some(heuristic.fallback),
         promise: heuristic.promise.clone(),
         ..Model::default()
     };
-    recipe.with_trees(heuristic, heuristic.threshold, model)
+    trainer.with_trees(heuristic, heuristic.threshold, model)
 }
 
 /// Drops the derived features that no split tests. They must not use one another.

@@ -97,9 +97,9 @@ pub struct Params {
 /// The share of inputs for which a promise may be broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MaxRisk {
-    /// 1 %, or with few inputs the [usual share](PromiseMode::usual_share) of the promise's mode.
+    /// 1 %, or with few inputs the [default share](PromiseMode::default_share) of the promise's mode.
     #[default]
-    Usual,
+    Default,
     /// This share, above 0 and below 1.
     Share(f64),
     /// Always decides and promises nothing.
@@ -110,7 +110,7 @@ impl MaxRisk {
     /// Returns the share, if a promise is asked for.
     pub fn share(self) -> Option<f64> {
         match self {
-            Self::Usual => Some(0.01),
+            Self::Default => Some(0.01),
             Self::Share(share) => Some(share),
             Self::None => None,
         }
@@ -160,7 +160,7 @@ impl Default for Params {
             weights: None,
             ranking: None,
             max_choices: None,
-            max_risk: MaxRisk::Usual,
+            max_risk: MaxRisk::Default,
             max_slowdown: None,
             promise: None,
             optimization: None,
@@ -222,7 +222,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 #[cfg(feature = "cli")]
 fn max_risk(text: &str) -> Result<MaxRisk, String> {
     match text {
-        "usual" => Ok(MaxRisk::Usual),
+        "usual" => Ok(MaxRisk::Default),
         "none" => Ok(MaxRisk::None),
         _ => {
             share(text).map(MaxRisk::Share).map_err(|_| "expected a share such as 1% or 0.01, or none".into())

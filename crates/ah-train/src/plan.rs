@@ -5,7 +5,7 @@
 
 use ah_types::{ChoiceId, LearnerKind, TrainingPolicy};
 
-use crate::data::Task;
+use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
@@ -70,12 +70,12 @@ impl TrainPlan {
     ///
     /// # Errors
     /// [`TrainError`] if settings contradict each other, name an unknown choice, or want more inputs.
-    pub fn resolve(params: &ValidParams, task: &Task, training: &[u32]) -> Result<Self, TrainError> {
-        let policy = &task.optimization.training;
+    pub fn resolve(params: &ValidParams, dataset: &Dataset, training: &[u32]) -> Result<Self, TrainError> {
+        let policy = &dataset.optimization.training;
         let inputs = training.len();
-        let mut settings = task.settings.clone();
+        let mut settings = dataset.settings.clone();
         if inputs < FOLDS {
-            return Err(too_few(task.usable.len()));
+            return Err(too_few(dataset.usable.len()));
         }
         let is_asked = params.test_split != SplitBy::Input;
         settings.flag("test_split", Some(params.test_split).filter(|_| is_asked));
@@ -90,7 +90,7 @@ impl TrainPlan {
         });
         let mut max_depths =
             settings.resolve("max_depth", limited, of_policy.clone(), None, MAX_DEPTHS.to_vec());
-        if task.undeclared && learner == LearnerKind::Auto {
+        if dataset.ad_hoc && learner == LearnerKind::Auto {
             // One leaf: the best single choice.
             max_depths.push(0);
         }
@@ -108,21 +108,21 @@ impl TrainPlan {
         let within = settings.flag("within", params.within);
         let ranking = settings.flag("ranking", params.ranking);
         let included = ranking.map(|_| policy.always_included.clone()).unwrap_or_default();
-        let included = included.into_iter().map(|choice| task.table.named("always_included", choice));
+        let included = included.into_iter().map(|choice| dataset.table.named("always_included", choice));
         let max_choices = settings.flag("max_choices", params.max_choices);
 
         let promise = settings.resolve("promise", params.promise, None, None, PromiseMode::CrossFitted);
         let flag = match params.max_risk {
             // Without a fallback there is nothing to decline for.
-            _ if !task.has_fallback() => None,
+            _ if !dataset.has_fallback() => None,
             // A program that measures several choices itself needs no promise.
             _ if ranking.is_some() => Some(None),
             MaxRisk::None => Some(None),
             MaxRisk::Share(share) => Some(Some(share)),
-            MaxRisk::Usual => None,
+            MaxRisk::Default => None,
         };
-        let log = (!task.has_fallback()).then_some(None);
-        let usual = promise.usual_share(task.count_judging(training));
+        let log = (!dataset.has_fallback()).then_some(None);
+        let usual = promise.default_share(dataset.count_judging(training));
         let max_risk = settings.resolve("max_risk", flag, None, log, Some(usual));
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
         Ok(Self {
@@ -187,8 +187,8 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
-    let max_depth = params.max_depth.unwrap_or(usize::MAX).min(Boost::USUAL.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..Boost::USUAL }))
+    let max_depth = params.max_depth.unwrap_or(usize::MAX).min(Boost::DEFAULT.max_depth);
+    Ok(may.then_some(Boost { max_depth, ..Boost::DEFAULT }))
 }
 
 /// Returns the parameters of the readable tree of a large log. Its leaves only hold the evidence of the boosted trees, so

@@ -4,33 +4,33 @@ use ah_types::{LogRecord, Provenance};
 use serde_json::json;
 
 use crate::judge::TestReport;
-use crate::promise::Recipe;
+use crate::promise::Trainer;
 use crate::search::Portfolio;
 
 /// Returns the record of a training. `cost` is the mean log slowdown that cross-validation found.
 pub fn provenance(
-    recipe: &Recipe<'_>,
+    trainer: &Trainer<'_>,
     cost: f64,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
 ) -> Provenance {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let logs = recipe.task.sources.iter().map(|s| LogRecord {
+    let logs = trainer.dataset.sources.iter().map(|s| LogRecord {
         file: s.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         blake3: s.hash.clone(),
         rows: s.rows,
     });
-    let choices = &recipe.task.table.choices;
+    let choices = &trainer.dataset.table.choices;
     let kept = portfolio.map(|p| {
         let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
         json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
     });
     let mut parameters = object(json!({
-        "settings": recipe.params.settings,
-        "chosen": recipe.configuration,
+        "settings": trainer.plan.settings,
+        "chosen": trainer.configuration,
         "portfolio": kept,
     }));
-    if let Some(most) = recipe.max_leaves {
+    if let Some(most) = trainer.max_leaves {
         parameters.insert("max_leaves".to_owned(), most.into());
     }
     let mut metrics = object(json!({
@@ -49,7 +49,7 @@ pub fn provenance(
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
         logs: logs.collect(),
-        seed: recipe.params.seed,
+        seed: trainer.plan.seed,
         parameters,
         metrics,
     }

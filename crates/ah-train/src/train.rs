@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use ah_types::{Model, Promise};
 
-use crate::data::Task;
+use crate::data::Dataset;
 use crate::error::TrainError;
 use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, ValidParams};
 use crate::plan::{self, TrainPlan};
-use crate::promise::{Recipe, size};
+use crate::promise::{Trainer, size};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, portfolio};
 use crate::tree::RankingPolicy;
@@ -52,42 +52,42 @@ pub struct TrainedModel {
 pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     // Read and label.
     let start = Instant::now();
-    let mut task = Task::read(params)?;
+    let mut dataset = Dataset::read(params)?;
 
     // Split, and resolve all settings.
-    let share = plan::test_share(&task.optimization.training);
-    let parts = task.hold_out(params.test_split, share, params.seed)?;
+    let share = plan::test_share(&dataset.optimization.training);
+    let parts = dataset.hold_out(params.test_split, share, params.seed)?;
     let training = &parts.training;
     let (asked, wants_study) = (params.max_risk, params.study);
-    let plan = TrainPlan::resolve(params, &task, training)?;
+    let plan = TrainPlan::resolve(params, &dataset, training)?;
 
     // Search: derived features, the choices to keep, then the learner's parameters.
     let read = Instant::now();
-    if task.undeclared {
-        let derived = search::derived::find(&task, training, plan.seed);
-        task = task.with_derived(derived)?;
+    if dataset.ad_hoc {
+        let derived = search::derived::find(&dataset, training, plan.seed);
+        dataset = dataset.with_derived(derived)?;
     }
-    let finding = if task.undeclared { read.elapsed() } else { Duration::ZERO };
-    let fallback = task.fallback(training);
-    let portfolio = plan.max_choices.map(|n| portfolio::choose(&task.table, training, fallback, n));
+    let finding = if dataset.ad_hoc { read.elapsed() } else { Duration::ZERO };
+    let fallback = dataset.fallback(training);
+    let portfolio = plan.max_choices.map(|n| portfolio::choose(&dataset.table, training, fallback, n));
     let ranking = RankingPolicy {
         portfolio: portfolio.as_ref().map(|p| p.choices.clone()).unwrap_or_default(),
         at_least: plan.ranking.unwrap_or_default(),
         always: plan.always_included.clone(),
-        eligible: task.eligible.clone(),
+        eligible: dataset.eligible.clone(),
     };
-    let features = task.ranked(training);
-    let searched = search::search(&task, &plan, &features.columns, &ranking.portfolio, training)?;
+    let features = dataset.ranked(training);
+    let searched = search::search(&dataset, &plan, &features.columns, &ranking.portfolio, training)?;
 
     // Fit and promise: once to be judged, once to ship.
     let (configuration, ranking) = (&searched.best.configuration, &ranking);
     let features = &features;
-    let params = &plan;
-    let whole = Recipe { task: &task, features, params, configuration, max_leaves: None, ranking };
+    let whole =
+        Trainer { dataset: &dataset, features, plan: &plan, configuration, max_leaves: None, ranking };
     let size = size::choose(&whole, training)?;
-    let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
-    let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
-    let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&task.usable));
+    let judging = Trainer { max_leaves: size.and_then(|size| size.most), ..whole };
+    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ..judging };
+    let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&dataset.usable));
     let (judged, shipped) = (judged?, shipped?);
 
     // Judge.
@@ -96,24 +96,24 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
 
     // Write.
     let mut model = model::model(&shipping, &shipped);
-    if task.undeclared {
+    if dataset.ad_hoc {
         model::drop_unused(&mut model);
     }
     let cost = size.map_or(searched.best.cost, |size| size.cost);
     model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
-    let mut warnings = task.warnings.clone();
+    let mut warnings = dataset.warnings.clone();
     if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())
-        && asked == MaxRisk::Usual
+        && asked == MaxRisk::Default
     {
-        warnings.push(looser_promise(&plan, promise, &task.usable, training));
+        warnings.push(looser_promise(&plan, promise, &dataset.usable, training));
     }
-    if !task.has_fallback() {
-        warnings.push(no_fallback(&task, &model));
+    if !dataset.has_fallback() {
+        warnings.push(no_fallback(&dataset, &model));
     }
     if let (Some(target), None) = (plan.max_risk, &model.promise) {
-        warnings.push(no_promise(&plan, asked, target, &task, training));
+        warnings.push(no_promise(&plan, asked, target, &dataset, training));
     }
-    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&task, &model)) {
+    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&dataset, &model)) {
         warnings.push(format!(
             "the heuristic that ships always takes {}; the held-out figures are of one that was learned from the \
              training part alone",
@@ -126,7 +126,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         configuration: configuration.clone(),
         tried: searched.tried,
         portfolio,
-        evaluation: Evaluation::of_test_part(task.table, &held_out),
+        evaluation: Evaluation::of_test_part(dataset.table, &held_out),
         held_out,
         study,
         warnings,
@@ -135,28 +135,28 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     })
 }
 
-fn no_fallback(task: &Task, model: &Model) -> String {
+fn no_fallback(dataset: &Dataset, model: &Model) -> String {
     format!(
         "no optimization {:?} is built in or given, so the heuristic always decides; its fallback is the best single choice, {} (name another with --fallback)",
-        task.optimization.name,
+        dataset.optimization.name,
         model.fallback.map_or("none", |id| model.choice_name(id)),
     )
 }
 
 /// Returns true if the model takes no choice but the fallback on the inputs that it was learned from.
-fn always_falls_back(task: &Task, model: &Model) -> bool {
-    let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-    let fallback = model.fallback.and_then(|fallback| task.table.choice_id(model.choice_name(fallback)));
+fn always_falls_back(dataset: &Dataset, model: &Model) -> bool {
+    let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
+    let fallback = model.fallback.and_then(|fallback| dataset.table.choice_id(model.choice_name(fallback)));
     // In parts: the first one nearly always answers.
-    task.usable.chunks(64).all(|inputs| {
-        let judged = decisions::decide(model, &task.table, inputs, &slots);
+    dataset.usable.chunks(64).all(|inputs| {
+        let judged = decisions::decide(model, &dataset.table, inputs, &slots);
         judged.iter().all(|judged| judged.ranking.first().is_none_or(|&choice| Some(choice) == fallback))
     })
 }
 
 fn looser_promise(plan: &TrainPlan, promise: &Promise, usable: &[u32], training: &[u32]) -> String {
     // The heuristic that is judged learns from the training part alone, and promises the same.
-    let needed = (plan.promise.usual_inputs()[0] * usable.len()).div_ceil(training.len());
+    let needed = (plan.promise.default_inputs()[0] * usable.len()).div_ceil(training.len());
     format!(
         "the promise is {} %, because {} inputs are too few for 1 %, which needs about {needed}. --max-risk 0.01 asks for \
          it all the same, but then the heuristic declines often",
@@ -165,13 +165,13 @@ fn looser_promise(plan: &TrainPlan, promise: &Promise, usable: &[u32], training:
     )
 }
 
-fn no_promise(plan: &TrainPlan, asked: MaxRisk, target: f64, task: &Task, training: &[u32]) -> String {
-    let inputs = task.count_judging(&task.usable);
+fn no_promise(plan: &TrainPlan, asked: MaxRisk, target: f64, dataset: &Dataset, training: &[u32]) -> String {
+    let inputs = dataset.count_judging(&dataset.usable);
     let needed = match asked {
         // The training part alone must be enough.
-        MaxRisk::Usual => {
-            let training = task.count_judging(training).max(1);
-            (plan.promise.usual_inputs()[1] * inputs).div_ceil(training)
+        MaxRisk::Default => {
+            let training = dataset.count_judging(training).max(1);
+            (plan.promise.default_inputs()[1] * inputs).div_ceil(training)
         }
         _ => plan.promise.min_inputs(target),
     };

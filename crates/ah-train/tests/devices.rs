@@ -106,7 +106,7 @@ fn the_same_input_on_two_devices_counts_once_and_is_held_out_on_both() {
     let names = ["50.txt", "100.txt"];
     let promise =
         |max_risk| Params { max_risk, ..Params::new(names.map(|name| run.path(name)).to_vec(), "T") };
-    let trained = train(&promise(MaxRisk::Usual).check().unwrap()).unwrap();
+    let trained = train(&promise(MaxRisk::Default).check().unwrap()).unwrap();
     // All inputs are in both logs.
     let held_out = &trained.held_out;
     assert_eq!((held_out.comparison.model.inputs % 2, held_out.train_inputs % 2), (0, 0));

@@ -35,7 +35,7 @@ fn learn(run: &Run, change: impl FnOnce(&mut Params)) -> TrainedModel {
 fn where_a_choice_fails_the_fallback_runs() {
     let run = Run::new();
     run.write("log.txt", log(1000, |i| i >= 500));
-    for max_risk in [MaxRisk::Usual, MaxRisk::None] {
+    for max_risk in [MaxRisk::Default, MaxRisk::None] {
         for fallback in [Some("safe".to_owned()), None] {
             let trained =
                 learn(&run, |params| (params.max_risk, params.fallback) = (max_risk, fallback.clone()));

@@ -4,7 +4,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::parts::Task;
+use ah_train::parts::Dataset;
 use ah_train::{
     LearnerKind, MaxRisk, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate, report, train,
 };
@@ -140,16 +140,21 @@ fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
     }
     let files = Files::new(&text);
     let params = |seed| Params { seed, max_risk: MaxRisk::None, ..files.params() }.check().unwrap();
-    let task = Task::read(&params(0)).unwrap();
-    let rare =
-        task.usable.iter().copied().find(|&i| task.table.inputs[i as usize].text.contains(",c")).unwrap();
-    let held_out = |seed: &u64| task.hold_out(SplitBy::Input, 0.2, *seed).unwrap().held_out.contains(&rare);
+    let dataset = Dataset::read(&params(0)).unwrap();
+    let rare = dataset
+        .usable
+        .iter()
+        .copied()
+        .find(|&i| dataset.table.inputs[i as usize].text.contains(",c"))
+        .unwrap();
+    let held_out =
+        |seed: &u64| dataset.hold_out(SplitBy::Input, 0.2, *seed).unwrap().held_out.contains(&rare);
     let seed = (0..100).find(held_out).expect("a fifth of the seeds holds it out");
 
-    let parts = task.hold_out(SplitBy::Input, 0.2, seed).unwrap();
-    let slot = task.features.base().slot("mat1_dtype").unwrap();
-    assert_eq!(task.ranked(&parts.training).categories[slot], ["a", "b"]);
-    assert_eq!(task.ranked(&task.usable).categories[slot], ["a", "b", "c"]);
+    let parts = dataset.hold_out(SplitBy::Input, 0.2, seed).unwrap();
+    let slot = dataset.features.base().slot("mat1_dtype").unwrap();
+    assert_eq!(dataset.ranked(&parts.training).categories[slot], ["a", "b"]);
+    assert_eq!(dataset.ranked(&dataset.usable).categories[slot], ["a", "b", "c"]);
 
     let trained = train(&params(seed)).unwrap();
     let judged = &trained.held_out.comparison.model;

@@ -1,6 +1,6 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
-use ah_train::parts::{Columns, Criterion, GrownTree, Learner, LinfaTrees, Rows, Targets};
+use ah_train::parts::{Columns, Costs, Criterion, GrownTree, Learner, LinfaTrees, Subset};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
@@ -10,8 +10,8 @@ use ndarray::{Array1, Array2};
 fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, GrownTree) {
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
-    let targets = Targets::from_winners(classes);
-    let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
+    let targets = Costs::from_winners(classes);
+    let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
     let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
     let tree = learner.grow(&dataset).unwrap();
     (columns, tree)
@@ -111,8 +111,8 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let classes: Vec<usize> = (0..50).map(|r| r % 3).collect();
     let columns = Columns::from_numbers(&[x], 1 << 16);
     let inputs: Vec<u32> = (0..50).collect();
-    let targets = Targets::from_winners(&classes);
-    let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
+    let targets = Costs::from_winners(&classes);
+    let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
     let tree = LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }
         .grow(&dataset)
         .unwrap();

@@ -14,14 +14,14 @@ use super::transfer::Transfer;
 use super::trial::{Assessment, FOLDS, Fold, Judged, Trial};
 use super::{target, union};
 use crate::data::random::mix;
-use crate::data::{Task, domain};
+use crate::data::{Dataset, domain};
 use crate::error::TrainError;
 use crate::judge::comparison::BaselineComparison;
 use crate::judge::evaluation::max_slowdown;
 use crate::judge::study::{Difference, advice};
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
-use crate::promise::recipe::promise;
+use crate::promise::trainer::promise;
 
 /// An adapted model, and how it came about.
 #[derive(Clone, Debug, Serialize)]
@@ -92,24 +92,24 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
         ..Params::new(params.logs.clone(), &old.heuristic)
     };
-    let (task, mut warnings) = read(&old, &reading)?;
-    let fallback = task.fallback(&task.usable);
+    let (dataset, mut warnings) = read(&old, &reading)?;
+    let fallback = dataset.fallback(&dataset.usable);
 
     // What can be promised depends on the number of inputs alone.
     let wanted = params.max_risk.or(old.promise.as_ref().map(|promise| promise.target));
-    let targets = &target::targets(params.max_risk, wanted, task.usable.len());
+    let targets = &target::targets(params.max_risk, wanted, dataset.usable.len());
     // Boosted trees of 200 inputs lose 0.0007 less in the mean of four logs, but people cannot read them, and there are 21
     // fits.
-    let learner = task.undeclared.then_some(LearnerKind::CostTree);
+    let learner = dataset.ad_hoc.then_some(LearnerKind::CostTree);
     let max_risk = targets[0].or(wanted).map_or(MaxRisk::None, MaxRisk::Share);
     let learning = Params { max_risk, learner, ..reading }.check()?;
-    let plan = TrainPlan::resolve(&learning, &task, &task.usable)?;
+    let plan = TrainPlan::resolve(&learning, &dataset, &dataset.usable)?;
 
     // The old scores on the new inputs.
-    let mut rows = task.usable.clone();
+    let mut rows = dataset.usable.clone();
     rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
-    let model = on_log(&union::with_choices_of(&old, &task.table), &task, fallback)?;
-    let transfer = Transfer::new(model, &task, fallback, &rows);
+    let model = on_log(&union::with_choices_of(&old, &dataset.table), &dataset, fallback)?;
+    let transfer = Transfer::new(model, &dataset, fallback, &rows);
     let lost = transfer.inputs.iter().filter(|input| input.reached.is_none()).count();
     if lost > 0 {
         warnings.push(format!(
@@ -122,7 +122,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     // Each way, out of fold.
     let trial = Trial {
         transfer: &transfer,
-        task: &task,
+        dataset: &dataset,
         params: &learning,
         plan: &plan,
         fallback,
@@ -152,7 +152,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         }
         Method::Retrained => {
             let transfer =
-                Transfer::new(retrain::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
+                Transfer::new(retrain::learn(&dataset, &learning, &dataset.usable)?, &dataset, fallback, &[]);
             rewrite(&transfer, &Correction::none(&transfer), &[], best.risk, best.threshold)
         }
     };
@@ -160,12 +160,12 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let level = target::level(targets.len());
     model.promise = calibrated.map(|(threshold, target)| Promise {
         level,
-        ..promise(&task, &plan, threshold, &task.usable, target)
+        ..promise(&dataset, &plan, threshold, &dataset.usable, target)
     });
     let mut adaptation = Adaptation {
         method,
         inputs: rows.len(),
-        fallback: task.table.choices[fallback.index()].clone(),
+        fallback: dataset.table.choices[fallback.index()].clone(),
         old: trial.old(&old),
         kept: judged(Method::Kept, target),
         corrected: judged(Method::Corrected, target),
@@ -183,60 +183,60 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         warnings,
         model: Model::default(),
     };
-    record(&mut model, &old, &task, &plan, &adaptation);
+    record(&mut model, &old, &dataset, &plan, &adaptation);
     adaptation.model = model;
     Ok(adaptation)
 }
 
-/// Reads the logs as a task with the model's fallback and derived features.
-fn read(old: &Model, params: &Params) -> Result<(Task, Vec<String>), TrainError> {
-    let task = Task::read(&params.clone().check()?)?;
-    if task.metadata.name != old.optimization {
+/// Reads the logs as a dataset with the model's fallback and derived features.
+fn read(old: &Model, params: &Params) -> Result<(Dataset, Vec<String>), TrainError> {
+    let dataset = Dataset::read(&params.clone().check()?)?;
+    if dataset.metadata.name != old.optimization {
         return Err(TrainError::Mismatch {
             path: params.logs[0].clone(),
             model: old.optimization.clone(),
-            log: task.metadata.name,
+            log: dataset.metadata.name,
         });
     }
-    let mut warnings = task.warnings.clone();
+    let mut warnings = dataset.warnings.clone();
     let name = old.fallback.map(|fallback| old.choice_name(fallback));
-    let known = name.and_then(|name| task.table.choice_id(name)).filter(|&id| !task.table.is_rare(id));
-    let fallback = known.unwrap_or_else(|| task.table.best_single(&task.usable, None));
+    let known = name.and_then(|name| dataset.table.choice_id(name)).filter(|&id| !dataset.table.is_rare(id));
+    let fallback = known.unwrap_or_else(|| dataset.table.best_single(&dataset.usable, None));
     if let (Some(name), None) = (name, known) {
         warnings.push(format!(
             "the new inputs do not measure the fallback {name}; the best single choice, {}, takes its place",
-            task.table.choices[fallback.index()]
+            dataset.table.choices[fallback.index()]
         ));
     }
-    let mut task = task.with_fallback(fallback);
-    if task.undeclared {
+    let mut dataset = dataset.with_fallback(fallback);
+    if dataset.ad_hoc {
         let derived: Vec<DerivedFeature> = old.features.derived().iter().map(|(d, _)| d.clone()).collect();
-        if Features::new(task.features.base().clone(), &derived).is_ok() {
-            task = task.with_derived(derived)?;
+        if Features::new(dataset.features.base().clone(), &derived).is_ok() {
+            dataset = dataset.with_derived(derived)?;
         }
     }
-    Ok((task, warnings))
+    Ok((dataset, warnings))
 }
 
 /// Returns the model with the device, the fallback and the declared conditions of the log.
-fn on_log(model: &Model, task: &Task, fallback: ChoiceId) -> Result<Model, TrainError> {
+fn on_log(model: &Model, dataset: &Dataset, fallback: ChoiceId) -> Result<Model, TrainError> {
     let mut new = Model {
-        device: task.device().cloned(),
-        shared_memory: task.metadata.shared_memory,
-        device_capa: task.metadata.device_capa,
-        fallback: model.choice_id(&task.table.choices[fallback.index()]),
+        device: dataset.device().cloned(),
+        shared_memory: dataset.metadata.shared_memory,
+        device_capa: dataset.metadata.device_capa,
+        fallback: model.choice_id(&dataset.table.choices[fallback.index()]),
         ..model.clone()
     };
     let on_model = |condition: &ah_types::Precondition| -> Result<_, TrainError> {
         let (text, schema) = (&condition.expression, new.features.base());
-        let typed = domain::truth(&task.optimization, "precondition", text, schema)?;
+        let typed = domain::truth(&dataset.optimization, "precondition", text, schema)?;
         Ok(ah_types::Precondition { typed, expression: text.clone() })
     };
-    if !task.undeclared {
-        new.precondition = task.precondition.as_ref().map(on_model).transpose()?;
+    if !dataset.ad_hoc {
+        new.precondition = dataset.precondition.as_ref().map(on_model).transpose()?;
     }
-    for (id, condition) in &task.eligible {
-        if let Some(choice) = new.choice_id(&task.table.choices[id.index()]) {
+    for (id, condition) in &dataset.eligible {
+        if let Some(choice) = new.choice_id(&dataset.table.choices[id.index()]) {
             let condition = on_model(condition)?;
             new.eligible.insert(choice, condition);
         }
@@ -245,9 +245,9 @@ fn on_log(model: &Model, task: &Task, fallback: ChoiceId) -> Result<Model, Train
 }
 
 /// Writes the origin of the model: the old logs, the new ones, and the figures.
-fn record(model: &mut Model, old: &Model, task: &Task, plan: &TrainPlan, adaptation: &Adaptation) {
+fn record(model: &mut Model, old: &Model, dataset: &Dataset, plan: &TrainPlan, adaptation: &Adaptation) {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let new = task.sources.iter().map(|source| LogRecord {
+    let new = dataset.sources.iter().map(|source| LogRecord {
         file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         blake3: source.hash.clone(),
         rows: source.rows,
@@ -259,7 +259,7 @@ fn record(model: &mut Model, old: &Model, task: &Task, plan: &TrainPlan, adaptat
         "settings": plan.settings,
         "adapted_by": adaptation.method,
         "strength": adaptation.strength,
-        "new_logs": task.sources.len(),
+        "new_logs": dataset.sources.len(),
         "old": old.provenance.parameters,
     }));
     model.provenance.metrics = object(json!({

@@ -4,7 +4,7 @@
 //! free, because a score compares choices of one input, and inputs do not offer the same ones. The corrections follow
 //! the tree, each shrunk towards the one above:
 //!
-//! `delta[node][c] = (sum of misses in node + kappa * delta[parent][c]) / (inputs in node + kappa)`
+//! `delta[node][c] = (sum of misses in node + shrinkage * delta[parent][c]) / (inputs in node + shrinkage)`
 //!
 //! over the new inputs that measured c, where a miss is `ln t − a − score`; above the root is 0, the old score as it
 //! is. A node that no new input reaches has the correction of the nearest one above. Levels and corrections are found
@@ -149,11 +149,11 @@ impl Correction {
             deltas.clear();
             for (position, &id) in ids.iter().enumerate() {
                 let above = transfer.parent(id).map(|parent| positions[&parent]);
-                let kappa = if above.is_some() { strength.node } else { strength.root };
+                let shrinkage = if above.is_some() { strength.node } else { strength.root };
                 let delta = |choice: usize| {
                     let (sum, count) = sums[position * choices + choice];
                     let above = above.map_or(0.0, |above| deltas[above][choice]);
-                    (sum + kappa * above) / (count + kappa)
+                    (sum + shrinkage * above) / (count + shrinkage)
                 };
                 let of_node = (0..choices).map(delta).collect();
                 deltas.push(of_node);
@@ -188,11 +188,11 @@ fn local(
         let ranking = transfer.model.tree.leaf(*leaf as usize).map(|leaf| &leaf.ranking);
         let scores = ranking.into_iter().flatten().map(|ranked| ranked.score);
         let last = scores.fold(0.0, f64::max);
-        let (prior, kappa) = match transfer.ranked[choice.index()] {
+        let (prior, shrinkage) = match transfer.ranked[choice.index()] {
             true => (last + CUT, strength.node.max(CUT_WEIGHT)),
             false => (last, strength.node),
         };
-        score.score = (score.sum + kappa * prior) / (score.count + kappa);
+        score.score = (score.sum + shrinkage * prior) / (score.count + shrinkage);
     }
     local
 }

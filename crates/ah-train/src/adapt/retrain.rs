@@ -2,12 +2,12 @@
 
 use ah_types::Model;
 
-use crate::data::Task;
+use crate::data::Dataset;
 use crate::error::TrainError;
 use crate::model;
 use crate::params::ValidParams;
 use crate::plan::TrainPlan;
-use crate::promise::Recipe;
+use crate::promise::Trainer;
 use crate::search;
 use crate::tree::RankingPolicy;
 
@@ -15,16 +15,16 @@ use crate::tree::RankingPolicy;
 ///
 /// # Errors
 /// Those of the learners.
-pub fn learn(task: &Task, params: &ValidParams, inputs: &[u32]) -> Result<Model, TrainError> {
-    let params = &TrainPlan::resolve(params, task, inputs)?.always_deciding();
-    let features = &task.ranked(inputs);
-    let ranking = &RankingPolicy { eligible: task.eligible.clone(), ..RankingPolicy::default() };
-    let searched = search::search(task, params, &features.columns, &[], inputs)?;
+pub fn learn(dataset: &Dataset, params: &ValidParams, inputs: &[u32]) -> Result<Model, TrainError> {
+    let plan = &TrainPlan::resolve(params, dataset, inputs)?.always_deciding();
+    let features = &dataset.ranked(inputs);
+    let ranking = &RankingPolicy { eligible: dataset.eligible.clone(), ..RankingPolicy::default() };
+    let searched = search::search(dataset, plan, &features.columns, &[], inputs)?;
     let configuration = &searched.best.configuration;
-    let recipe = Recipe { task, features, params, configuration, max_leaves: None, ranking };
-    let heuristic = recipe.learn_without_promise(inputs)?;
-    let mut model = model::model(&recipe, &heuristic);
-    if task.undeclared {
+    let trainer = Trainer { dataset, features, plan, configuration, max_leaves: None, ranking };
+    let heuristic = trainer.learn_without_promise(inputs)?;
+    let mut model = model::model(&trainer, &heuristic);
+    if dataset.ad_hoc {
         model::drop_unused(&mut model);
     }
     Ok(model)

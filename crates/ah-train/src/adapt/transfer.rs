@@ -3,7 +3,7 @@
 use ah_types::{ChoiceId, Ensemble, Feature, Model, Node, Ranked, Tree, Value, saturate};
 
 use super::union;
-use crate::data::{Table, Task};
+use crate::data::{Dataset, Table};
 use crate::judge::decisions;
 
 /// What a log shows about a model that has all its choices ([`union`]).
@@ -65,11 +65,11 @@ pub struct Reached {
 }
 
 impl<'a> Transfer<'a> {
-    /// Looks up these inputs of the task's table.
-    pub fn new(model: Model, task: &'a Task, table_fallback: ChoiceId, rows: &[u32]) -> Self {
-        let table = &task.table;
+    /// Looks up these inputs of the dataset's table.
+    pub fn new(model: Model, dataset: &'a Dataset, table_fallback: ChoiceId, rows: &[u32]) -> Self {
+        let table = &dataset.table;
         let ids = union::ids(&model, table);
-        let slots = slots(&model, task);
+        let slots = slots(&model, dataset);
         let ensemble = Ensemble::new(&model);
         let input = |&row: &u32| {
             let values = decisions::values(&model, table, row, &slots);
@@ -104,8 +104,8 @@ impl<'a> Transfer<'a> {
 }
 
 /// Returns the table's slots of the model's features.
-pub fn slots(model: &Model, task: &Task) -> Vec<Option<usize>> {
-    let logged = task.features.base();
+pub fn slots(model: &Model, dataset: &Dataset) -> Vec<Option<usize>> {
+    let logged = dataset.features.base();
     let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
     model.features.base().features().iter().map(slot).collect()
 }

@@ -12,7 +12,7 @@ use super::rewrite::rewrite;
 use super::strength::part;
 use super::target::{self, MODE};
 use super::transfer::{Transfer, slots};
-use crate::data::Task;
+use crate::data::Dataset;
 use crate::error::TrainError;
 use crate::judge::comparison::BaselineComparison;
 use crate::judge::decisions::{self, JudgedInput};
@@ -44,7 +44,7 @@ pub struct Judged {
 /// All ways on the new inputs.
 pub struct Trial<'a> {
     pub transfer: &'a Transfer<'a>,
-    pub task: &'a Task,
+    pub dataset: &'a Dataset,
     /// To retrain from some of the inputs.
     pub params: &'a ValidParams,
     /// The settings for all of them.
@@ -111,8 +111,8 @@ impl<'a> Trial<'a> {
         let retrained = |inputs: &[usize]| -> Result<Transfer<'a>, TrainError> {
             let mut training = rows(inputs);
             training.sort_unstable();
-            let model = retrain::learn(self.task, self.params, &training)?;
-            Ok(Transfer::new(model, self.task, self.fallback, &rows(&held_out)))
+            let model = retrain::learn(self.dataset, self.params, &training)?;
+            Ok(Transfer::new(model, self.dataset, self.fallback, &rows(&held_out)))
         };
         Ok(Fold {
             correction: Correction::new(self.transfer, &training, strength),
@@ -172,7 +172,7 @@ impl<'a> Trial<'a> {
     fn violations(&self, rankings: &[Vec<ScoredChoice>]) -> Vec<Violation> {
         let of = |(ranking, &row): (&Vec<ScoredChoice>, &u32)| {
             let limit = self.plan.max_slowdown;
-            calibrate::violations_of(ranking, &self.task.table, row, self.fallback, limit)
+            calibrate::violations_of(ranking, &self.dataset.table, row, self.fallback, limit)
         };
         rankings.iter().zip(self.rows).flat_map(of).collect()
     }
@@ -184,7 +184,7 @@ impl<'a> Trial<'a> {
 
     fn loss(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {
         let picks = picked.unwrap_or(self.fallback);
-        (self.task.table.loss(self.rows[at], picks, self.fallback), picked.is_some())
+        (self.dataset.table.loss(self.rows[at], picks, self.fallback), picked.is_some())
     }
 
     /// Prices decisions: `cost` returns an input's log slowdown at a threshold, and whether it decides.
@@ -192,7 +192,7 @@ impl<'a> Trial<'a> {
         let count = self.rows.len();
         let costs: Vec<(f64, bool)> = (0..count).map(|at| cost(at, threshold)).collect();
         let is_slow = |(cost, row): (&(f64, bool), &u32)| {
-            let base = self.task.table.usable(*row, self.fallback);
+            let base = self.dataset.table.usable(*row, self.fallback);
             base.is_some_and(|base| cost.0 - base.log_slowdown > self.plan.max_slowdown.ln())
         };
         let mean = |costs: &mut dyn Iterator<Item = f64>| costs.sum::<f64>() / count as f64;
@@ -219,16 +219,16 @@ impl<'a> Trial<'a> {
                 }
             };
             let rows: Vec<u32> = fold.held_out.iter().map(|&at| self.rows[at]).collect();
-            decisions::decide(&model, &self.task.table, &rows, &slots(&model, self.task))
+            decisions::decide(&model, &self.dataset.table, &rows, &slots(&model, self.dataset))
         };
         let judged: Vec<JudgedInput> = folds.par_iter().flat_map(judged).collect();
-        let single = self.task.table.best_single(self.rows, Some(self.fallback));
+        let single = self.dataset.table.best_single(self.rows, Some(self.fallback));
         let limit = self.plan.max_slowdown;
-        BaselineComparison::new(&self.task.table, &judged, self.fallback, single, limit)
+        BaselineComparison::new(&self.dataset.table, &judged, self.fallback, single, limit)
     }
 
     pub fn old(&self, old: &Model) -> Judged {
-        let judged = decisions::decide(old, &self.task.table, self.rows, &slots(old, self.task));
+        let judged = decisions::decide(old, &self.dataset.table, self.rows, &slots(old, self.dataset));
         let none = Correction::none(self.transfer);
         let cost = |at: usize, threshold: f64| match threshold.is_finite() {
             true => self.loss(at, judged[at].ranking.first().copied()),

@@ -17,7 +17,7 @@ use crate::params_check::check_training;
 pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
     let metadata = &log.metadata;
     let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
-    let undeclared = params.optimization.is_none() && !built_in;
+    let ad_hoc = params.optimization.is_none() && !built_in;
     let mut optimization = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
@@ -30,7 +30,7 @@ pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bo
             }
             optimization
         }
-        None if undeclared => Optimization::from_log(metadata, &log.schema),
+        None if ad_hoc => Optimization::from_log(metadata, &log.schema),
         None => Optimization::built_in(&metadata.name)?,
     };
     if let Some(training) = &params.training {
@@ -40,7 +40,7 @@ pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bo
         }
     }
     check_training(&optimization)?;
-    Ok((optimization, undeclared))
+    Ok((optimization, ad_hoc))
 }
 
 /// Checks the features that derived features and dimensions name. A name that the optimization knows and

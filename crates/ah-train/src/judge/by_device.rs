@@ -8,7 +8,7 @@ use crate::data::devices::LoggedDevice;
 use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
-use crate::promise::Recipe;
+use crate::promise::Trainer;
 
 /// What a device loses on its test part; both heuristics always decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,26 +26,26 @@ impl DeviceReport {
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn all(recipe: &Recipe<'_>, parts: &Partition) -> Result<Vec<Self>, TrainError> {
-        let task = recipe.task;
-        let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
+    pub fn all(trainer: &Trainer<'_>, parts: &Partition) -> Result<Vec<Self>, TrainError> {
+        let dataset = trainer.dataset;
+        let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
         let report = |device: &LoggedDevice| {
             let is_here = |input: &u32| {
-                device.measured(task.features.base(), &task.table.inputs[*input as usize].values)
+                device.measured(dataset.features.base(), &dataset.table.inputs[*input as usize].values)
             };
             let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
             let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
             let judge = |training: &[u32]| -> Result<Metrics, TrainError> {
-                let features = task.ranked(training);
-                let recipe = Recipe { features: &features, ..*recipe };
-                let heuristic = recipe.learn_without_promise(training)?;
-                let model = recipe.always_deciding(&heuristic, model(&recipe, &heuristic));
-                let judged = decisions::decide(&model, &task.table, &test, &slots);
-                Ok(Metrics::new(&task.table, &judged, heuristic.fallback, recipe.params.max_slowdown))
+                let features = dataset.ranked(training);
+                let trainer = Trainer { features: &features, ..*trainer };
+                let heuristic = trainer.learn_without_promise(training)?;
+                let model = trainer.always_deciding(&heuristic, model(&trainer, &heuristic));
+                let judged = decisions::decide(&model, &dataset.table, &test, &slots);
+                Ok(Metrics::new(&dataset.table, &judged, heuristic.fallback, trainer.plan.max_slowdown))
             };
             let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
             Ok(Self { device: device.name(), never_measured, learned_there })
         };
-        task.devices.iter().map(report).collect()
+        dataset.devices.iter().map(report).collect()
     }
 }

@@ -10,7 +10,7 @@ use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
 use crate::params::SplitBy;
-use crate::promise::{Heuristic, Recipe};
+use crate::promise::{Heuristic, Trainer};
 
 /// A heuristic that was learned from the training part, judged on the test part.
 pub struct TestReport {
@@ -37,42 +37,42 @@ pub struct TestReport {
 }
 
 impl TestReport {
-    /// Judges `heuristic`, which was learned by `recipe` from the training part.
+    /// Judges `heuristic`, which was learned by `trainer` from the training part.
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
-        let (task, params, fallback) = (recipe.task, recipe.params, heuristic.fallback);
-        let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-        let judge = |model: &Model, test: &[u32]| decisions::decide(model, &task.table, test, &slots);
+    pub fn new(trainer: &Trainer<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
+        let (dataset, plan, fallback) = (trainer.dataset, trainer.plan, heuristic.fallback);
+        let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
+        let judge = |model: &Model, test: &[u32]| decisions::decide(model, &dataset.table, test, &slots);
         let metrics = |model: &Model, test: &[u32]| {
-            Metrics::new(&task.table, &judge(model, test), fallback, params.max_slowdown)
+            Metrics::new(&dataset.table, &judge(model, test), fallback, plan.max_slowdown)
         };
-        let declining = model(recipe, heuristic);
-        let deciding = recipe.always_deciding(heuristic, declining.clone());
-        let by_input = match params.test_split {
+        let declining = model(trainer, heuristic);
+        let deciding = trainer.always_deciding(heuristic, declining.clone());
+        let by_input = match plan.test_split {
             SplitBy::Input | SplitBy::Device => None,
             SplitBy::Dims => {
-                let parts = task.hold_out(SplitBy::Input, params.test_share, params.seed)?;
-                let features = task.ranked(&parts.training);
-                let recipe = Recipe { features: &features, ..*recipe };
-                let heuristic = recipe.learn_without_promise(&parts.training)?;
-                Some(metrics(&recipe.always_deciding(&heuristic, declining.clone()), &parts.held_out))
+                let parts = dataset.hold_out(SplitBy::Input, plan.test_share, plan.seed)?;
+                let features = dataset.ranked(&parts.training);
+                let trainer = Trainer { features: &features, ..*trainer };
+                let heuristic = trainer.learn_without_promise(&parts.training)?;
+                Some(metrics(&trainer.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
-        let single = task.table.best_single(&parts.training, Some(fallback));
+        let single = dataset.table.best_single(&parts.training, Some(fallback));
         let judged = judge(&declining, &parts.held_out);
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
             depth: deciding.tree.depth(),
-            split: params.test_split,
-            comparison: BaselineComparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
+            split: plan.test_split,
+            comparison: BaselineComparison::new(&dataset.table, &judged, fallback, single, plan.max_slowdown),
             always: metrics(&deciding, &parts.held_out),
             by_input,
-            by_device: match params.test_split {
+            by_device: match plan.test_split {
                 SplitBy::Input | SplitBy::Dims => Vec::new(),
-                SplitBy::Device => DeviceReport::all(recipe, parts)?,
+                SplitBy::Device => DeviceReport::all(trainer, parts)?,
             },
             judged,
         })

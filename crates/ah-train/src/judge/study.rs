@@ -9,7 +9,7 @@ use super::decisions;
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
 use crate::model::model;
-use crate::promise::Recipe;
+use crate::promise::Trainer;
 
 /// The shares of the training part that a learning curve learns from, ascending; the last is all of it.
 const SHARES: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
@@ -64,34 +64,34 @@ pub struct Difference {
 }
 
 impl Study {
-    /// Learns with the configuration of `recipe`, and with each other learner.
+    /// Learns with the configuration of `trainer`, and with each other learner.
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn new(recipe: &Recipe<'_>, parts: &Partition) -> Result<Self, TrainError> {
-        let others = recipe.configuration.all_learners();
+    pub fn new(trainer: &Trainer<'_>, parts: &Partition) -> Result<Self, TrainError> {
+        let others = trainer.configuration.all_learners();
         let learners = others
             .into_par_iter()
             .map(|configuration| {
                 let name = configuration.name().to_owned();
-                let recipe = Recipe { configuration: &configuration, ..*recipe };
-                let log_slowdowns = costs(&recipe, parts, &parts.training)?;
+                let trainer = Trainer { configuration: &configuration, ..*trainer };
+                let log_slowdowns = costs(&trainer, parts, &parts.training)?;
                 let slowdown = mean_and_error(&log_slowdowns).0.exp();
                 let worst = log_slowdowns.iter().copied().fold(0.0, f64::max).exp();
                 Ok(LearnerCosts { name, slowdown, worst, log_slowdowns })
             })
             .collect::<Result<_, TrainError>>()?;
-        let keys = recipe.task.keys(recipe.params.test_split, &parts.training);
+        let keys = trainer.dataset.keys(trainer.plan.test_split, &parts.training);
         let rounds: Vec<(f64, u64)> = SHARES
             .iter()
             .flat_map(|&share| (0..draws(share)).map(move |draw| (share, draw as u64)))
             .collect();
         let drawn = |&(share, draw): &(f64, u64)| {
             // A draw's shares are nested: an input's hash decides from which share on it belongs.
-            let seed = recipe.params.seed.wrapping_add(draw);
+            let seed = trainer.plan.seed.wrapping_add(draw);
             let part = split::hold_out(&parts.training, &keys, share, seed, "learning curve").held_out;
-            let features = recipe.task.ranked(&part);
-            Ok((part.len(), costs(&Recipe { features: &features, ..*recipe }, parts, &part)?))
+            let features = trainer.dataset.ranked(&part);
+            Ok((part.len(), costs(&Trainer { features: &features, ..*trainer }, parts, &part)?))
         };
         let learned = rounds.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;
         let mut rest = learned.as_slice();
@@ -137,15 +137,15 @@ fn draws(share: f64) -> usize {
 }
 
 /// Returns the log slowdown of each input of the test part after learning from `inputs`.
-fn costs(recipe: &Recipe<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
-    let (task, heuristic) = (recipe.task, recipe.learn_without_promise(inputs)?);
-    let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-    let model = model(recipe, &heuristic);
-    let judged = decisions::decide(&model, &task.table, &parts.held_out, &slots);
+fn costs(trainer: &Trainer<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
+    let (dataset, heuristic) = (trainer.dataset, trainer.learn_without_promise(inputs)?);
+    let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
+    let model = model(trainer, &heuristic);
+    let judged = decisions::decide(&model, &dataset.table, &parts.held_out, &slots);
     // The fallback of the whole training part, so that all learners decline to the same choice.
-    let fallback = task.fallback(&parts.training);
+    let fallback = dataset.fallback(&parts.training);
     let loss = |judged: &decisions::JudgedInput| {
-        task.table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
+        dataset.table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
     Ok(judged.iter().map(loss).collect())
 }

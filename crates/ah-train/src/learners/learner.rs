@@ -3,12 +3,12 @@
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 
-use crate::data::{Rows, Targets};
+use crate::data::{Costs, Subset};
 use crate::error::TrainError;
 use crate::tree::GrownTree;
 
 /// The data of a learner: rows of features and their costs.
-pub type Dataset<'a> = DatasetBase<Rows<'a>, &'a Targets>;
+pub type LearnerData<'a> = DatasetBase<Subset<'a>, &'a Costs>;
 
 /// Grows trees. Every implementation of linfa's `Fit` for our data is one.
 pub trait Learner: Send + Sync {
@@ -16,14 +16,14 @@ pub trait Learner: Send + Sync {
     ///
     /// # Errors
     /// [`TrainError::Linfa`] if linfa refuses.
-    fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError>;
+    fn grow(&self, dataset: &LearnerData<'_>) -> Result<GrownTree, TrainError>;
 }
 
 impl<L> Learner for L
 where
-    L: for<'a> Fit<Rows<'a>, &'a Targets, TrainError, Object = GrownTree> + Send + Sync,
+    L: for<'a> Fit<Subset<'a>, &'a Costs, TrainError, Object = GrownTree> + Send + Sync,
 {
-    fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError> {
+    fn grow(&self, dataset: &LearnerData<'_>) -> Result<GrownTree, TrainError> {
         self.fit(dataset)
     }
 }

@@ -23,7 +23,7 @@ use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
 use serde::Serialize;
 
-use crate::data::{Rows, Targets};
+use crate::data::{Costs, Subset};
 use crate::error::TrainError;
 use crate::tree::GrownTree;
 
@@ -55,10 +55,10 @@ const ROUNDING: f64 = 1e-6;
 /// rounding decides whether a split without gain is taken.
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
-impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
+impl<'a> Fit<Subset<'a>, &'a Costs, TrainError> for LinfaTrees {
     type Object = GrownTree;
 
-    fn fit(&self, dataset: &DatasetBase<Rows<'a>, &'a Targets>) -> Result<GrownTree, TrainError> {
+    fn fit(&self, dataset: &DatasetBase<Subset<'a>, &'a Costs>) -> Result<GrownTree, TrainError> {
         let (rows, targets) = (dataset.records(), *dataset.targets());
         let columns = rows.columns.all();
         let mut tree = GrownTree::leaf();
@@ -68,7 +68,7 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
             if deep || inputs.len() < 2 * self.min_samples_leaf || columns.is_empty() {
                 continue;
             }
-            let rows = Rows { columns: rows.columns, inputs: &inputs };
+            let rows = Subset { columns: rows.columns, inputs: &inputs };
             let classes: Vec<usize> = inputs
                 .iter()
                 .map(|&i| targets.winner(i).map_or(usize::MAX, ah_types::ChoiceId::index))
@@ -89,7 +89,11 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
 
 impl LinfaTrees {
     /// Returns the impurity of linfa's split of these rows, if it finds one.
-    fn impurity_of_best_split(&self, rows: &Rows<'_>, classes: &[usize]) -> Result<Option<f64>, TrainError> {
+    fn impurity_of_best_split(
+        &self,
+        rows: &Subset<'_>,
+        classes: &[usize],
+    ) -> Result<Option<f64>, TrainError> {
         let columns = rows.columns.all();
         let codes = Array2::from_shape_fn((rows.inputs.len(), columns.len()), |(row, column)| {
             f64::from(columns[column].codes()[rows.inputs[row] as usize])
@@ -126,7 +130,7 @@ impl LinfaTrees {
     /// this impurity up to rounding.
     fn first_split_within(
         &self,
-        rows: &Rows<'_>,
+        rows: &Subset<'_>,
         classes: &[usize],
         impurity: f64,
     ) -> Option<(usize, u16, u16)> {
@@ -174,7 +178,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, class: usize, rows: i64) {
-        // Rows without a winner (`usize::MAX`) are the class 0.
+        // Subset without a winner (`usize::MAX`) are the class 0.
         let class = class.wrapping_add(1);
         if self.by_class.len() <= class {
             self.by_class.resize(class + 1, 0);

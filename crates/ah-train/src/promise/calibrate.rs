@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::data::{Columns, Table, Targets};
+use crate::data::{Columns, Costs, Table};
 use crate::params::{PromiseMode, SplitBy};
 use crate::tree::{FittedEnsemble, ScoredChoice};
 
@@ -29,7 +29,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// its first violation declines nearly everywhere.
 pub const ROOM: u64 = 2;
 /// The shares that a training promises if none is asked for, by the number of inputs.
-const USUAL_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
+const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.
@@ -61,8 +61,8 @@ impl PromiseMode {
     /// declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise of 1 % decides 52 % and
     /// loses 1.0756, one of 2 % 63 % and 1.0581, one of 5 % 93 % and 1.0379. The number of inputs alone decides, so
     /// their times cannot bend the promise.
-    pub fn usual_share(self, inputs: usize) -> f64 {
-        USUAL_SHARES.into_iter().find(|&share| self.has_room(share, inputs)).unwrap_or(USUAL_SHARES[0])
+    pub fn default_share(self, inputs: usize) -> f64 {
+        DEFAULT_SHARES.into_iter().find(|&share| self.has_room(share, inputs)).unwrap_or(DEFAULT_SHARES[0])
     }
 
     /// Returns whether two violations among the calibration inputs of so many inputs would pass the test.
@@ -70,11 +70,11 @@ impl PromiseMode {
         passes(self.test(share), inputs, ROOM)
     }
 
-    /// Returns the number of inputs from which on a [usual share](Self::usual_share) is promised: the strictest, the
+    /// Returns the number of inputs from which on a [default share](Self::default_share) is promised: the strictest, the
     /// loosest.
-    pub fn usual_inputs(self) -> [usize; 2] {
+    pub fn default_inputs(self) -> [usize; 2] {
         let least = |share| (1..).find(|&inputs| self.has_room(share, inputs)).unwrap_or(usize::MAX);
-        [least(USUAL_SHARES[0]), least(USUAL_SHARES[2])]
+        [least(DEFAULT_SHARES[0]), least(DEFAULT_SHARES[2])]
     }
 
     /// Returns the least number of inputs with which a threshold without violations passes.
@@ -133,7 +133,7 @@ pub fn violations(
     fitted: &FittedEnsemble,
     columns: &Columns,
     table: &Table,
-    targets: &Targets,
+    targets: &Costs,
     inputs: &[u32],
     fallback: ChoiceId,
     limit: f64,

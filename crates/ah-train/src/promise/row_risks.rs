@@ -12,13 +12,13 @@
 
 use ah_types::{ChoiceId, RISK_UNIT};
 
-use crate::data::{Columns, Table, Targets};
+use crate::data::{Columns, Costs, Table};
 use crate::tree::{Boosters, CompactTree, FittedEnsemble, nearest};
 
 /// The share of a node's mean that its row takes.
 const RATE: f64 = 0.1;
 /// The parent's mean weighs as much as this many inputs. Between 10 and 80 forward convolutions lose the same.
-const KAPPA: f64 = 40.0;
+const SHRINKAGE: f64 = 40.0;
 
 /// What an ensemble takes on an input that it was not learned from, where it is not the fallback.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub fn taken(
     fitted: &FittedEnsemble,
     columns: &Columns,
     table: &Table,
-    targets: &Targets,
+    targets: &Costs,
     inputs: &[u32],
     fallback: ChoiceId,
     limit: f64,
@@ -86,7 +86,7 @@ fn means(tree: &CompactTree, leaves: &[usize], values: &[f64]) -> Vec<f64> {
     for &(node, left) in splits.iter().rev() {
         sums[node] = (sums[left].0 + sums[left + 1].0, sums[left].1 + sums[left + 1].1);
     }
-    let drawn = |(sum, count): (f64, f64), to: f64| (sum + KAPPA * to) / (count + KAPPA);
+    let drawn = |(sum, count): (f64, f64), to: f64| (sum + SHRINKAGE * to) / (count + SHRINKAGE);
     let mut means = vec![0.0; tree.nodes()];
     means[0] = drawn(sums[0], 0.0);
     for (node, left) in splits {

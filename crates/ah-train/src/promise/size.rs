@@ -9,9 +9,9 @@ use ah_types::ChoiceId;
 use rayon::prelude::*;
 
 use super::calibrate::{self, pick};
-use super::recipe::Recipe;
+use super::trainer::Trainer;
 use crate::data::split::{self, Partition};
-use crate::data::{COST_ONE, Rows, Targets};
+use crate::data::{COST_ONE, Costs, Subset};
 use crate::error::TrainError;
 use crate::params::SplitBy;
 use crate::tree::FittedEnsemble;
@@ -41,23 +41,23 @@ struct Fold<'a> {
 ///
 /// # Errors
 /// Those of the learners.
-pub fn choose(recipe: &Recipe<'_>, inputs: &[u32]) -> Result<Option<Size>, TrainError> {
-    let params = recipe.params;
-    if params.max_leaves.is_none() && params.within.is_none() {
+pub fn choose(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Option<Size>, TrainError> {
+    let plan = trainer.plan;
+    if plan.max_leaves.is_none() && plan.within.is_none() {
         return Ok(None);
     }
-    let judge = SizeJudge::new(recipe, inputs);
-    let keys = recipe.task.keys(SplitBy::Input, inputs);
-    let parts = split::partitions(&recipe.task.table, inputs, &keys, params.folds, params.seed);
+    let judge = SizeJudge::new(trainer, inputs);
+    let keys = trainer.dataset.keys(SplitBy::Input, inputs);
+    let parts = split::partitions(&trainer.dataset.table, inputs, &keys, plan.folds, plan.seed);
     let folds = parts.par_iter().map(|part| judge.fold(part)).collect::<Result<Vec<_>, TrainError>>()?;
-    if let Some(most) = params.max_leaves {
+    if let Some(most) = plan.max_leaves {
         return Ok(Some(Size { most: Some(most), cost: judge.cost(&folds, most) }));
     }
     let whole = folds.iter().map(|fold| fold.whole.tree.leaves()).max().unwrap_or(1);
     let sizes = sizes(whole);
     let costs: Vec<f64> = sizes.par_iter().map(|size| judge.cost(&folds, *size)).collect();
     let best = costs.iter().copied().fold(f64::INFINITY, f64::min);
-    let enough = best + params.within.unwrap_or(0.0).ln_1p();
+    let enough = best + plan.within.unwrap_or(0.0).ln_1p();
     let at = costs.iter().position(|cost| *cost <= enough).unwrap_or(sizes.len() - 1);
     Ok(Some(Size { most: Some(sizes[at]).filter(|size| *size < whole), cost: costs[at] }))
 }
@@ -69,57 +69,57 @@ fn sizes(whole: usize) -> Vec<usize> {
 }
 
 struct SizeJudge<'a> {
-    recipe: &'a Recipe<'a>,
+    trainer: &'a Trainer<'a>,
     fallback: ChoiceId,
     /// What trees learn from, and what they cost.
-    targets: Targets,
-    costs: Targets,
+    targets: Costs,
+    costs: Costs,
 }
 
 impl<'a> SizeJudge<'a> {
-    fn new(recipe: &'a Recipe<'a>, inputs: &[u32]) -> Self {
-        let (task, params) = (recipe.task, recipe.params);
-        let fallback = task.fallback(inputs);
-        let portfolio = &recipe.ranking.portfolio;
-        let limit = params.max_risk.map(|_| params.max_slowdown);
-        let targets = task.targets_within(fallback, portfolio, limit);
-        Self { recipe, fallback, targets, costs: task.targets(portfolio) }
+    fn new(trainer: &'a Trainer<'a>, inputs: &[u32]) -> Self {
+        let (dataset, plan) = (trainer.dataset, trainer.plan);
+        let fallback = dataset.fallback(inputs);
+        let portfolio = &trainer.ranking.portfolio;
+        let limit = plan.max_risk.map(|_| plan.max_slowdown);
+        let targets = dataset.costs_within(fallback, portfolio, limit);
+        Self { trainer, fallback, targets, costs: dataset.costs(portfolio) }
     }
 
     fn fold<'f>(&self, part: &'f Partition) -> Result<Fold<'f>, TrainError> {
-        let rows = Rows { columns: &self.recipe.features.columns, inputs: &part.training };
-        let whole = self.recipe.fit(&rows, &self.targets)?;
+        let rows = Subset { columns: &self.trainer.features.columns, inputs: &part.training };
+        let whole = self.trainer.fit(&rows, &self.targets)?;
         let order = PruningOrder::new(&whole, &rows, &self.targets);
         Ok(Fold { part, whole, order })
     }
 
     /// Returns the fold's tree with at most this many leaves.
     fn pruned(&self, fold: &Fold<'_>, most: usize) -> FittedEnsemble {
-        let Recipe { task, features, params, .. } = self.recipe;
-        let rows = Rows { columns: &features.columns, inputs: &fold.part.training };
+        let Trainer { dataset, features, plan, .. } = self.trainer;
+        let rows = Subset { columns: &features.columns, inputs: &fold.part.training };
         let mut pruned = fold.order.at_most(&fold.whole, most);
-        if params.max_risk.is_some() {
-            pruned.assess(&task.table, &rows, self.fallback, params.max_slowdown);
+        if plan.max_risk.is_some() {
+            pruned.assess(&dataset.table, &rows, self.fallback, plan.max_slowdown);
         }
         pruned
     }
 
     /// Returns the mean cost of trees with at most this many leaves on the inputs that the folds hold out.
     fn cost(&self, folds: &[Fold<'_>], most: usize) -> f64 {
-        let Recipe { task, features, params, .. } = self.recipe;
-        let (columns, table, limit) = (&features.columns, &task.table, params.max_slowdown);
+        let Trainer { dataset, features, plan, .. } = self.trainer;
+        let (columns, table, limit) = (&features.columns, &dataset.table, plan.max_slowdown);
         let pruned: Vec<(FittedEnsemble, &[u32])> =
             folds.iter().map(|fold| (self.pruned(fold, most), &fold.part.held_out[..])).collect();
-        let threshold = params.max_risk.map_or(f64::INFINITY, |target| {
+        let threshold = plan.max_risk.map_or(f64::INFINITY, |target| {
             let of_fold = |(tree, held_out): &(FittedEnsemble, &[u32])| {
                 calibrate::violations(tree, columns, table, &self.targets, held_out, self.fallback, limit)
             };
             let violations: Vec<_> = pruned.iter().flat_map(of_fold).collect();
             let judged: Vec<u32> = pruned.iter().flat_map(|(_, held_out)| *held_out).copied().collect();
-            let (count, independent) = (judged.len(), task.count_judging(&judged));
+            let (count, independent) = (judged.len(), dataset.count_judging(&judged));
             let calibrated =
-                calibrate::fixed_sequence_test(&violations, count, independent, params.promise, target);
-            self.recipe.threshold(calibrated.as_ref(), target)
+                calibrate::fixed_sequence_test(&violations, count, independent, plan.promise, target);
+            self.trainer.threshold(calibrated.as_ref(), target)
         });
         let (mut sum, mut weights) = (0.0, 0.0);
         let mut ranking = Vec::new();

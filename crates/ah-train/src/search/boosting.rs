@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::configuration::Configuration;
 use super::cross_validation::{BEYOND_NOISE, ScoredConfiguration};
 use crate::data::split::Partition;
-use crate::data::{COST_ONE, Columns, Rows, Targets, Task};
+use crate::data::{COST_ONE, Columns, Costs, Dataset, Subset};
 use crate::error::TrainError;
 use crate::learners::Boost;
 use crate::plan::TrainPlan;
@@ -29,11 +29,11 @@ const ENOUGH: usize = 4000;
 /// # Errors
 /// Those of the learners.
 pub fn better_of(
-    task: &Task,
+    dataset: &Dataset,
     plan: &TrainPlan,
     boost: &Boost,
     single: &ScoredConfiguration,
-    (columns, folds, costs): (&Columns, &[Partition], &Targets),
+    (columns, folds, costs): (&Columns, &[Partition], &Costs),
 ) -> Result<ScoredConfiguration, TrainError> {
     let boosted = match &plan.evidence_tree {
         Some(tree) => Configuration::Boosted { tree: tree.clone(), boost: boost.clone() },
@@ -42,15 +42,15 @@ pub fn better_of(
     let judging = folds.len().min(ENOUGH.div_ceil(folds[0].held_out.len().max(1)));
     let folds: Vec<_> = folds.iter().zip(&single.folds).take(judging).collect();
     let judge = |(Partition { training, held_out }, (tree, _)): &(&Partition, &(GrownTree, Vec<f64>))| {
-        let rows = Rows { columns, inputs: training };
+        let rows = Subset { columns, inputs: training };
         let fitted = match (&plan.evidence_tree, &single.configuration) {
             (None, Configuration::CostTree(_)) => boost.fit(tree.clone(), &rows, costs),
             _ => boosted.fit(&rows, costs)?,
         };
         let cost = |&input: &u32| {
             let mut cost = f64::from(fitted.cost(columns, costs, input)) / COST_ONE;
-            if let Some(Device::Cpu(_)) = task.device() {
-                cost += (DECISION_MS / task.table.inputs[input as usize].best).ln_1p();
+            if let Some(Device::Cpu(_)) = dataset.device() {
+                cost += (DECISION_MS / dataset.table.inputs[input as usize].best).ln_1p();
             }
             cost
         };

@@ -3,7 +3,7 @@
 use linfa::dataset::DatasetBase;
 use serde::Serialize;
 
-use crate::data::{Rows, Targets};
+use crate::data::{Costs, Subset};
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
 use crate::tree::{FittedEnsemble, GrownTree, Scores};
@@ -26,7 +26,7 @@ pub enum Configuration {
 }
 
 /// A classifier's leaves are shrunk towards their parents', which weigh as much as this many inputs.
-const CLASSIFIER_KAPPA: f64 = 1.0;
+const CLASSIFIER_SHRINKAGE: f64 = 1.0;
 
 impl Configuration {
     /// Returns the learner's name.
@@ -88,7 +88,7 @@ impl Configuration {
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<GrownTree, TrainError> {
+    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> Result<GrownTree, TrainError> {
         let dataset = DatasetBase::new(*rows, targets);
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => Learner::grow(s, &dataset),
@@ -97,7 +97,7 @@ impl Configuration {
     }
 
     /// Cuts a tree back to the depth limit and polishes it. Returns it with its scores.
-    pub fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
+    pub fn finish(&self, grown: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => {
@@ -106,7 +106,7 @@ impl Configuration {
                 (tree, scores)
             }
             Self::Linfa(_) => {
-                let scores = Scores::new(&tree, rows, targets, CLASSIFIER_KAPPA);
+                let scores = Scores::new(&tree, rows, targets, CLASSIFIER_SHRINKAGE);
                 (tree, scores)
             }
         }
@@ -116,7 +116,7 @@ impl Configuration {
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedEnsemble, TrainError> {
+    pub fn fit(&self, rows: &Subset<'_>, targets: &Costs) -> Result<FittedEnsemble, TrainError> {
         let grown = self.grow(rows, targets)?;
         let (tree, scores) = self.finish(&grown, rows, targets);
         Ok(match self {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::configuration::Configuration;
 use super::grid::Grid;
 use crate::data::split::Partition;
-use crate::data::{COST_ONE, Columns, Rows, Targets};
+use crate::data::{COST_ONE, Columns, Costs, Subset};
 use crate::error::TrainError;
 use crate::tree::GrownTree;
 
@@ -39,7 +39,7 @@ pub fn cross_validate(
     grid: &Grid,
     columns: &Columns,
     folds: &[Partition],
-    costs: &Targets,
+    costs: &Costs,
 ) -> Result<Vec<ScoredConfiguration>, TrainError> {
     let tasks: Vec<(usize, usize)> =
         (0..grid.growths.len()).flat_map(|g| (0..folds.len()).map(move |f| (g, f))).collect();
@@ -48,7 +48,7 @@ pub fn cross_validate(
         .into_par_iter()
         .map(|(g, fold)| {
             let Partition { training, held_out } = &folds[fold];
-            let rows = Rows { columns, inputs: training };
+            let rows = Subset { columns, inputs: training };
             let grown = grid.growths[g].grow(&rows, costs)?;
             let by_depth = |depth: &usize| {
                 let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, costs);

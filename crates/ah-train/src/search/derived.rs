@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
-use crate::data::{COST_ONE, Column, Columns, RankedFeatures, Rows, Table, Targets, Task, random};
+use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table, random};
 use crate::learners::{CostTree, Learner};
 use crate::plan::LARGE;
 use crate::tree::Scores;
@@ -41,14 +41,14 @@ const PLACES: usize = 80;
 const SHARE: f64 = 0.5;
 
 /// Finds derived features for these inputs.
-pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
+pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     let is_large = training.len() >= LARGE;
     let most = if is_large { MAX_INPUTS_OF_LARGE } else { MAX_INPUTS };
     let step = training.len().div_ceil(most).max(1);
     let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();
-    let table = task.table.part(&inputs);
-    let tournament = Tournament::new(task, &table, seed);
-    let words = tournament.vocabulary(task);
+    let table = dataset.table.part(&inputs);
+    let tournament = Tournament::new(dataset, &table, seed);
+    let words = tournament.vocabulary(dataset);
     let mut best: Vec<Formula> = Vec::new();
     for stage in 0..STAGES {
         let mut candidates = if stage == 0 { words.simple() } else { words.combined(&best) };
@@ -62,7 +62,7 @@ pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     // The tournament may not have seen the input where a formula divides by zero.
     let derived: Vec<DerivedFeature> = best.iter().map(|formula| tournament.derived(formula)).collect();
     let features = tournament.features(&derived);
-    let values = FeatureValues::new(&task.table, &features);
+    let values = FeatureValues::new(&dataset.table, &features);
     let slot = |at: usize| features.all().len() - derived.len() + at;
     let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(training);
     let kept: Vec<usize> = (0..derived.len()).filter(defined).collect();
@@ -72,7 +72,7 @@ pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
 /// Compares formulas on the inputs of one table.
 struct Tournament<'a> {
     table: &'a Table,
-    targets: Targets,
+    targets: Costs,
     logged: Features,
     /// The features' names, as the expression language writes them.
     names: Vec<String>,
@@ -82,11 +82,11 @@ struct Tournament<'a> {
 }
 
 impl<'a> Tournament<'a> {
-    fn new(task: &Task, table: &'a Table, seed: u64) -> Self {
-        let logged = task.features.clone();
+    fn new(dataset: &Dataset, table: &'a Table, seed: u64) -> Self {
+        let logged = dataset.features.clone();
         let names = logged.all().features().iter().map(|f| &f.name);
         Self {
-            targets: Targets::new(table, |_| true),
+            targets: Costs::new(table, |_| true),
             names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
             places: PLACES,
             table,
@@ -97,7 +97,7 @@ impl<'a> Tournament<'a> {
 
     /// Returns the parts of formulas: the whole features that help most, and the sizes that the
     /// choices' names hold.
-    fn vocabulary(&self, task: &Task) -> Vocabulary {
+    fn vocabulary(&self, dataset: &Dataset) -> Vocabulary {
         let (columns, values) = self.columns(&[]);
         let gains = self.gains(&columns, self.logged.all().len(), 1.0, 2 * TREES, 0);
         let distinct: BTreeSet<usize> = columns.all().iter().map(|column| column.slot).collect();
@@ -121,7 +121,7 @@ impl<'a> Tournament<'a> {
         Vocabulary {
             whole: whole.into_iter().map(|slot| slot as u16).collect(),
             sizes: sizes.into_iter().collect(),
-            multiprocessors: match task.device() {
+            multiprocessors: match dataset.device() {
                 Some(Device::Cuda(device)) => Some(device.multiprocessors.to_string()),
                 _ => self.logged.base().slot(MULTIPROCESSORS).map(|slot| self.names[slot].clone()),
             },
@@ -202,11 +202,11 @@ impl<'a> Tournament<'a> {
         let all = 0..self.table.inputs.len() as u32;
         let (inputs, others): (Vec<u32>, Vec<u32>) =
             all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
-        let rows = Rows { columns, inputs: &inputs };
+        let rows = Subset { columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows, &self.targets);
         // Only linfa-trees can fail.
         let Ok(tree) = Learner::grow(&parameters, &dataset) else { return };
-        let scores = Scores::new(&tree, &rows, &self.targets, parameters.kappa);
+        let scores = Scores::new(&tree, &rows, &self.targets, parameters.shrinkage);
         for &input in &others {
             let mut node = 0;
             let mut cost = scores.cost(node, &self.targets, input);

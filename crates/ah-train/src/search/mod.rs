@@ -13,7 +13,7 @@ pub mod portfolio;
 
 use ah_types::ChoiceId;
 
-use crate::data::Task;
+use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::data::{Columns, split};
 use crate::error::TrainError;
@@ -40,24 +40,24 @@ pub struct SearchResult {
 /// # Errors
 /// Those of the learners.
 pub fn search(
-    task: &Task,
+    dataset: &Dataset,
     plan: &TrainPlan,
     columns: &Columns,
     portfolio: &[ChoiceId],
     training: &[u32],
 ) -> Result<SearchResult, TrainError> {
     let mut grid = grid::Grid::new(plan.learner, &plan.max_depths, &plan.min_samples_leaves);
-    let costs = task.targets(portfolio);
-    let keys = task.keys(SplitBy::Input, training);
-    let mut folds = split::partitions(&task.table, training, &keys, plan.folds, plan.seed);
+    let costs = dataset.costs(portfolio);
+    let keys = dataset.keys(SplitBy::Input, training);
+    let mut folds = split::partitions(&dataset.table, training, &keys, plan.folds, plan.seed);
     if plan.boost.is_some() && training.len() >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);
     }
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &costs)?;
-    let best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?;
+    let best = cross_validation::best(&tried).ok_or_else(|| too_few(dataset.usable.len()))?;
     let best = match &plan.boost {
-        Some(boost) => boosting::better_of(task, plan, boost, best, (columns, &folds, &costs))?,
+        Some(boost) => boosting::better_of(dataset, plan, boost, best, (columns, &folds, &costs))?,
         None => best.clone(),
     };
     Ok(SearchResult { best, tried })

@@ -8,7 +8,7 @@ use super::boosters::Boosters;
 use super::grown::GrownTree;
 use super::risk::{Risks, risk_ratio};
 use super::scores::{self, Scores};
-use crate::data::{Columns, Rows, Table, Targets};
+use crate::data::{Columns, Costs, Subset, Table};
 
 /// Inputs that are evidence enough for a leaf beside boosters: a choice that none of them measured is not taken. By its
 /// own 10 inputs or more, backward convolutions lose 1.0172 instead of 1.0156 (mean of two seeds).
@@ -59,7 +59,7 @@ impl FittedEnsemble {
     }
 
     /// Returns the cost of the choice that the ensemble picks for an input, always deciding.
-    pub fn cost(&self, columns: &Columns, targets: &Targets, input: u32) -> u32 {
+    pub fn cost(&self, columns: &Columns, targets: &Costs, input: u32) -> u32 {
         let scores = self.scores.node(self.tree.leaf_of(columns, input));
         scores::cost(&self.boosted(scores, columns, input).0, targets, input)
     }
@@ -78,7 +78,7 @@ impl FittedEnsemble {
 
     /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside
     /// boosters those that reach the nearest node above with enough of them.
-    pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+    pub fn members(&self, rows: &Subset<'_>) -> Vec<Vec<u32>> {
         self.tree.members(rows, if self.is_boosted() { EVIDENCE } else { 1 })
     }
 
@@ -89,7 +89,7 @@ impl FittedEnsemble {
     }
 
     /// Computes the risks on the rows that the ensemble was learned from.
-    pub fn assess(&mut self, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) {
+    pub fn assess(&mut self, table: &Table, rows: &Subset<'_>, fallback: ChoiceId, limit: f64) {
         self.risks = Some(match self.is_boosted() {
             true => Risks::of_rows(fallback),
             false => Risks::of_leaves(&self.tree, table, rows, fallback, limit),
@@ -109,7 +109,7 @@ impl FittedEnsemble {
 
     /// Writes the choices that the input measured and its leaf ranks into `ranking`, best first. Calibration tries many
     /// thresholds on the same ratios; a model holds one.
-    pub fn rank(&self, columns: &Columns, targets: &Targets, input: u32, ranking: &mut Vec<ScoredChoice>) {
+    pub fn rank(&self, columns: &Columns, targets: &Costs, input: u32, ranking: &mut Vec<ScoredChoice>) {
         let leaf = self.tree.leaf_of(columns, input);
         let (scores, sums) = self.boosted(self.scores.node(leaf), columns, input);
         let ranked = targets.of(input).iter().filter(|cost| scores[cost.choice.index()].is_finite());

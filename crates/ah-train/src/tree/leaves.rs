@@ -8,7 +8,7 @@ use super::fitted::FittedEnsemble;
 use super::grown::GrownNode;
 use super::scores::Scores;
 use super::shortlist;
-use crate::data::{Rows, Table};
+use crate::data::{Subset, Table};
 
 /// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 ///
@@ -16,7 +16,7 @@ use crate::data::{Rows, Table};
 pub fn tree(
     fitted: &FittedEnsemble,
     table: &Table,
-    rows: &Rows<'_>,
+    rows: &Subset<'_>,
     fallback: ChoiceId,
     threshold: f64,
     policy: &RankingPolicy,

@@ -8,10 +8,10 @@ use std::collections::BinaryHeap;
 
 use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
-use crate::data::{Rows, Targets};
+use crate::data::{Costs, Subset};
 
 /// Takes splits back until the tree has no more leaves than this. The rows are those that it was learned from.
-pub fn prune(fitted: &FittedEnsemble, rows: &Rows<'_>, targets: &Targets, most: usize) -> FittedEnsemble {
+pub fn prune(fitted: &FittedEnsemble, rows: &Subset<'_>, targets: &Costs, most: usize) -> FittedEnsemble {
     PruningOrder::new(fitted, rows, targets).at_most(fitted, most)
 }
 
@@ -23,7 +23,7 @@ pub struct PruningOrder {
 
 impl PruningOrder {
     /// Returns the order by the costs of the rows that the tree was learned from.
-    pub fn new(fitted: &FittedEnsemble, rows: &Rows<'_>, targets: &Targets) -> Self {
+    pub fn new(fitted: &FittedEnsemble, rows: &Subset<'_>, targets: &Costs) -> Self {
         Self { steps: order(&fitted.tree, &costs_as_leaf(fitted, rows, targets)) }
     }
 
@@ -106,7 +106,7 @@ impl PartialOrd for Saving {
 }
 
 /// Returns what each node would cost if it were a leaf.
-fn costs_as_leaf(fitted: &FittedEnsemble, rows: &Rows<'_>, targets: &Targets) -> Vec<i64> {
+fn costs_as_leaf(fitted: &FittedEnsemble, rows: &Subset<'_>, targets: &Costs) -> Vec<i64> {
     let mut costs = vec![0; fitted.tree.nodes.len()];
     for &input in rows.inputs {
         let mut node = fitted.tree.leaf_of(rows.columns, input);

@@ -10,13 +10,13 @@
 //! Without boosters, the risk is the share of inputs on which the choice is slower than the fallback by more than the limit,
 //! shrunk towards the parent's like the scores ([`super::scores`]):
 //!
-//! `risk[node][c] = (slow inputs in node + kappa * risk[parent][c]) / (inputs in node + kappa)`
+//! `risk[node][c] = (slow inputs in node + shrinkage * risk[parent][c]) / (inputs in node + shrinkage)`
 //!
 //! With boosters, whose scores are different on every input, it is the risk that their rows add up to ([`ah_types::risk`]),
 //! times a constant.
 //!
 //! Slowdown with a promise of 1 %, over twenty random partitions of PyTorch's logs (the penalty is
-//! that of `promise::recipe`):
+//! that of `promise::trainer`):
 //!
 //! | | pad_mm A100 | mm A100 |
 //! | --- | --- | --- |
@@ -28,11 +28,11 @@
 use ah_types::{ChoiceId, LEAST_RISK, MARGIN_STEP};
 
 use super::grown::GrownTree;
-use crate::data::{Rows, Table};
+use crate::data::{Subset, Table};
 
 /// The parent's risk weighs as much as this many inputs. Slow inputs are rare, so a leaf alone shows
 /// little: of 6, 10, 20 and 40 the last loses least on mm A100, and no more than others on pad_mm.
-const KAPPA: f64 = 40.0;
+const SHRINKAGE: f64 = 40.0;
 /// A choice that was measured on fewer inputs has a risk of 1.
 const MIN_INPUTS: f64 = 3.0;
 
@@ -87,7 +87,7 @@ impl Risks {
     pub fn of_leaves(
         tree: &GrownTree,
         table: &Table,
-        rows: &Rows<'_>,
+        rows: &Subset<'_>,
         fallback: ChoiceId,
         limit: f64,
     ) -> Self {
@@ -101,7 +101,8 @@ impl Risks {
                 risks[at] = if node == 0 {
                     slow / inputs.max(1.0)
                 } else {
-                    (slow + KAPPA * risks[grown.parent as usize * choices + choice]) / (inputs + KAPPA)
+                    (slow + SHRINKAGE * risks[grown.parent as usize * choices + choice])
+                        / (inputs + SHRINKAGE)
                 };
             }
         }
@@ -119,7 +120,13 @@ impl Risks {
     }
 }
 
-fn count(tree: &GrownTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Vec<SlowCount> {
+fn count(
+    tree: &GrownTree,
+    table: &Table,
+    rows: &Subset<'_>,
+    fallback: ChoiceId,
+    limit: f64,
+) -> Vec<SlowCount> {
     let choices = table.choices.len();
     let mut counts = vec![SlowCount::default(); tree.nodes.len() * choices];
     for &input in rows.inputs {

@@ -1,8 +1,8 @@
 //! How each node ranks the choices: by the mean cost of a choice over the node's rows, shrunk towards
 //! its parent's score; the root's is shrunk towards a prior.
 //!
-//! `score[node][c] = (sum of costs in node + kappa * score[parent][c]) / (count + kappa)`, over the
-//! rows where c was measured: the parent's score weighs as much as kappa inputs.
+//! `score[node][c] = (sum of costs in node + shrinkage * score[parent][c]) / (count + shrinkage)`, over the
+//! rows where c was measured: the parent's score weighs as much as shrinkage inputs.
 //!
 //! A node ranks by evidence, not by hope: it does not rank a choice that was never measured there, and one that was measured
 //! on one or two inputs pays a penalty. With a promise of 1 %, mm TIMM (740 inputs) loses 0.0024 ± 0.0018 less than by the
@@ -11,7 +11,7 @@
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
-use crate::data::{COST_ONE, Rows, Targets};
+use crate::data::{COST_ONE, Costs, Subset};
 
 /// The root's prior: each choice starts with this cost, as if measured on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;
@@ -30,7 +30,7 @@ pub struct Scores {
 
 impl Scores {
     /// Returns the scores of every node from the rows that reach it.
-    pub fn new(tree: &GrownTree, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
+    pub fn new(tree: &GrownTree, rows: &Subset<'_>, targets: &Costs, shrinkage: f64) -> Self {
         let choices = targets.choices();
         let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
         let mut total = 0;
@@ -48,7 +48,7 @@ impl Scores {
             up.0 += down.0;
             up.1 += down.1;
         });
-        // The mean weight of an input: kappa counts inputs, whatever their weights.
+        // The mean weight of an input: shrinkage counts inputs, whatever their weights.
         let unit = total as f64 / rows.inputs.len().max(1) as f64;
         let mut means = vec![0.0; sums.len()];
         let mut scores = vec![0.0; sums.len()];
@@ -61,7 +61,11 @@ impl Scores {
                 } else {
                     means[tree.nodes[node].parent as usize * choices + choice]
                 };
-                means[at] = if count + kappa > 0.0 { (sum + kappa * prior) / (count + kappa) } else { prior };
+                means[at] = if count + shrinkage > 0.0 {
+                    (sum + shrinkage * prior) / (count + shrinkage)
+                } else {
+                    prior
+                };
                 scores[at] = means[at]
                     + match count {
                         0.0 => f64::INFINITY,
@@ -74,7 +78,7 @@ impl Scores {
     }
 
     /// Returns these scores without the choices of each node that none of these inputs of the node measured.
-    pub fn measured_by(&self, members: &[Vec<u32>], targets: &Targets) -> Self {
+    pub fn measured_by(&self, members: &[Vec<u32>], targets: &Costs) -> Self {
         let mut result = self.clone();
         for (scores, members) in result.scores.chunks_exact_mut(self.choices).zip(members) {
             let mut measured = vec![false; self.choices];
@@ -86,7 +90,7 @@ impl Scores {
     }
 
     /// Returns the scores of all rows for each of `nodes` nodes.
-    pub fn constant(rows: &Rows<'_>, targets: &Targets, nodes: usize) -> Self {
+    pub fn constant(rows: &Subset<'_>, targets: &Costs, nodes: usize) -> Self {
         let root = Self::new(&GrownTree::leaf(), rows, targets, 0.0);
         Self { choices: root.choices, scores: root.scores.repeat(nodes) }
     }
@@ -104,7 +108,7 @@ impl Scores {
 
     /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with
     /// the least score, of equals the first.
-    pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {
+    pub fn cost(&self, node: u32, targets: &Costs, input: u32) -> u32 {
         cost(self.node(node), targets, input)
     }
 
@@ -120,7 +124,7 @@ impl Scores {
 
 /// Returns the cost of the choice that these scores pick for an input: of the measured choices the one with the least
 /// score, of equals the first. Where they rank none of these, it is that of the slowest one: nothing better is known.
-pub fn cost(scores: &[f64], targets: &Targets, input: u32) -> u32 {
+pub fn cost(scores: &[f64], targets: &Costs, input: u32) -> u32 {
     let mut best = (f64::INFINITY, None);
     for cost in targets.of(input) {
         let score = scores[cost.choice.index()];

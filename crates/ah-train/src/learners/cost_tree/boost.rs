@@ -8,8 +8,8 @@ use super::fit_data::FitData;
 use super::grow::grow_fit;
 use super::parameters::CostTree;
 use super::samples::Samples;
-use crate::data::targets::Cost;
-use crate::data::{COST_ONE, Rows, Targets, random};
+use crate::data::costs::Cost;
+use crate::data::{COST_ONE, Costs, Subset, random};
 use crate::tree::{Booster, Boosters, CompactTree, FittedEnsemble, GrownTree, Scores, nearest};
 
 /// The parameters of boosted trees.
@@ -36,7 +36,7 @@ pub struct Boost {
 impl Boost {
     /// The parameters that lose least on the convolutions for their size: 1.0402 on the forward ones, where twice the trees
     /// lose 1.0393 (docs/laboratory.md has the others).
-    pub const USUAL: Self = Self {
+    pub const DEFAULT: Self = Self {
         trees: 24,
         max_depth: 12,
         min_samples_leaf: 3,
@@ -48,7 +48,7 @@ impl Boost {
     };
 
     /// Learns trees that add to the scores of `tree`.
-    pub fn fit(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> FittedEnsemble {
+    pub fn fit(&self, tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
         let choices = targets.choices();
         let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
@@ -83,7 +83,7 @@ impl Boost {
     fn grow(
         &self,
         parameters: &CostTree,
-        rows: &Rows<'_>,
+        rows: &Subset<'_>,
         left: &[Vec<(u32, f64)>],
         weights: &[u32],
         choices: usize,
@@ -107,7 +107,7 @@ impl Boost {
         let values: Vec<Vec<(u32, f64)>> = picked.iter().map(scaled).collect();
         let values: Vec<&[(u32, f64)]> = values.iter().map(Vec::as_slice).collect();
         let weights: Vec<u32> = picked.iter().map(|&row| weights[row]).collect();
-        let part = Rows { columns: &columns, inputs: &inputs };
+        let part = Subset { columns: &columns, inputs: &inputs };
         let samples = Samples::from_values(choices, &values, &weights);
         let tree = grow_fit(&FitData::with_samples(parameters, &part, samples));
         CompactTree::new(&tree, &kept)

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::lanes::Processor;
 use super::parameters::CostTree;
 use super::samples::Samples;
-use crate::data::{Column, Rows, Targets};
+use crate::data::{Column, Costs, Subset};
 
 /// The rows of one fit, with its parameters.
 pub(super) struct FitData<'a> {
@@ -20,11 +20,11 @@ pub(super) struct FitData<'a> {
 }
 
 impl<'a> FitData<'a> {
-    pub(super) fn new(parameters: &'a CostTree, rows: &Rows<'a>, targets: &Targets) -> Self {
+    pub(super) fn new(parameters: &'a CostTree, rows: &Subset<'a>, targets: &Costs) -> Self {
         Self::with_samples(parameters, rows, Samples::new(parameters, targets, rows.inputs))
     }
 
-    pub(super) fn with_samples(parameters: &'a CostTree, rows: &Rows<'a>, samples: Samples) -> Self {
+    pub(super) fn with_samples(parameters: &'a CostTree, rows: &Subset<'a>, samples: Samples) -> Self {
         let columns = rows.columns.all();
         let mut codes = vec![0; rows.inputs.len() * columns.len()];
         // 512 rows at a time stay in the cache.

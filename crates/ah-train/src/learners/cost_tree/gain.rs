@@ -123,9 +123,9 @@ impl Totals {
         f64::from(self.cost - self.rows.least_cost) * scales.cost
     }
 
-    /// Returns the judge of this node's splits.
+    /// Returns the scorer of this node's splits.
     #[inline(always)]
-    pub(super) fn judge<L: Lanes>(&self, scales: &Scales, lanes: L) -> Judge<'_, L> {
+    pub(super) fn scorer<L: Lanes>(&self, scales: &Scales, lanes: L) -> SplitScorer<'_, L> {
         // Each row that changes sides raises the variance's gain by at most twice the greatest
         // square: |q|²/n is convex, so |qL|²/nL grows by at most the row's square, and |qR|²/nR by
         // at most the square of the rest.
@@ -133,7 +133,7 @@ impl Totals {
         // The cost's gain rises by at most the row's cost spread: the least sum on the left grows
         // by at least the row's least cost, the one on the right falls by at most its greatest.
         let both_per_count = variance_per_count + f64::from(self.rows.max_spread) * scales.cost;
-        Judge {
+        SplitScorer {
             totals: self,
             scales: *scales,
             max_cost_gain: self.max_cost_gain(scales),
@@ -145,7 +145,7 @@ impl Totals {
 }
 
 /// Judges the splits of one node.
-pub(super) struct Judge<'a, L> {
+pub(super) struct SplitScorer<'a, L> {
     totals: &'a Totals,
     scales: Scales,
     max_cost_gain: f64,
@@ -156,7 +156,7 @@ pub(super) struct Judge<'a, L> {
     lanes: L,
 }
 
-impl<L: Lanes> Judge<'_, L> {
+impl<L: Lanes> SplitScorer<'_, L> {
     /// Returns the gain of the split with these sums on its left if it is above `best`, and the
     /// least weight that must change sides before another split can be.
     #[inline(always)]

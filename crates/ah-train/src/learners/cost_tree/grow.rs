@@ -8,11 +8,11 @@ use super::look_ahead::LookAhead;
 use super::parameters::CostTree;
 use super::scan::ColumnScan;
 use super::subtree::{Buffers, PARALLEL, Subtree, SubtreeNode};
-use crate::data::{Rows, Targets};
+use crate::data::{Costs, Subset};
 use crate::tree::GrownTree;
 
 /// Grows a tree.
-pub(super) fn grow(parameters: &CostTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
+pub(super) fn grow(parameters: &CostTree, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
     grow_fit(&FitData::new(parameters, rows, targets))
 }
 
@@ -281,9 +281,9 @@ mod tests {
 
     /// Checks that every split gains the most possible in its node (with look-ahead: together with
     /// its children), and that no leaf can be split.
-    fn check(parameters: &CostTree, columns: &Columns, targets: &Targets) {
+    fn check(parameters: &CostTree, columns: &Columns, targets: &Costs) {
         let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
-        let tree = grow(parameters, &Rows { columns, inputs: &inputs }, targets);
+        let tree = grow(parameters, &Subset { columns, inputs: &inputs }, targets);
         let samples = Samples::new(parameters, targets, &inputs);
         let all: Vec<&Column> = columns.all().iter().collect();
         let mut members = vec![Vec::new(); tree.nodes.len()];
@@ -352,7 +352,7 @@ mod tests {
         #[test]
         fn splits_gain_the_most(parameters in parameters(), (values, choices, inputs) in data()) {
             let columns = Columns::from_numbers(&values, 512);
-            let targets = Targets::from_cells(choices, &inputs);
+            let targets = Costs::from_cells(choices, &inputs);
             check(&parameters, &columns, &targets);
         }
     }
@@ -362,14 +362,14 @@ mod tests {
         let value = |i: usize, c: usize| ((i * 7919 + c * 104_729) % 10_007) as f64;
         let values: Vec<Vec<f64>> = (0..12).map(|c| (0..9000).map(|i| value(i, c)).collect()).collect();
         let columns = Columns::from_numbers(&values, 512);
-        let targets = Targets::from_log_slowdowns(9000, 9, |i, c| {
+        let targets = Costs::from_log_slowdowns(9000, 9, |i, c| {
             (values[c][i] / 10_007.0 - values[0][i] / 20_000.0).abs()
         });
         let inputs: Vec<u32> = (0..9000).collect();
         let parameters = CostTree::new(12, 3);
         let tree = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| grow(&parameters, &Rows { columns: &columns, inputs: &inputs }, &targets))
+            pool.install(|| grow(&parameters, &Subset { columns: &columns, inputs: &inputs }, &targets))
         };
         assert_eq!(tree(1), tree(3));
         assert!(tree(1).leaves() > 100);

@@ -37,29 +37,29 @@ mod subtree;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 
-use crate::data::{Rows, Targets};
+use crate::data::{Costs, Subset};
 use crate::error::TrainError;
 use crate::tree::{GrownTree, Scores};
 
 pub use boost::Boost;
 pub use parameters::CostTree;
 
-impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for CostTree {
+impl<'a> Fit<Subset<'a>, &'a Costs, TrainError> for CostTree {
     type Object = GrownTree;
 
-    fn fit(&self, dataset: &DatasetBase<Rows<'a>, &'a Targets>) -> Result<GrownTree, TrainError> {
+    fn fit(&self, dataset: &DatasetBase<Subset<'a>, &'a Costs>) -> Result<GrownTree, TrainError> {
         Ok(grow::grow(self, dataset.records(), dataset.targets()))
     }
 }
 
 impl CostTree {
     /// Polishes a grown tree against the true cost on the rows that it was grown from.
-    pub fn polish(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
+    pub fn polish(&self, tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
         polish::polish(self, tree, rows, targets)
     }
 
     /// Returns the scores of a tree's nodes under these parameters.
-    pub fn scores(&self, tree: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> Scores {
-        Scores::new(tree, rows, targets, self.kappa)
+    pub fn scores(&self, tree: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> Scores {
+        Scores::new(tree, rows, targets, self.shrinkage)
     }
 }

@@ -15,7 +15,7 @@ pub struct CostTree {
     pub min_gain: f64,
     /// Shrinkage: a leaf's scores are drawn towards its parent's as if the parent's were measured
     /// on this many further inputs.
-    pub kappa: f64,
+    pub shrinkage: f64,
     /// Weight of the cost's gain beside the variance's.
     pub alpha: f64,
     /// Number of columns that look one split ahead, the best first; 0: no look-ahead.
@@ -39,7 +39,7 @@ impl CostTree {
             min_samples_leaf,
             temperature: 0.05,
             min_gain: 1e-4,
-            kappa: 3.0,
+            shrinkage: 3.0,
             alpha: 0.3,
             look: 8,
             look_levels: 5,

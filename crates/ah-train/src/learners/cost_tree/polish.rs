@@ -2,18 +2,18 @@
 //! if that is surely better, while all other splits stay as they are.
 
 use super::parameters::CostTree;
-use crate::data::{Column, Rows, Targets};
+use crate::data::{Column, Costs, Subset};
 use crate::tree::{GrownTree, Scores};
 
 pub(super) fn polish(
     parameters: &CostTree,
     mut tree: GrownTree,
-    rows: &Rows<'_>,
-    targets: &Targets,
+    rows: &Subset<'_>,
+    targets: &Costs,
 ) -> GrownTree {
     let mut to_visit = vec![true; tree.nodes.len()];
     for _ in 0..parameters.sweeps {
-        let scores = Scores::new(&tree, rows, targets, parameters.kappa);
+        let scores = Scores::new(&tree, rows, targets, parameters.shrinkage);
         let mut sweep =
             Sweep { parameters, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
         let changed = sweep.visit_all(&mut tree, &to_visit);
@@ -28,8 +28,8 @@ pub(super) fn polish(
 /// Read-only inputs of one sweep, and its scratch buffers.
 struct Sweep<'a> {
     parameters: &'a CostTree,
-    rows: &'a Rows<'a>,
-    targets: &'a Targets,
+    rows: &'a Subset<'a>,
+    targets: &'a Costs,
     scores: &'a Scores,
     by_code: Vec<(i64, u32)>,
     sorted: Vec<u32>,
@@ -214,7 +214,7 @@ fn affected(tree: &GrownTree, changed: Vec<bool>) -> Vec<bool> {
 
 /// Replaces each split that sends every row to one side by that side. Returns the tree and the
 /// marks of the nodes that stay.
-fn without_empty_sides(tree: &GrownTree, rows: &Rows<'_>, marks: &[bool]) -> (GrownTree, Vec<bool>) {
+fn without_empty_sides(tree: &GrownTree, rows: &Subset<'_>, marks: &[bool]) -> (GrownTree, Vec<bool>) {
     let mut reached = vec![false; tree.nodes.len()];
     for &input in rows.inputs {
         reached[tree.leaf_of(rows.columns, input) as usize] = true;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::lanes::Block;
 use super::parameters::CostTree;
-use crate::data::{COST_LIMIT, COST_ONE, Targets};
+use crate::data::{COST_LIMIT, COST_ONE, Costs};
 
 /// Sums of targets stay below 2^31.
 const SUM_BITS: u32 = 31;
@@ -62,7 +62,7 @@ pub(super) enum Row<'a> {
     /// (lane, value). The value of a cost is its difference from the row's
     /// [base cost](RowFacts::base_cost); a choice without an entry costs the base cost.
     Sparse(&'a [(u32, i32)]),
-    /// All lanes. Targets are padded with 0, costs with the first cost.
+    /// All lanes. Costs are padded with 0, costs with the first cost.
     Dense(&'a [Block]),
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Samples {
 /// Turns inputs into rows.
 struct SampleBuilder<'a> {
     parameters: &'a CostTree,
-    targets: &'a Targets,
+    targets: &'a Costs,
     layout: Layout,
     one: f64,
     cost_one: f64,
@@ -114,7 +114,7 @@ const CHUNK: usize = 4096;
 
 impl Samples {
     /// Builds the rows of these inputs; row i is `inputs[i]`.
-    pub(super) fn new(parameters: &CostTree, targets: &Targets, inputs: &[u32]) -> Self {
+    pub(super) fn new(parameters: &CostTree, targets: &Costs, inputs: &[u32]) -> Self {
         let total: u64 = inputs.iter().map(|&i| u64::from(targets.weight(i))).sum();
         let layout = Layout {
             outputs: targets.choices(),
@@ -228,7 +228,7 @@ impl SampleBuilder<'_> {
         let mut square = 0;
         for cost in costs {
             let target = (-f64::from(cost.cost) / COST_ONE / self.parameters.temperature).exp();
-            // Targets that round to 0 are left out: a handful of entries a row remains.
+            // Costs that round to 0 are left out: a handful of entries a row remains.
             let value = (target * self.one).round() as i32;
             if value > 0 {
                 lane(cost.choice.index(), value * times);

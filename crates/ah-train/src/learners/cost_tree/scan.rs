@@ -48,7 +48,7 @@ impl ColumnScan<'_> {
     }
 }
 
-/// A scan with the sums of the rows on the left, at first none. Rows move from right to left in the
+/// A scan with the sums of the rows on the left, at first none. Subset move from right to left in the
 /// order of their codes.
 struct ScanWithSums<'a, S>(ColumnScan<'a>, S);
 
@@ -59,11 +59,11 @@ impl<S: Sums> Run for ScanWithSums<'_, S> {
     fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
         let Self(ColumnScan { fit, subtree, totals, scales, column, order, above }, mut left) = self;
         let min_rows = fit.parameters.min_samples_leaf.max(1);
-        let judge = totals.judge(scales, lanes);
+        let scorer = totals.scorer(scales, lanes);
         let mut best = Candidate { gain: above, column, codes: (0, 0) };
         let (unweighted, entries) = (fit.samples.unweighted, subtree.entries);
         // A split can be better than the best once the weight on the left reaches `promising`.
-        let (mut count, mut promising) = (0, judge.wait(above, 0.0));
+        let (mut count, mut promising) = (0, scorer.wait(above, 0.0));
         let mut here = order[0];
         for (rows, &next) in (1..).zip(&order[1..=order.len() - min_rows]) {
             left.add(subtree.lanes_of(here));
@@ -77,7 +77,7 @@ impl<S: Sums> Run for ScanWithSums<'_, S> {
             if codes.0 == codes.1 || rows < min_rows || count < promising {
                 continue;
             }
-            let (gain, wait) = judge.gain_above(best.gain, &left, count);
+            let (gain, wait) = scorer.gain_above(best.gain, &left, count);
             promising = count + wait;
             if let Some(gain) = gain {
                 best = Candidate { gain, column, codes };

@@ -20,7 +20,7 @@ pub struct Cost {
 
 /// The costs of all inputs of a table.
 #[derive(Clone, Debug)]
-pub struct Targets {
+pub struct Costs {
     choices: usize,
     offsets: Vec<u32>,
     costs: Vec<Cost>,
@@ -28,7 +28,7 @@ pub struct Targets {
     weights: Vec<u32>,
 }
 
-impl Targets {
+impl Costs {
     /// Returns the costs of a table for the choices where `keep` is true. Rare choices have none, so they are never
     /// ranked.
     pub fn new(table: &Table, keep: impl Fn(ChoiceId) -> bool) -> Self {
@@ -74,7 +74,7 @@ impl Targets {
         Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
     }
 
-    /// Targets for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are
+    /// Costs for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are
     /// ten times slower.
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
@@ -82,7 +82,7 @@ impl Targets {
         Self::from_log_slowdowns(winners.len(), choices, of)
     }
 
-    /// Targets for tests and benchmarks: the log slowdown of each choice on each input.
+    /// Costs for tests and benchmarks: the log slowdown of each choice on each input.
     pub fn from_log_slowdowns(inputs: usize, choices: usize, of: impl Fn(usize, usize) -> f64) -> Self {
         let costs = (0..inputs).flat_map(|input| (0..choices).map(move |choice| (input, choice)));
         let cost = |(input, choice): (usize, usize)| Cost {
@@ -98,7 +98,7 @@ impl Targets {
         }
     }
 
-    /// Targets with missing cells: for each input its measured (choice, log slowdown) and its weight.
+    /// Costs with missing cells: for each input its measured (choice, log slowdown) and its weight.
     pub fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
         let mut targets = Self::empty(choices);
         inputs.iter().for_each(|(cells, weight)| targets.push(cells, *weight));

@@ -9,13 +9,13 @@ use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precond
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
+use super::costs::Costs;
 use super::declared;
 use super::devices::{self, LoggedDevice};
 use super::evidence;
 use super::exclude;
 use super::split::{self, Partition};
 use super::table::Table;
-use super::targets::Targets;
 use super::usable;
 use super::values::FeatureValues;
 use super::weights;
@@ -40,11 +40,11 @@ const PENALTY: f64 = 0.5;
 const MAX_FEATURES: usize = 5000;
 
 /// A log made ready to learn from.
-pub struct Task {
+pub struct Dataset {
     /// The optimization, built in or given, else only the log's name.
     pub optimization: Optimization,
     /// Whether the optimization is only the log's name.
-    pub undeclared: bool,
+    pub ad_hoc: bool,
     /// The first line of the log.
     pub metadata: Metadata,
     /// The devices of the logs.
@@ -71,7 +71,7 @@ pub struct Task {
     pub warnings: Vec<String>,
 }
 
-impl Task {
+impl Dataset {
     /// Reads the logs and makes them ready.
     pub fn read(params: &ValidParams) -> Result<Self, TrainError> {
         let (mut log, devices) = read_logs(params)?;
@@ -102,7 +102,7 @@ impl Task {
             }));
         }
         exclude::exclude(&mut log, &params.exclude)?;
-        let (optimization, undeclared) = declared::optimization(params, &log)?;
+        let (optimization, ad_hoc) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
         let features = declared::features(&optimization, &log.schema, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
@@ -111,7 +111,7 @@ impl Task {
         let mut settings = Settings::default();
         settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
         let named_fallback =
-            named_fallback(params, (&optimization, undeclared), &table, &mut settings, &mut warnings)?;
+            named_fallback(params, (&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
         let common = if devices.len() == 1 { &metadata } else { &unnamed };
@@ -124,7 +124,7 @@ impl Task {
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
-            undeclared,
+            ad_hoc,
             metadata,
             devices,
             sources,
@@ -140,7 +140,7 @@ impl Task {
         })
     }
 
-    /// Returns the same task with further derived features. Inputs where one is undefined are not learned from.
+    /// Returns the same dataset with further derived features. Inputs where one is undefined are not learned from.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
@@ -154,7 +154,7 @@ impl Task {
         Ok(self)
     }
 
-    /// Returns the same task with this fallback.
+    /// Returns the same dataset with this fallback.
     pub fn with_fallback(self, fallback: ChoiceId) -> Self {
         Self { named_fallback: Some(fallback), ..self }
     }
@@ -167,7 +167,7 @@ impl Task {
     /// Returns whether the program has a fallback of its own. Otherwise it is the best single choice, and there
     /// is nothing to decline for.
     pub fn has_fallback(&self) -> bool {
-        !self.undeclared || self.named_fallback.is_some()
+        !self.ad_hoc || self.named_fallback.is_some()
     }
 
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
@@ -183,14 +183,14 @@ impl Task {
     }
 
     /// Returns the costs of all inputs, for the choices of `portfolio` (empty: all).
-    pub fn targets(&self, portfolio: &[ChoiceId]) -> Targets {
-        Targets::new(&self.table, |c| portfolio.is_empty() || portfolio.contains(&c))
+    pub fn costs(&self, portfolio: &[ChoiceId]) -> Costs {
+        Costs::new(&self.table, |c| portfolio.is_empty() || portfolio.contains(&c))
     }
 
     /// [`targets`](Self::targets) for learning with a promise: they include a penalty for each choice
     /// that is slower than the fallback by more than `limit`.
-    pub fn targets_within(&self, fallback: ChoiceId, portfolio: &[ChoiceId], limit: Option<f64>) -> Targets {
-        let targets = self.targets(portfolio);
+    pub fn costs_within(&self, fallback: ChoiceId, portfolio: &[ChoiceId], limit: Option<f64>) -> Costs {
+        let targets = self.costs(portfolio);
         match limit {
             Some(limit) => targets.with_penalty(&self.table, fallback, limit, PENALTY),
             None => targets,
@@ -259,14 +259,14 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
 /// Returns the fallback that is named: by the flag, else by the optimization, which the log may declare.
 fn named_fallback(
     params: &ValidParams,
-    (optimization, undeclared): (&Optimization, bool),
+    (optimization, ad_hoc): (&Optimization, bool),
     table: &Table,
     settings: &mut Settings,
     warnings: &mut Vec<String>,
 ) -> Result<Option<ChoiceId>, TrainError> {
     let declared = || {
         let name = optimization.fallback_among(&table.choices)?;
-        Some(("fallback", name.to_owned(), if undeclared { Origin::Log } else { Origin::Optimization }))
+        Some(("fallback", name.to_owned(), if ad_hoc { Origin::Log } else { Origin::Optimization }))
     };
     let flag = params.fallback.clone().map(|name| ("--fallback", name, Origin::Flag));
     let Some((flag, choice, origin)) = flag.or_else(declared) else {

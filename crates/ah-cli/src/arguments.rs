@@ -1,10 +1,11 @@
 //! The flags that all command lines share, built on clap.
 
 use std::ffi::OsString;
+use std::str::FromStr;
 
 #[cfg(feature = "shell")]
 use clap::ColorChoice;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory, Parser};
 
 use crate::messages::{Color, Verbosity, set_style};
@@ -83,6 +84,17 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
         let value = values.iter().find(|(name, _)| *name == found);
         value.map(|(_, value)| value.clone()).ok_or("not a possible value")
     })
+}
+
+/// Returns the parser of a flag that takes one of these names. The help does not list the `former` name, whose error says
+/// what it is now.
+pub fn one_of_or_former<T: FromStr<Err = String> + Clone + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T); N],
+    former: &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let former = PossibleValue::new(former).hide(true);
+    let names = values.map(|(name, _)| PossibleValue::new(name)).into_iter().chain([former]);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
 }
 
 /// Returns what is wrong with the examples in the help texts of a command and its subcommands: each needs one,

@@ -3,9 +3,9 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use ah_types::{LearnerKind, TrainingPolicy};
 #[cfg(feature = "cli")]
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use ah_cli::arguments::one_of_or_former;
+use ah_types::{LearnerKind, TrainingPolicy};
 use serde::Serialize;
 
 use crate::error::TrainError;
@@ -28,7 +28,7 @@ pub struct Params {
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),
     /// boosted trees always (`boosted`), or classification by linfa-trees (`linfa`) [default: the optimization's, else
     /// auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = learner()))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of_or_former(LearnerKind::NAMES, "soft")))]
     pub learner: Option<LearnerKind>,
     /// At most D splits on a path [default: chosen by cross-validation, at most 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
@@ -202,14 +202,6 @@ impl Params {
 /// Returns the number of inputs that a leaf needs: `least`, or this share of `inputs` if it is below 1.
 pub fn leaf_size(least: f64, inputs: usize) -> usize {
     if least < 1.0 { (least * inputs as f64).ceil() } else { least }.max(1.0) as usize
-}
-
-/// Returns the parser of `--learner`. The help does not list `soft`, but the error for it names its new name.
-#[cfg(feature = "cli")]
-fn learner() -> impl TypedValueParser<Value = LearnerKind> {
-    let names = LearnerKind::NAMES.map(|(name, _)| PossibleValue::new(name));
-    let names = names.into_iter().chain([PossibleValue::new("soft").hide(true)]);
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<LearnerKind>())
 }
 
 #[cfg(feature = "cli")]

@@ -105,7 +105,7 @@ pub(super) fn print(model: &Model) -> String {
     };
     let trees = model.boosters.iter().map(|tree| joined(&tree.nodes, node)).collect();
     let trees = lines(trees);
-    let rows = lines(rows.iter().map(|row| joined(*row, i8::to_string)).collect());
+    let rows = lines(rows.iter().map(|row| joined(row, i8::to_string)).collect());
     format!(
         "{{\n    \"unit\": {},\n    \"margin\": {},\n    \"columns\": [{}],\n    \"trees\": [\n{trees}\n    ],\n    \"rows\": \
          [\n{rows}\n    ]\n  }}",

@@ -192,7 +192,7 @@ fn the_report_is_complete_as_json() {
 #[test]
 fn completions_and_manual_pages_name_every_flag() {
     let folder = tempfile::tempdir().unwrap();
-    let flags = ["target", "ranking", "mode", "quiet", "verbose", "color"];
+    let flags = ["target", "max-ranked", "mode", "quiet", "verbose", "color"];
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (code, script, err) = codegen(folder.path(), &["completions", shell]);
         assert_eq!((code, err.as_str()), (0, ""));

@@ -146,7 +146,7 @@ fn the_usual_random_part_is_as_large_as_a_promise_needs() {
     succeed(fake(&folder).args(["--num-samples", "30", "--adaptive=0.5"]));
     succeed(fake(&folder).args(["--max-seconds", "0.2", "--adaptive"]));
     assert_eq!(share(&folder), 0.5, "a continued log keeps its share");
-    for (draws, expected) in [("2000", 0.38), ("100000", 0.1)] {
+    for (draws, expected) in [("2000", 0.46), ("100000", 0.1)] {
         let folder = Folder::new();
         succeed(fake(&folder).args(["--draws", draws, "--max-seconds", "0.2", "--adaptive"]));
         assert_eq!(share(&folder), expected, "{draws} inputs");

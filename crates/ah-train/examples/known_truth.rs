@@ -271,7 +271,7 @@ impl Run {
             let trainer = Trainer {
                 dataset: &dataset,
                 features: &features,
-                params: &plan,
+                plan: &plan,
                 configuration,
                 max_leaves: None,
                 ranking: &ranking,

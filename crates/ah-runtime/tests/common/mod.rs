@@ -12,7 +12,7 @@ use ah_types::{
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let ranked = |choice: &str, allowed: bool| {
         let position = ["orig", "pad", "stream"].iter().position(|name| *name == choice).unwrap();
-        format!(r#"[{position}, 0.1, 9, 0.9, 1, 1.1, 1, "{}"]"#, if allowed { "ua" } else { "u" })
+        format!(r#"[{position}, 0.1, 9, 0.9, 1, 1.1, 1, "{}"]"#, if allowed { "ea" } else { "e" })
     };
     let leaf = |ranking: &[String]| format!(r#"{{"samples": 9, "ranking": [{}]}}"#, ranking.join(", "));
     let text = format!(

@@ -69,14 +69,15 @@ impl Trainer<'_> {
 
     /// Learns with both recipes, one of which is for boosted trees, and returns the one that loses less under the promise:
     /// boosted trees only if they gain enough. Always deciding, trees may be as good as boosted ones whose promise costs half
-    /// as much.
+    /// as much. Where neither can promise anything, too few inputs judge them, and the first one stays.
     ///
     /// # Errors
     /// Those of the learners.
     pub fn better_of(self, rival: &Self, inputs: &[u32]) -> Result<(Self, Heuristic), TrainError> {
         let (own, others) = rayon::join(|| self.learn(inputs), || rival.learn(inputs));
         let (own, others) = (own?, others?);
-        let is_better = rival.loss_to_compare(&others) < self.loss_to_compare(&own);
+        let is_judged = own.promise.is_some() || others.promise.is_some();
+        let is_better = is_judged && rival.loss_to_compare(&others) < self.loss_to_compare(&own);
         Ok(if is_better { (*rival, others) } else { (self, own) })
     }
 

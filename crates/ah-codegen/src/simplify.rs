@@ -73,15 +73,16 @@ struct Reduction<'m> {
 impl Reduction<'_> {
     /// Returns the decisions of a leaf: the choice. If a choice may not be eligible, also all choices up to the first that is
     /// always eligible. In an ensemble, all choices: there are many to offer or not, and to merge by the first alone costs
-    /// 0.0026 on the convolutions.
-    fn decisions(&self, leaf: &Leaf) -> Vec<(ChoiceId, bool)> {
+    /// 0.0026 on the convolutions. Each with whether it is allowed, and whether a program is expected to offer it.
+    fn decisions(&self, leaf: &Leaf) -> Vec<(ChoiceId, bool, bool)> {
         let (fallback, eligible) = (self.model.fallback, &self.model.eligible);
+        let decision = |ranked: &RankedChoice| (ranked.choice, ranked.allowed, ranked.expected);
         let ranking = leaf.ranking.iter();
         if self.ensemble {
-            return ranking.map(|ranked| (ranked.choice, ranked.allowed)).collect();
+            return ranking.map(decision).collect();
         }
         if eligible.is_empty() {
-            return leaf.choose(fallback).map(|ranked| (ranked.choice, true)).into_iter().collect();
+            return leaf.choose(fallback).map(|ranked| (ranked.choice, true, true)).into_iter().collect();
         }
         let mut decided = false;
         let until_decided = |ranked: &&RankedChoice| {
@@ -90,7 +91,7 @@ impl Reduction<'_> {
             before
         };
         let expected = ranking.filter(|ranked| Some(ranked.choice) == fallback || ranked.expected);
-        expected.take_while(until_decided).map(|ranked| (ranked.choice, ranked.allowed)).collect()
+        expected.take_while(until_decided).map(decision).collect()
     }
 
     /// Appends the subtree at this node, with merged leaves, and returns its position.
@@ -124,7 +125,7 @@ impl Reduction<'_> {
         let mut place = 0;
         leaf.ranking.retain(|ranked| {
             place += 1;
-            place <= self.detail.max_ranked || decisions.iter().any(|(choice, _)| *choice == ranked.choice)
+            place <= self.detail.max_ranked || decisions.iter().any(|(choice, ..)| *choice == ranked.choice)
         });
     }
 }

@@ -59,7 +59,7 @@ class Folder:
             mismatches.append(f"{file}: {mismatch}")
         if mismatches:
             raise HeuristicError(f"no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it")
-        others = sorted(self.path.glob(f"*/{file_name(identity.function)}_{'?' * DIGITS}.py"))
+        others = sorted(self.path.glob(f"*/{identity.name}_{'?' * DIGITS}.py"))
         if others:
             raise HeuristicError(f"its source or configurations are not those of {others[0]}; collect and learn again")
         return None

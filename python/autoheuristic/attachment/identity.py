@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..kernel import Kernel
 
 DIGITS = 12
+MOST_LETTERS = 44
 
 
 class Identity(NamedTuple):
@@ -26,9 +27,15 @@ class Identity(NamedTuple):
     digest: str
 
     @property
+    def name(self) -> str:
+        """The function's name as ``ah-train`` takes names: it begins with a letter, and leaves room for the hash."""
+        name = file_name(self.function).lstrip("_")[:MOST_LETTERS]
+        return name if name[:1].isalpha() else f"kernel_{name}"
+
+    @property
     def stem(self) -> str:
-        """The beginning of its files' names; a Python identifier."""
-        return f"{file_name(self.function)}_{self.digest}"
+        """The beginning of its files' names; a Python identifier of at most 64 characters."""
+        return f"{self.name}_{self.digest}"
 
 
 def identify(kernel: Kernel) -> Identity:

@@ -300,6 +300,6 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     max_risk          0.3 (flag)
     max_slowdown      1.05 (default)
     ");
-    let recorded = by_flag.model.provenance.parameters["settings"].to_string();
-    assert!(recorded.contains(r#""max_depth":{"from":"optimization","value":[3]}"#), "{recorded}");
+    let recorded = &by_flag.model.provenance.parameters["settings"]["max_depth"];
+    assert_eq!(*recorded, serde_json::json!({ "from": "optimization", "value": [3] }));
 }

@@ -38,10 +38,6 @@ pub(crate) trait Row {
     fn m(&self) -> Self::Whole;
     fn k(&self) -> Self::Whole;
     fn n(&self) -> Self::Whole;
-    fn mat1_stride_0(&self) -> Self::Whole;
-    fn mat1_stride_1(&self) -> Self::Whole;
-    fn mat2_stride_0(&self) -> Self::Whole;
-    fn mat2_stride_1(&self) -> Self::Whole;
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     fn mat2_dtype(&self) -> Option<Mat2Dtype>;
     fn mat1_iscontig(&self) -> Option<Mat1Iscontig>;
@@ -56,14 +52,6 @@ impl Row for Context {
     fn k(&self) -> i64 { self.k }
     #[inline]
     fn n(&self) -> i64 { self.n }
-    #[inline]
-    fn mat1_stride_0(&self) -> i64 { self.mat1_stride_0 }
-    #[inline]
-    fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
-    #[inline]
-    fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
-    #[inline]
-    fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
     fn mat1_dtype(&self) -> Option<Mat1Dtype> { Some(self.mat1_dtype) }
     #[inline]

@@ -33,15 +33,15 @@
 //!
 //! On inputs drawn like the 2500 calibration inputs, with confidence 0.95, at most a
 //! share of 0.01 takes more than 1.05 times as long as the fallback (cross-fitted;
-//! 6 of 2500 did).
+//! 5 of 2500 did).
 #![no_std]
 
 mod choice;
 mod context;
 mod device;
 mod features;
-mod leaves;
 mod number;
+mod pick;
 #[cfg(feature = "serde")]
 mod serde_by_name;
 mod tree;
@@ -49,10 +49,10 @@ mod tree;
 pub use choice::{Choice, Config, UnknownChoice};
 pub use context::*;
 pub use device::{DEVICE, Device};
-pub use leaves::Unsure;
+pub use pick::{Ranking, Unsure};
 
 use context::Row;
-use leaves::{LEAVES, Leaf};
+use tree::reach;
 
 /// The name of the heuristic.
 pub const HEURISTIC: &str = "MixedMmH200";
@@ -84,7 +84,7 @@ pub const PROMISE: Option<Promise> = Some(Promise {
     mode: "cross-fitted",
     inputs: 2500,
     groups: 2487,
-    violations: 6,
+    violations: 5,
     threshold: None,
 });
 /// The logs that it was learned from: file, BLAKE3 of the unpacked bytes, rows.
@@ -134,19 +134,19 @@ pub fn decide(context: &Context) -> Result<Choice, Unsure> {
 
 #[inline]
 fn best(row: &impl Row) -> Result<Choice, Unsure> {
-    end(row)?.best
+    reach(row)?.best
 }
 
 /// Returns the choice to take among those that are available for this input; `None` where unsure.
 #[inline]
 #[must_use]
 pub fn choose_among(context: &Context, offered: &[Choice]) -> Option<Choice> {
-    pick(context, |choice| offered.contains(&choice)).ok()
+    pick_offered(context, |choice| offered.contains(&choice)).ok()
 }
 
 #[inline]
-fn pick(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
-    end(row)?.pick(|choice| offered(choice))
+fn pick_offered(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
+    pick::pick(reach(row)?.ranked(), |choice| offered(choice))
 }
 
 /// Returns the choices that training saw on inputs like this one, best first, each with the share of those
@@ -154,12 +154,6 @@ fn pick(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsu
 /// order: try the first ones first.
 #[inline]
 #[must_use]
-pub fn ranked(context: &Context) -> &'static [(f64, Choice)] {
-    end(context).map_or(&[], |leaf| leaf.ranking)
-}
-
-/// Returns the leaf.
-#[inline]
-fn end(row: &impl Row) -> Result<&'static Leaf, Unsure> {
-    tree::leaf(row).map(|leaf| LEAVES[leaf as usize].at(row))
+pub fn ranked(context: &Context) -> Ranking {
+    reach(context).map_or(Ranking::EMPTY, |reached| Ranking::new(reached.ranked()))
 }

@@ -43,7 +43,6 @@ pub(crate) trait Row {
     fn mat1_stride_0(&self) -> Self::Whole;
     fn mat1_stride_1(&self) -> Self::Whole;
     fn mat2_stride_0(&self) -> Self::Whole;
-    fn mat2_stride_1(&self) -> Self::Whole;
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     fn using_tf32(&self) -> Option<UsingTf32>;
 }
@@ -62,8 +61,6 @@ impl Row for Context {
     fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
     #[inline]
     fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
-    #[inline]
-    fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
     fn mat1_dtype(&self) -> Option<Mat1Dtype> { Some(self.mat1_dtype) }
     #[inline]

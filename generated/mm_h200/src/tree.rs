@@ -3,12 +3,34 @@
 //! is tested. A value that is undefined, or a category that training never saw, has no leaf. A derived feature is
 //! computed where it is first needed on the path, and once.
 
+use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::features;
-use crate::leaves::Unsure;
 use crate::number::Number;
+use crate::pick::{Ranked, Unsure};
 
-/// Returns the position in [`LEAVES`](crate::leaves::LEAVES) of the leaf.
+/// The end of a path through the tree.
+pub(crate) struct Reached {
+    /// The choice where the program does not say what it offers.
+    pub best: Result<Choice, Unsure>,
+    ranking: &'static [Ranked],
+}
+
+impl Reached {
+    /// Returns the choices, best first.
+    #[inline]
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
+        self.ranking.iter().copied()
+    }
+}
+
+/// Returns the leaf that the row reaches.
+#[inline]
+pub(crate) fn reach(row: &impl Row) -> Result<&'static Reached, Unsure> {
+    leaf(row).map(|leaf| &LEAVES[leaf as usize])
+}
+
+/// Returns the position of this leaf.
 #[inline]
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let tiles_16x64 = needed(features::tiles_16x64(row), 19)?;
@@ -141,7 +163,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m_times_n <= 3750720.0 {
                             Ok(27) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 8 inputs, 1.023 times the best time (worst 1.197), at most 0.996 times the fallback's
                         } else {
-                            Ok(28) // declines, no choice is allowed: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
+                            Ok(28) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
                         }
                     } else {
                         Ok(29) // extern_mm: 45 inputs, 1.044 times the best time (worst 1.310), at most 1.000 times the fallback's
@@ -171,7 +193,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 return Err(Unsure::UnknownCategory(11));
             }
             if using_tf32 == context::UsingTf32::True {
-                Ok(47) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
+                Ok(45) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
             } else {
                 let ctz_k = needed(features::ctz_k(row), 17)?;
                 if ctz_k <= 3.5 {
@@ -179,35 +201,29 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         let k = number(row.k().float(), 1)?;
                         if k <= 1164.0 {
                             Ok(30) // extern_mm: 9 inputs, 1.001 times the best time (worst 1.007), at most 1.000 times the fallback's
-                        } else if m_times_n <= 19208672.0 {
-                            Ok(31) // declines, no choice is allowed: 3 inputs, 1.011 times the best time (worst 1.034), at most 0.925 times the fallback's
                         } else {
-                            Ok(32) // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.924 times the fallback's
+                            Ok(31) // declines, no choice is allowed: 6 inputs, 1.005 times the best time (worst 1.034), at most 0.925 times the fallback's
                         }
                     } else {
                         let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                         if mat2_stride_0 <= 1152.5 {
                             let arith_intensity = needed(features::arith_intensity(row), 15)?;
                             if arith_intensity <= 370.39439434279507 {
-                                if m_times_n <= 39310336.0 {
-                                    Ok(33) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
-                                } else {
-                                    Ok(34) // declines, no choice is allowed: 8 inputs, 1.010 times the best time (worst 1.033), at most 1.012 times the fallback's
-                                }
+                                Ok(32) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 24 inputs, 1.008 times the best time (worst 1.041), at most 1.041 times the fallback's
                             } else {
-                                Ok(35) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
+                                Ok(33) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
                             }
                         } else {
                             let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                             if mat1_stride_0 <= 800.0 {
                                 let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                                 if mat1_stride_1 <= 2752.0 {
-                                    Ok(36) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
+                                    Ok(34) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
                                 } else {
-                                    Ok(37) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
+                                    Ok(35) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
                                 }
                             } else {
-                                Ok(38) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
+                                Ok(36) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
                             }
                         }
                     }
@@ -216,32 +232,32 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 1032.0 {
                         let m_times_k = needed(features::m_times_k(row), 12)?;
                         if m_times_k <= 586264.0 {
-                            Ok(39) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
+                            Ok(37) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
                         } else {
                             let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                             if mat2_stride_0 <= 3520.0 {
                                 if k <= 344.0 {
-                                    Ok(40) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
+                                    Ok(38) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
                                 } else {
-                                    Ok(41) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
+                                    Ok(39) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
                                 }
                             } else {
                                 let n = number(row.n().float(), 2)?;
                                 if n <= 6944.0 {
-                                    Ok(42) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
+                                    Ok(40) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
                                 } else {
-                                    Ok(43) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
+                                    Ok(41) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
                                 }
                             }
                         }
                     } else if m_times_n <= 20505794.5 {
-                        Ok(44) // extern_mm: 25 inputs, 1.016 times the best time (worst 1.105), at most 1.000 times the fallback's
+                        Ok(42) // extern_mm: 25 inputs, 1.016 times the best time (worst 1.105), at most 1.000 times the fallback's
                     } else {
                         let n = number(row.n().float(), 2)?;
                         if n <= 15168.0 {
-                            Ok(45) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
+                            Ok(43) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
                         } else {
-                            Ok(46) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
+                            Ok(44) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
                         }
                     }
                 }
@@ -258,4 +274,331 @@ fn number(x: f64, slot: u16) -> Result<f64, Unsure> {
 #[inline]
 fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
+}
+
+static LEAVES: [Reached; 46] = [
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4, 0.016568, 0.266, false, false),
+            ranked(Choice::ExternMm, 0.020087737369077308, 0.3590683291770574, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.0016868, 1.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.028921199999999998, 0.8, true, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0, 0.0084287, 0.8571, false, true),
+            ranked(Choice::ExternMm, 0.031078, 0.1429, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.010913, 0.875, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.0045568088888888894, 0.9305555555555556, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.010454751851851851, 0.6883037037037036, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.014466824242424242, 0.4837666666666666, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.010155049999999999, 0.4733, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.015648, 0.2333, true, true),
+            ranked(Choice::ExternMm, 0.033378, 0.06667, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.0052839, 0.2758, false, false),
+            ranked(Choice::ExternMm, 0.0119, 0.3667, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.004774566423357665, 0.7627058394160584, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.004364634250800001, 0.9683330000000001, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4, 0.0082029, 0.5722, false, false),
+            ranked(Choice::ExternMm, 0.018136753875968997, 0.5213170542635659, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.00039613823529411767, 0.9411735294117647, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.045332, 1.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
+        ranking: &[
+            ranked(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0, 0.040427, 1.0, true, true),
+            ranked(Choice::ExternMm, 0.13675, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.025041, 1.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.009719362682215744, 0.7872400874635568, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma, 0.01772, 0.6071, false, false),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.015767291262135923, 0.6697495145631068, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.017335, 0.38092857142857145, true, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.054735, 0.5167, false, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.070215, 0.1, false, true),
+            ranked(Choice::ExternMm, 0.081344, 0.1167, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.01373108116883117, 0.6872110389610389, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+        ranking: &[
+            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3, 0.013309111111111112, 0.5251333333333333, true, true),
+            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.029226777777777775, 0.13622777777777778, true, true),
+            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5, 0.035992555555555555, 0.10845, false, true),
+            ranked(Choice::ExternMm, 0.06890222222222223, 0.01587222222222222, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+        ranking: &[
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5, 0.030242, 0.5, true, true),
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.039936, 0.05556, true, true),
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2, 0.043611, 0.1667, true, true),
+            ranked(Choice::ExternMm, 0.080896, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5, 0.029734, 0.6667, false, true),
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.043854, 0.1667, false, true),
+            ranked(Choice::ExternMm, 0.052063, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.10957666666666666, 0.3333333333333333, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+        ranking: &[
+            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3, 0.041083499999999995, 0.7291624999999999, true, true),
+            ranked(Choice::ExternMm, 0.198716625, 0.0625125, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+        ranking: &[
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5, 0.10716, 1.0, true, true),
+            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.13896, 0.0, false, true),
+            ranked(Choice::ExternMm, 0.14825, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.0392093111111111, 0.40555111111111114, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.006600111111111111, 0.8888888888888888, true, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma, 0.10260200000000001, 0.75, false, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma, 0.11877, 0.1667, false, false),
+            ranked(Choice::ExternMm, 0.135705, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.009905266666666667, 0.44093333333333334, true, true),
+            ranked(Choice::ExternMm, 0.036951, 0.19793333333333332, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.012487735294117648, 0.5440882352941178, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.0088168, 0.8462, true, true),
+            ranked(Choice::ExternMm, 0.06567, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.040237, 0.09091, true, false),
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.047512, 0.5455, true, false),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.071028, 0.2727, true, false),
+            ranked(Choice::ExternMm, 0.12996, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.014618375, 0.625, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.00654076, 0.75001, true, true),
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.068031, 0.6667, false, false),
+            ranked(Choice::ExternMm, 0.08814469999999999, 0.0, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.089398, 0.1667, false, false),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.0007881, 0.875, true, false),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.05714, 0.03125, true, false),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.070175, 0.03125, true, false),
+            ranked(Choice::ExternMm, 0.10148, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.0073325, 0.5231, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.029916, 0.2454, true, true),
+            ranked(Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.070873, 0.1065, false, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.071414, 0.125, true, true),
+            ranked(Choice::ExternMm, 0.096655, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.0068921, 0.7292, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.028428, 0.2292, true, true),
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.031531, 0.04167, true, true),
+            ranked(Choice::ExternMm, 0.11899, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.0053575, 0.6333, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.022089, 0.2, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.024878, 0.1667, true, true),
+            ranked(Choice::ExternMm, 0.10182, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.01614156, 0.43001599999999995, true, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.038949, 0.75, false, true),
+            ranked(Choice::ExternMm, 0.053686, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.034315, 0.1667, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::ExternMm),
+        ranking: &[
+            ranked(Choice::ExternMm, 0.013395266666666666, 0.18333333333333332, true, true),
+        ],
+    },
+];
+
+const fn ranked(choice: Choice, score: f64, share: f64, allowed: bool, expected: bool) -> Ranked {
+    Ranked { choice, score, share, allowed, expected }
 }

@@ -58,7 +58,6 @@ pub(crate) trait Row {
     fn k_padded_length(&self) -> Self::Whole;
     fn n_padded_length(&self) -> Self::Whole;
     fn mat1_align_size(&self) -> Self::Whole;
-    fn mat2_align_size(&self) -> Self::Whole;
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1>;
     fn prepadded_mat2(&self) -> Option<PrepaddedMat2>;
     fn using_tf32(&self) -> Option<UsingTf32>;
@@ -88,8 +87,6 @@ impl Row for Context {
     fn n_padded_length(&self) -> i64 { self.n_padded_length }
     #[inline]
     fn mat1_align_size(&self) -> i64 { self.mat1_align_size }
-    #[inline]
-    fn mat2_align_size(&self) -> i64 { self.mat2_align_size }
     #[inline]
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1> { Some(self.prepadded_mat1) }
     #[inline]

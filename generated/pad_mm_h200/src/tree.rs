@@ -3,12 +3,34 @@
 //! is tested. A value that is undefined, or a category that training never saw, has no leaf. A derived feature is
 //! computed where it is first needed on the path, and once.
 
+use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::features;
-use crate::leaves::Unsure;
 use crate::number::Number;
+use crate::pick::{Ranked, Unsure};
 
-/// Returns the position in [`LEAVES`](crate::leaves::LEAVES) of the leaf.
+/// The end of a path through the tree.
+pub(crate) struct Reached {
+    /// The choice where the program does not say what it offers.
+    pub best: Result<Choice, Unsure>,
+    ranking: &'static [Ranked],
+}
+
+impl Reached {
+    /// Returns the choices, best first.
+    #[inline]
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
+        self.ranking.iter().copied()
+    }
+}
+
+/// Returns the leaf that the row reaches.
+#[inline]
+pub(crate) fn reach(row: &impl Row) -> Result<&'static Reached, Unsure> {
+    leaf(row).map(|leaf| &LEAVES[leaf as usize])
+}
+
+/// Returns the position of this leaf.
 #[inline]
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     if features::precondition(row) != Some(true) {
@@ -307,4 +329,398 @@ fn number(x: f64, slot: u16) -> Result<f64, Unsure> {
 #[inline]
 fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
+}
+
+static LEAVES: [Reached; 60] = [
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0007056900696596246, 0.998537558685446, true, true),
+            ranked(Choice::Orig, 1.0460328579812208, 0.0014666197183098592, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.007500658450704225, 0.9788697183098592, true, true),
+            ranked(Choice::Orig, 0.7329326056338028, 0.021130281690140845, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.027522, 0.9375, true, true),
+            ranked(Choice::Orig, 0.33248, 0.0625, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.1196, 0.9, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.000978652, 0.9285342857142856, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.068836, 1.0, true, true),
+            ranked(Choice::Orig, 0.17249, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.050532, 0.6667, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0004359159177489178, 1.0, true, true),
+            ranked(Choice::Orig, 0.7784129004329005, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.040011, 0.9394, true, true),
+            ranked(Choice::Orig, 0.35296, 0.06061, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.13986, 0.8, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.00097431, 0.9962, true, true),
+            ranked(Choice::Orig, 0.97746, 0.003847, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0004401978, 0.980006, true, true),
+            ranked(Choice::Orig, 0.4019052, 0.019996800000000002, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.018488, 0.9118, true, true),
+            ranked(Choice::Orig, 0.2218, 0.08824, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.088972, 0.4091, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 2.3624444665777777e-5, 0.997776711111111, true, true),
+            ranked(Choice::Orig, 0.65323656, 0.002222648888888889, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0041023, 0.95, true, true),
+            ranked(Choice::Orig, 0.18269, 0.05, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.11782, 0.5, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.01653794, 0.82, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.010445453389830509, 0.9661, true, true),
+            ranked(Choice::Orig, 0.4416879661016949, 0.03389999999999999, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.012451738333333334, 0.878354954954955, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.069282, 0.8261, true, true),
+            ranked(Choice::Orig, 0.11954, 0.1739, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.037457, 0.7702, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0363774238410596, 0.9403576158940398, true, true),
+            ranked(Choice::Orig, 0.3622545695364239, 0.05960450331125828, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.011206568539325843, 0.9775157303370786, true, true),
+            ranked(Choice::Orig, 0.43532185393258427, 0.022473011235955055, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.004534864285714285, 1.0, true, true),
+            ranked(Choice::Orig, 0.28291857142857146, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.063887, 0.6429, true, true),
+            ranked(Choice::Orig, 0.17164, 0.3571, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.049508, 1.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0014651779794774193, 0.9822687096774193, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0011524225934065936, 0.9890516483516483, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.030846, 0.875, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0137378, 0.9, true, true),
+            ranked(Choice::Orig, 0.11471780000000001, 0.1, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.00017440640968418534, 0.9900991513437057, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0001856, 0.9091, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.00029214, 0.7, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.00049609, 0.5, true, true),
+            ranked(Choice::Orig, 0.0021394, 0.5, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.00025945666666666667, 0.8333333333333334, true, true),
+            ranked(Choice::Orig, 0.011953733333333334, 0.16666666666666666, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0003854614285714286, 0.6428542857142857, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.00019116999999999997, 0.6457999999999999, true, true),
+            ranked(Choice::Orig, 0.00120860625, 0.3542, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0001475805909090909, 0.7045545454545454, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0057910999999999995, 0.6428428571428572, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0014757, 0.875, true, true),
+            ranked(Choice::Orig, 0.025480000000000003, 0.125, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0017735707354838708, 0.9032445161290323, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0044465875, 0.87499375, true, true),
+            ranked(Choice::Orig, 0.02609375, 0.12500624999999999, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.00018763125, 0.9583375, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 4.719317800000001e-5, 0.929996, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.003147372903225806, 0.8656053763440861, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.019863, 1.0, true, true),
+            ranked(Choice::Orig, 0.022904, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.01351, 0.6667, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.00043630142857142856, 0.9285857142857145, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.006534413333333334, 0.8030151515151516, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0012515, 0.85, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.0089927, 0.6667, true, true),
+            ranked(Choice::Orig, 0.018074, 0.3333, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.018412285714285714, 0.7142857142857143, true, true),
+            ranked(Choice::Orig, 0.04208871428571429, 0.2857142857142857, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0001740290070247191, 0.9887636704119851, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 1.2471399999999999e-5, 1.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.00011274277777777777, 1.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0036537, 0.9, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Pad),
+        ranking: &[
+            ranked(Choice::Pad, 0.013527, 1.0, true, true),
+            ranked(Choice::Orig, 0.020033, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.002121625761580381, 0.9100708446866485, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Orig),
+        ranking: &[
+            ranked(Choice::Orig, 0.0003525059557664026, 0.9845233088834555, true, true),
+        ],
+    },
+];
+
+const fn ranked(choice: Choice, score: f64, share: f64, allowed: bool, expected: bool) -> Ranked {
+    Ranked { choice, score, share, allowed, expected }
 }

@@ -31,8 +31,8 @@ mod choice;
 mod context;
 mod device;
 mod features;
-mod leaves;
 mod number;
+mod pick;
 #[cfg(feature = "serde")]
 mod serde_by_name;
 mod tree;
@@ -40,10 +40,10 @@ mod tree;
 pub use choice::{Choice, Config, UnknownChoice};
 pub use context::*;
 pub use device::{DEVICE, Device};
-pub use leaves::Unsure;
+pub use pick::{Ranking, Unsure};
 
 use context::Row;
-use leaves::{LEAVES, Leaf};
+use tree::reach;
 
 /// The name of the heuristic.
 pub const HEURISTIC: &str = "SoftmaxH200";
@@ -117,19 +117,19 @@ pub fn decide(context: &Context) -> Result<Choice, Unsure> {
 
 #[inline]
 fn best(row: &impl Row) -> Result<Choice, Unsure> {
-    end(row)?.best
+    reach(row)?.best
 }
 
 /// Returns the choice to take among those that are available for this input; `None` where unsure.
 #[inline]
 #[must_use]
 pub fn choose_among(context: &Context, offered: &[Choice]) -> Option<Choice> {
-    pick(context, |choice| offered.contains(&choice)).ok()
+    pick_offered(context, |choice| offered.contains(&choice)).ok()
 }
 
 #[inline]
-fn pick(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
-    end(row)?.pick(|choice| offered(choice))
+fn pick_offered(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
+    pick::pick(reach(row)?.ranked(), |choice| offered(choice))
 }
 
 /// Returns the choices that training saw on inputs like this one, best first, each with the share of those
@@ -137,12 +137,6 @@ fn pick(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsu
 /// order: try the first ones first.
 #[inline]
 #[must_use]
-pub fn ranked(context: &Context) -> &'static [(f64, Choice)] {
-    end(context).map_or(&[], |leaf| leaf.ranking)
-}
-
-/// Returns the leaf.
-#[inline]
-fn end(row: &impl Row) -> Result<&'static Leaf, Unsure> {
-    tree::leaf(row).map(|leaf| LEAVES[leaf as usize].at(row))
+pub fn ranked(context: &Context) -> Ranking {
+    reach(context).map_or(Ranking::EMPTY, |reached| Ranking::new(reached.ranked()))
 }

@@ -200,7 +200,7 @@ fn completions_and_manual_pages_name_every_flag() {
     }
     let (code, page, _) = codegen(folder.path(), &["man"]);
     assert_eq!(code, 0);
-    assert!(flags.iter().all(|flag| page.contains(&format!("\\-\\-{flag}"))), "{page}");
+    assert!(flags.iter().all(|flag| page.contains(&format!("\\-\\-{}", flag.replace('-', "\\-")))), "{page}");
     assert!(page.contains(".TH ah-codegen") && page.contains("mode check"), "with the examples: {page}");
     let (code, _, err) = codegen(folder.path(), &["man", "nothing"]);
     assert_eq!(code, 2);

@@ -101,8 +101,8 @@ impl std::fmt::Display for Unit {
 impl Unit {
     /// Returns the unit that a column's name ends with, for example `time_us` or `latency (s)`.
     pub(crate) fn named_by(column: &str) -> Option<Self> {
-        let words = column.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        Some(match words.last()?.to_lowercase().as_str() {
+        let mut words = column.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        Some(match words.next_back()?.to_lowercase().as_str() {
             "ns" | "nanosecond" | "nanoseconds" => Self::Ns,
             "us" | "µs" | "μs" | "microsecond" | "microseconds" => Self::Us,
             "ms" | "millisecond" | "milliseconds" => Self::Ms,

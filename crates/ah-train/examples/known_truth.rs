@@ -129,7 +129,7 @@ impl Case {
             let key = [input.features[0], input.features[1]].map(f64::to_bits);
             match distinct.entry(key) {
                 std::collections::hash_map::Entry::Occupied(mut known) => {
-                    known.get_mut().draws.extend(input.draws)
+                    known.get_mut().draws.extend(input.draws);
                 }
                 std::collections::hash_map::Entry::Vacant(unknown) => drop(unknown.insert(input)),
             }

@@ -31,6 +31,7 @@ mod error;
 mod explain;
 #[cfg(feature = "import")]
 pub mod import;
+mod joint;
 mod judge;
 mod learners;
 mod model;
@@ -50,6 +51,7 @@ pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
 pub use ah_types::{Criterion, LearnerKind};
 pub use error::TrainError;
 pub use explain::explain;
+pub use joint::{Proposal, propose};
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use params::{FurtherLog, MaxRisk, Params, PromiseMode, SplitBy, ValidParams};
 pub use policy::{CellFilter, Policy};

@@ -23,7 +23,11 @@ pub fn provenance(
     let choices = &recipe.task.table.choices;
     let kept = portfolio.map(|p| {
         let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
-        json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
+        let mut kept = json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact });
+        if !p.curve.is_empty() {
+            kept["curve"] = json!(p.curve);
+        }
+        kept
     });
     let mut parameters = object(json!({
         "asked": recipe.params,

@@ -10,6 +10,7 @@ use ah_types::{Model, Promise};
 
 use crate::data::Task;
 use crate::error::TrainError;
+use crate::joint;
 use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, Params, ValidParams};
@@ -27,8 +28,10 @@ pub struct TrainedModel {
     pub configurations: Vec<Configuration>,
     /// All configurations that were tried.
     pub tried: Vec<ScoredConfiguration>,
-    /// The choices that were kept, with `--max-choices`.
+    /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
+    /// The share of all cells that the log times, if a joint model estimates the others.
+    pub timed: Option<f64>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// The same with each input of the test part, for a report.
@@ -60,7 +63,8 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let start = Instant::now();
     let mut task = Task::read(params, policy)?;
     let always_deciding = params.always_deciding();
-    let params = if task.has_fallback() { params } else { &always_deciding };
+    let is_sparse = task.undeclared && joint::is_sparse(&task.table, &task.usable);
+    let params = if task.has_fallback() && !is_sparse { params } else { &always_deciding };
 
     // Split.
     let declared = task.optimization.training.clone();
@@ -72,13 +76,18 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
 
     // Search: derived features, the choices to keep, then the learner's parameters.
     let read = Instant::now();
+    let timed = is_sparse.then(|| joint::timed_share(&task.table, &task.usable));
+    if is_sparse {
+        let completed = |inputs: &[u32]| joint::completed(&task.table, inputs, params.seed);
+        let (table, judging) = rayon::join(|| completed(training), || completed(&task.usable));
+        task = task.with_estimates(table, judging);
+    }
+    let portfolio = portfolio::choose(&task, training, params.max_choices);
     if task.undeclared {
-        let derived = search::derived::find(&task, training, params.seed);
+        let derived = search::derived::find(&task, training, portfolio.as_ref(), params.seed);
         task = task.with_derived(derived)?;
     }
     let finding = if task.undeclared { read.elapsed() } else { Duration::ZERO };
-    let fallback = task.fallback(training);
-    let portfolio = params.max_choices.map(|n| portfolio::choose(&task.table, training, fallback, n));
     let ranking = ranking(&task, params, policy, portfolio.as_ref())?;
     let features = task.ranked(training);
     let searched = search::search(&task, params, policy, &features.columns, &ranking.portfolio, training)?;
@@ -114,6 +123,9 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     if !task.has_fallback() {
         warnings.push(no_fallback(&task, &model));
     }
+    if is_sparse && task.has_fallback() {
+        warnings.push(no_promise_from_estimates());
+    }
     if let (Some(target), None) = (params.max_risk.share(), &model.promise) {
         warnings.push(no_promise(params, asked, target, &task, training));
     }
@@ -129,7 +141,8 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         configurations: configurations.to_vec(),
         tried: searched.tried,
         portfolio,
-        evaluation: Evaluation::of_test_part(task.table, &held_out),
+        evaluation: Evaluation::of_test_part(task.into_judging_table(), &held_out),
+        timed,
         held_out,
         study,
         warnings,
@@ -152,6 +165,12 @@ fn ranking(
         always: always.collect::<Result<_, _>>()?,
         eligible: task.eligible.clone(),
     })
+}
+
+fn no_promise_from_estimates() -> String {
+    "no promise: inputs time few of the choices, and a promise must not rest on estimated times. Time the choices that the \
+     heuristic keeps on all inputs, and learn from these"
+        .to_owned()
 }
 
 fn no_fallback(task: &Task, model: &Model) -> String {

@@ -26,7 +26,7 @@ pub struct Cell {
     pub log_slowdown: f64,
     /// Least and greatest feedback.
     pub interval: (f64, f64),
-    /// The number of measurements; copies of one measurement count once.
+    /// The number of measurements; copies of one measurement count once. 0 for an estimate.
     pub samples: u32,
     /// True if the interval overlaps the winner's: the measurements cannot distinguish the two.
     pub ties_winner: bool,
@@ -36,6 +36,11 @@ impl Cell {
     /// Returns true if it takes more than `limit` times as long as `base`, as a failed choice does.
     pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
         self.time > limit * base.time
+    }
+
+    /// Returns false if no measurement but a model gave its time.
+    pub fn is_measured(&self) -> bool {
+        self.samples > 0
     }
 }
 
@@ -127,13 +132,7 @@ impl Table {
                     ties_winner: false,
                 });
             }
-            let best = cells[start..].iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
-            let winner = cells[start..].iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
-            for cell in &mut cells[start..] {
-                let usable = cell.time.is_finite();
-                cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
-                cell.ties_winner = usable && cell.interval.0 <= winner;
-            }
+            let best = compare(&mut cells[start..]);
             let range = index(start)..index(cells.len());
             let part = parts.iter().find(|part| u64::from(row[0].input) < part.end);
             inputs.push(Input {
@@ -151,6 +150,30 @@ impl Table {
         }
         let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
         Self { choices, inputs, cells, copies, filtered, rare }
+    }
+
+    /// Returns the table with estimates, by input, of the choices without a cell: ascending, in milliseconds.
+    pub fn with_estimates(&self, estimates: &[Vec<(ChoiceId, f64)>]) -> Self {
+        let mut cells = Vec::new();
+        let complete = |(at, input): (usize, &Input)| {
+            let start = cells.len();
+            cells.extend_from_slice(self.cells(index(at)));
+            let estimated = |&(choice, time): &(ChoiceId, f64)| Cell {
+                choice,
+                time,
+                log_slowdown: 0.0,
+                interval: (time, time),
+                samples: 0,
+                ties_winner: false,
+            };
+            cells.extend(estimates[at].iter().map(estimated));
+            cells[start..].sort_unstable_by_key(|cell| cell.choice);
+            let best = compare(&mut cells[start..]);
+            Input { best, cells: index(start)..index(cells.len()), ..input.clone() }
+        };
+        let inputs = self.inputs.iter().enumerate().map(complete).collect();
+        let (choices, rare) = (self.choices.clone(), self.rare.clone());
+        Self { choices, inputs, cells, copies: self.copies, filtered: self.filtered, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -252,6 +275,18 @@ impl Table {
         let best = learned.min_by(|&a, &b| total[a].total_cmp(&total[b]));
         ChoiceId(index(best.unwrap_or(0)))
     }
+}
+
+/// Compares the cells of an input with its winner. Returns the winner's time.
+fn compare(cells: &mut [Cell]) -> f64 {
+    let best = cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
+    let winner = cells.iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
+    for cell in cells {
+        let usable = cell.time.is_finite();
+        cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
+        cell.ties_winner = usable && cell.interval.0 <= winner;
+    }
+    best
 }
 
 /// Ids are `u32`: a table of 2^32 inputs would not fit into memory.

@@ -54,8 +54,10 @@ pub struct Task {
     pub sources: Vec<Source>,
     /// Logged and derived features.
     pub features: Features,
-    /// Inputs × choices.
+    /// Inputs × choices, to learn from.
     pub table: Table,
+    /// Inputs × choices, to judge by, where a joint model completed the tables: to judge, it learned from all inputs.
+    judging: Option<Table>,
     /// The features of all inputs.
     values: FeatureValues,
     /// The domain.
@@ -127,6 +129,7 @@ impl Task {
             sources,
             features,
             table,
+            judging: None,
             values,
             precondition,
             eligible,
@@ -148,6 +151,21 @@ impl Task {
         let undefined = &self.values.undefined;
         self.usable.retain(|input| undefined.binary_search_by_key(input, |u| u.0).is_err());
         Ok(self)
+    }
+
+    /// Returns the same task with completed tables: one to learn from, one to judge by.
+    pub fn with_estimates(self, table: Table, judging: Table) -> Self {
+        Self { table, judging: Some(judging), ..self }
+    }
+
+    /// Returns the table to judge by.
+    pub fn judging_table(&self) -> &Table {
+        self.judging.as_ref().unwrap_or(&self.table)
+    }
+
+    /// Returns the table to judge by, for good.
+    pub fn into_judging_table(self) -> Table {
+        self.judging.unwrap_or(self.table)
     }
 
     /// Returns the same task with this fallback.

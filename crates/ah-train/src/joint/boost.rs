@@ -85,10 +85,6 @@ impl BoostedTrees {
         self.trees.iter().map(|tree| i64::from(tree.value(codes))).sum::<i64>() as f64 / ONE
     }
 
-    /// Adds to each column how much its splits lowered the squared error.
-    pub fn add_gains(&self, gains: &mut [f64]) {
-        self.trees.iter().for_each(|tree| tree.add_gains(gains));
-    }
 }
 
 /// Subtracts from each group its mean residual.

@@ -27,16 +27,16 @@ pub struct Tiling {
 }
 
 /// The numbers of inputs and choices.
-pub struct Numbers<'a> {
+pub struct Numbers {
     /// By feature, then by input.
-    pub inputs: &'a [Vec<f64>],
+    pub inputs: Vec<Vec<f64>>,
     /// The fields of the choices.
-    pub fields: &'a [Field],
-    /// By choice.
-    pub ranks: &'a [f64],
+    pub fields: Vec<Field>,
+    /// The rank of each choice by its mean log time.
+    pub ranks: Vec<f64>,
 }
 
-impl Numbers<'_> {
+impl Numbers {
     /// Returns the value of a column; NaN if it has none.
     pub fn value(&self, column: &Column, input: usize, choice: usize) -> f64 {
         let tiles = |tiling: &Tiling| (self.inputs[tiling.input][input] / self.size(tiling, choice)).ceil();
@@ -68,7 +68,7 @@ pub struct Coding {
 
 impl Coding {
     /// Returns codes that divide the values of these rows evenly. Columns with one value are left out.
-    pub fn new(columns: Vec<Column>, numbers: &Numbers<'_>, rows: &[(u32, u32)]) -> Self {
+    pub fn new(columns: Vec<Column>, numbers: &Numbers, rows: &[(u32, u32)]) -> Self {
         let bounds = |column: &Column| -> Vec<f64> {
             let value = |&(input, choice): &(u32, u32)| {
                 finite(numbers.value(column, input as usize, choice as usize))
@@ -94,7 +94,7 @@ impl Coding {
     }
 
     /// Writes the codes of a row.
-    pub fn encode(&self, numbers: &Numbers<'_>, input: u32, choice: u32, codes: &mut [u8]) {
+    pub fn encode(&self, numbers: &Numbers, input: u32, choice: u32, codes: &mut [u8]) {
         for ((code, column), bounds) in codes.iter_mut().zip(&self.columns).zip(&self.bounds) {
             let value = finite(numbers.value(column, input as usize, choice as usize));
             *code = bounds.partition_point(|bound| *bound < value).min(bounds.len() - 1) as u8;

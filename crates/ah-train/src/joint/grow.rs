@@ -30,7 +30,6 @@ struct Node {
     /// The left child; the right one follows. 0 in a leaf.
     left: u32,
     value: i32,
-    gain: f64,
 }
 
 /// The sums of the rows of one code.
@@ -75,10 +74,6 @@ impl RegressionTree {
         node.value
     }
 
-    /// Adds to each column how much its splits lowered the squared error.
-    pub fn add_gains(&self, gains: &mut [f64]) {
-        self.nodes.iter().filter(|node| node.left != 0).for_each(|node| gains[node.column as usize] += node.gain);
-    }
 }
 
 /// Grows a tree from these rows and columns.
@@ -100,7 +95,7 @@ pub fn grow(data: &Rows<'_>, rows: Vec<u32>, columns: &[usize], boosting: &Boost
         let (left, right): (Vec<u32>, Vec<u32>) = rows.into_iter().partition(goes_left);
         let first = nodes.len() as u32;
         let parent = &mut nodes[node as usize];
-        (parent.column, parent.limit, parent.left, parent.gain) = (column as u32, split.limit, first, split.gain);
+        (parent.column, parent.limit, parent.left) = (column as u32, split.limit, first);
         nodes.push(leaf(data, &left, boosting.rate));
         nodes.push(leaf(data, &right, boosting.rate));
         // The bins of the smaller child are counted, those of the larger are the rest.
@@ -129,7 +124,7 @@ fn leaf(data: &Rows<'_>, rows: &[u32], rate: f64) -> Node {
         weight += u64::from(count);
     }
     let value = (sum as f64 * rate / (weight as f64 + SHRINKAGE)).round() as i32;
-    Node { column: 0, limit: 0, left: 0, value, gain: 0.0 }
+    Node { column: 0, limit: 0, left: 0, value }
 }
 
 /// Returns the bins of each column, one column after the other.

@@ -23,7 +23,7 @@ const TRIAL: Boosting =
     Boosting { trees: 40, leaves: 31, min_rows: 10, rate: 0.2, row_share: 1.0, column_share: 0.7 };
 
 /// Returns the columns of the joint model.
-pub fn columns(numbers: &Numbers<'_>, timings: &[Timing], levels: &Levels, seed: u64) -> Vec<Column> {
+pub fn columns(numbers: &Numbers, timings: &[Timing], levels: &Levels, seed: u64) -> Vec<Column> {
     let plain = plain(numbers);
     let trial = thinned(timings, ROWS, random::mix(seed, 2));
     let tilings = regressed(numbers, &trial);
@@ -34,12 +34,13 @@ pub fn columns(numbers: &Numbers<'_>, timings: &[Timing], levels: &Levels, seed:
     let with: Vec<Column> = plain.iter().cloned().chain(tiles).chain(products(&tilings)).collect();
     let (learning, judging): (Vec<Timing>, Vec<Timing>) =
         trial.iter().partition(|t| random::fraction(random::mix(seed, 3), u64::from(t.input)) < 0.7);
-    let error = |columns: &[Column]| error(columns.to_vec(), numbers, &learning, &judging, levels, seed);
+    let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
+    let error = |columns: &[Column]| error(columns.to_vec(), numbers, &learning, &judging, target, seed);
     if error(&with) < error(&plain) { with } else { plain }
 }
 
 /// Returns the tilings that explain the log times, the best first: at most one for each number of the input.
-fn regressed(numbers: &Numbers<'_>, timings: &[Timing]) -> Vec<Tiling> {
+fn regressed(numbers: &Numbers, timings: &[Timing]) -> Vec<Tiling> {
     let mut left = interactions(numbers, timings, |t| t.log_time);
     let waste = |tiling: &Tiling| {
         let fill = |t: &Timing| numbers.value(&Column::Fill(*tiling), t.input as usize, t.choice as usize);
@@ -70,7 +71,7 @@ fn regressed(numbers: &Numbers<'_>, timings: &[Timing]) -> Vec<Tiling> {
 }
 
 /// Returns a value for each timing, less what its input and its choice explain.
-fn interactions(numbers: &Numbers<'_>, timings: &[Timing], value: impl Fn(&Timing) -> f64) -> Vec<f64> {
+fn interactions(numbers: &Numbers, timings: &[Timing], value: impl Fn(&Timing) -> f64) -> Vec<f64> {
     let terms: Vec<Timing> = timings.iter().map(|t| Timing { log_time: value(t), ..*t }).collect();
     let levels = Levels::new(&terms, numbers.inputs[0].len(), numbers.ranks.len());
     terms.iter().map(|t| t.log_time - levels.inputs[t.input as usize] - levels.choices[t.choice as usize]).collect()
@@ -91,7 +92,7 @@ fn finite(value: f64) -> f64 {
 }
 
 /// Returns the columns without tilings: numbers of inputs and their products, fields, and the choice itself.
-fn plain(numbers: &Numbers<'_>) -> Vec<Column> {
+fn plain(numbers: &Numbers) -> Vec<Column> {
     let mut columns: Vec<Column> = (0..numbers.inputs.len()).map(|at| Column::Input(vec![at])).collect();
     let sizes = sizes(numbers);
     for (position, &a) in sizes.iter().enumerate().take(MAX_INPUTS) {
@@ -108,7 +109,7 @@ fn plain(numbers: &Numbers<'_>) -> Vec<Column> {
 }
 
 /// Returns the numbers of inputs that may be cut into tiles: whole ones from 1 on.
-fn sizes(numbers: &Numbers<'_>) -> Vec<usize> {
+fn sizes(numbers: &Numbers) -> Vec<usize> {
     let is_size = |at: &usize| {
         let values = &numbers.inputs[*at];
         values.iter().all(|x| *x >= 1.0 && x.fract() == 0.0) && values.iter().any(|x| *x > 8.0)
@@ -116,7 +117,7 @@ fn sizes(numbers: &Numbers<'_>) -> Vec<usize> {
     (0..numbers.inputs.len()).filter(is_size).collect()
 }
 
-fn candidates(numbers: &Numbers<'_>) -> Vec<Tiling> {
+fn candidates(numbers: &Numbers) -> Vec<Tiling> {
     let fields = numbers.fields.iter().enumerate();
     let tile = |field: &super::fields::Field| field.is_size && field.values.iter().any(|x| *x >= 8.0);
     let fields: Vec<usize> = fields.filter(|(_, field)| tile(field)).map(|(at, _)| at).collect();
@@ -142,13 +143,13 @@ fn products(tilings: &[Tiling]) -> Vec<Column> {
 /// Returns the mean squared error on the judging timings, each input's level left out.
 fn error(
     columns: Vec<Column>,
-    numbers: &Numbers<'_>,
+    numbers: &Numbers,
     learning: &[Timing],
     judging: &[Timing],
-    levels: &Levels,
+    target: impl Fn(&Timing) -> f64,
     seed: u64,
 ) -> f64 {
-    let coded = Coded::new(columns, numbers, learning, levels);
+    let coded = Coded::new(columns, numbers, learning, target);
     let even = vec![1; learning.len()];
     let (trees, _) = TRIAL.fit(&coded.sample(&coded.targets, &even), seed);
     let mut codes = vec![0; coded.coding.width()];

@@ -43,10 +43,11 @@ impl TestReport {
     /// Those of the learners.
     pub fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
         let (task, params, fallback) = (recipe.task, recipe.params, heuristic.fallback);
+        let table = task.judging_table();
         let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-        let judge = |model: &Model, test: &[u32]| decisions::decide(model, &task.table, test, &slots);
+        let judge = |model: &Model, test: &[u32]| decisions::decide(model, table, test, &slots);
         let metrics = |model: &Model, test: &[u32]| {
-            Metrics::new(&task.table, &judge(model, test), fallback, params.max_slowdown)
+            Metrics::new(table, &judge(model, test), fallback, params.max_slowdown)
         };
         let declining = model(recipe, heuristic, &parts.training)?;
         let deciding = recipe.always_deciding(heuristic, declining.clone());
@@ -60,14 +61,14 @@ impl TestReport {
                 Some(metrics(&recipe.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
-        let single = task.table.best_single(&parts.training, Some(fallback));
+        let single = table.best_single(&parts.training, Some(fallback));
         let judged = judge(&declining, &parts.held_out);
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
             depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
             split: params.test_split,
-            comparison: BaselineComparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
+            comparison: BaselineComparison::new(table, &judged, fallback, single, params.max_slowdown),
             always: metrics(&deciding, &parts.held_out),
             by_input,
             by_device: match params.test_split {

@@ -16,6 +16,13 @@ const NAME: usize = 32;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = compared(&model.heuristic, "the held-out", comparison);
+    if let Some(share) = trained.timed {
+        let _ = writeln!(
+            text,
+            "These figures are estimates: the log has {:.1} % of the times, a joint model of inputs and choices the others.",
+            share * 100.0
+        );
+    }
     if let Some(promise) = &model.promise {
         text += &promised(promise, comparison);
     }
@@ -27,6 +34,16 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(never_measured.slowdown),
             never_measured.inputs,
             loss(learned_there.slowdown),
+        );
+    }
+    if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
+        let sizes = portfolio.curve.iter().map(|(size, slowdown)| format!("{size}: {}", loss(*slowdown)));
+        let _ = writeln!(
+            text,
+            "Keeps {} of {} choices (`--max-choices`). What the best of N choices loses: {}.",
+            portfolio.choices.len(),
+            trained.evaluation.table.choices.len(),
+            sizes.collect::<Vec<_>>().join(", "),
         );
     }
     let inputs = learned_from(trained);
@@ -66,6 +83,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
         "promise": model.promise,
+        "timed": trained.timed,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained),

@@ -9,11 +9,11 @@
 use std::collections::BTreeSet;
 
 use ah_types::expr::Expr;
-use ah_types::{DerivedFeature, Device, Features, FieldValue, fields};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, FieldValue, fields};
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 
-use super::LARGE;
+use super::{LARGE, Portfolio};
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
@@ -42,14 +42,20 @@ const PLACES: usize = 80;
 /// The share of the candidates in a tree of the first round; it grows by half each round.
 const SHARE: f64 = 0.5;
 
-/// Finds derived features for these inputs.
-pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
+/// Finds derived features for these inputs, for the choices of a portfolio that nobody asked for.
+pub fn find(
+    task: &Task,
+    training: &[u32],
+    portfolio: Option<&Portfolio>,
+    seed: u64,
+) -> Vec<DerivedFeature> {
     let is_large = training.len() >= LARGE;
     let most = if is_large { MAX_INPUTS_OF_LARGE } else { MAX_INPUTS };
     let step = training.len().div_ceil(most).max(1);
     let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();
     let table = task.table.part(&inputs);
-    let tournament = Tournament::new(task, &table, seed);
+    let kept = portfolio.filter(|portfolio| !portfolio.curve.is_empty()).map(|portfolio| &portfolio.choices[..]);
+    let tournament = Tournament::new(task, &table, kept, seed);
     let words = tournament.vocabulary(task);
     let mut best: Vec<Formula> = Vec::new();
     for stage in 0..STAGES {
@@ -85,11 +91,11 @@ struct Tournament<'a> {
 }
 
 impl<'a> Tournament<'a> {
-    fn new(task: &Task, table: &'a Table, seed: u64) -> Self {
+    fn new(task: &Task, table: &'a Table, kept: Option<&[ChoiceId]>, seed: u64) -> Self {
         let logged = task.features.clone();
         let names = logged.all().features().iter().map(|f| &f.name);
         Self {
-            targets: Targets::new(table, |_| true),
+            targets: Targets::new(table, |choice| kept.is_none_or(|kept| kept.contains(&choice))),
             names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
             places: PLACES,
             table,

@@ -1,4 +1,5 @@
-//! `--max-choices N`: the N choices that lose least where the best of them is always taken.
+//! The portfolio: the N choices that lose least where the best of them is always taken. `--max-choices` sets N; for a log of
+//! many choices that no optimization declares, the curve of size against loss does.
 //!
 //! Where there are few enough sets, all of them are tried. Otherwise a greedy search saves at least
 //! 1 − 1/e = 63 % of what the best set saves over the worst choice, as that saving is submodular: each
@@ -6,10 +7,18 @@
 
 use ah_types::ChoiceId;
 
-use crate::data::Table;
+use crate::data::{Table, Task};
+use crate::joint::FEW;
 
 /// The greatest number of (set, input, choice) to try.
 const MAX_EXACT: f64 = 2e8;
+
+/// Most choices of a portfolio that nobody asked for.
+const MOST: usize = 64;
+/// Sizes that compete where nobody asks for one.
+const SIZES: [usize; 6] = [8, 12, 16, 24, 32, 48];
+/// The smallest size is taken that loses at most this much more than [`MOST`] choices.
+const WITHIN: f64 = 0.01;
 
 /// The choices to keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +29,59 @@ pub struct Portfolio {
     pub slowdown: f64,
     /// True if no other set of this size loses less; false if the search was greedy.
     pub exact: bool,
+    /// The same slowdown for other numbers of choices, if nobody asked for one.
+    pub curve: Vec<(usize, f64)>,
 }
 
-/// Chooses `count` choices on these inputs.
-pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
+/// Chooses the choices to keep on these inputs: `asked` ones, else as many as are worth it where a log of many choices is not
+/// declared. `None`: all of them.
+pub fn choose(task: &Task, inputs: &[u32], asked: Option<usize>) -> Option<Portfolio> {
+    let (table, fallback) = (&task.table, || task.fallback(inputs));
+    match asked {
+        Some(count) => Some(of_size(table, inputs, fallback(), count)),
+        None if task.undeclared && table.choices.len() > FEW => Some(of_any_size(table, inputs, fallback())),
+        None => None,
+    }
+}
+
+/// Chooses `count` choices.
+fn of_size(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
+    let costs = costs(table, inputs, fallback);
+    let matrix = CostMatrix { costs: &costs, choices: table.choices.len(), rows: inputs.len() };
+    let (choices, count) = (matrix.choices, count.min(matrix.choices));
+    let sets = (0..count - 1).fold(1.0, |n, i| n * (choices - 1 - i) as f64 / (i + 1) as f64);
+    let exact = sets * inputs.len() as f64 * count as f64 <= MAX_EXACT;
+    let mut chosen = match exact {
+        true => matrix.exact(fallback.index(), count),
+        false => matrix.greedy(fallback.index(), count),
+    };
+    chosen.sort_unstable();
+    let slowdown = matrix.slowdown(&chosen);
+    Portfolio { choices: ids(&chosen), slowdown, exact, curve: Vec::new() }
+}
+
+/// Chooses as many choices as are worth it.
+fn of_any_size(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Portfolio {
+    let costs = costs(table, inputs, fallback);
+    let matrix = CostMatrix { costs: &costs, choices: table.choices.len(), rows: inputs.len() };
+    let order = matrix.greedy(fallback.index(), MOST.min(matrix.choices));
+    let sizes = SIZES.into_iter().filter(|size| *size < order.len()).chain([order.len()]);
+    let curve: Vec<(usize, f64)> = sizes.map(|size| (size, matrix.slowdown(&order[..size]))).collect();
+    let least = curve.last().map_or(1.0, |(_, slowdown)| *slowdown);
+    let is_near = |(_, slowdown): &&(usize, f64)| *slowdown <= least + WITHIN;
+    let (size, slowdown) = curve.iter().find(is_near).copied().unwrap_or((order.len(), least));
+    let mut chosen = order[..size].to_vec();
+    chosen.sort_unstable();
+    Portfolio { choices: ids(&chosen), slowdown, exact: false, curve }
+}
+
+fn ids(choices: &[usize]) -> Vec<ChoiceId> {
+    choices.iter().map(|&choice| ChoiceId(choice as u32)).collect()
+}
+
+/// Returns a dense matrix of log slowdowns. A choice without a time costs what the fallback costs.
+fn costs(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Vec<f64> {
     let choices = table.choices.len();
-    // A dense matrix of log slowdowns. A choice without a time costs what the fallback costs.
     let mut costs = vec![0.0_f64; choices * inputs.len()];
     for (row, &input) in inputs.iter().enumerate() {
         let price = table.fallback_price(input, fallback);
@@ -34,14 +90,7 @@ pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -
             costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(price);
         }
     }
-    let matrix = CostMatrix { costs: &costs, choices, rows: inputs.len() };
-    let count = count.min(choices);
-    let sets = (0..count - 1).fold(1.0, |n, i| n * (choices - 1 - i) as f64 / (i + 1) as f64);
-    let exact = sets * inputs.len() as f64 * count as f64 <= MAX_EXACT;
-    let chosen =
-        if exact { matrix.exact(fallback.index(), count) } else { matrix.greedy(fallback.index(), count) };
-    let slowdown = (matrix.cost(&chosen) / inputs.len().max(1) as f64).exp();
-    Portfolio { choices: chosen.into_iter().map(|c| ChoiceId(c as u32)).collect(), slowdown, exact }
+    costs
 }
 
 /// Log slowdowns, by row and choice.
@@ -60,6 +109,12 @@ impl CostMatrix<'_> {
         (0..self.rows).map(row).sum()
     }
 
+    /// Returns the geometric-mean slowdown where the best of a set is always taken.
+    fn slowdown(&self, set: &[usize]) -> f64 {
+        (self.cost(set) / self.rows.max(1) as f64).exp()
+    }
+
+    /// Returns the choices in the order in which they are added.
     fn greedy(&self, first: usize, count: usize) -> Vec<usize> {
         let mut set = vec![first];
         let mut best: Vec<f64> = (0..self.rows).map(|r| self.costs[r * self.choices + first]).collect();
@@ -75,7 +130,6 @@ impl CostMatrix<'_> {
             best.iter_mut().enumerate().for_each(|(r, b)| *b = b.min(self.costs[r * self.choices + next]));
             set.push(next);
         }
-        set.sort_unstable();
         set
     }
 

@@ -174,7 +174,8 @@ fn leaf(
         let cells = table.cells(input);
         let winners = cells.iter().filter(|c| c.ties_winner).count() as f64;
         let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
-        for cell in cells {
+        // What a model estimates is no evidence.
+        for cell in cells.iter().filter(|cell| cell.is_measured()) {
             let s = &mut statistics[cell.choice.index()];
             s.measured += 1;
             s.worst = s.worst.max(cell.log_slowdown);
@@ -206,7 +207,7 @@ fn leaf(
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            usual: measured > 0 && measured * 100 >= offered * 99,
+            usual: s.measured > 0 && measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
             worst: rounded(if_measured(s.worst.exp()), 4),
             worst_over_fallback: rounded(if_measured(s.worst_over_fallback), 4),

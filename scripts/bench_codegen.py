@@ -155,7 +155,7 @@ class Peers:
     """The model's one tree over columns of numbers, as other generators take it."""
 
     def __init__(self, work, module, model, found):
-        self.work, self.nodes = work, model["trees"][0]["nodes"]
+        self.work, self.nodes = work, model["tree"]
         self.columns = sorted({self.column(n) for n in self.nodes if "left" in n}, key=str)
         self.leaf = {}
         for at, node in enumerate(self.nodes):
@@ -345,11 +345,10 @@ def main():
     rows = work / "contexts.tsv"
     found = contexts(model, sys.argv[2])
     rows.write_text("".join("\t".join(r) + "\n" for r in found))
-    votes = len(model["trees"]) > 1
-    leaves = sum("ranking" in n for t in model["trees"] for n in t["nodes"])
+    leaves = sum("ranking" in node for node in model["tree"])
 
     ways = [("Rust", lambda: rust(work, crate, rows)), ("C, gcc -O3", lambda: c(work, header, rows))]
-    if not votes:
+    if "boosters" not in model:
         peers = Peers(work, work / "generated" / f"{crate.name}.py", model, found)
         ways += [("m2cgen, gcc -O3 (features given)", peers.m2cgen), ("tl2cgen, gcc -O3 (features given)", peers.tl2cgen)]
     ways.append(("PyTorch's own, CPython", lambda: lambda: pytorch(model, found)))

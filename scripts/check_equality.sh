@@ -14,7 +14,7 @@ shopt -s nullglob
 logs=(../shared/data/*.txt.gz ../../shared/data/*.txt.gz data/*/*.txt.gz)
 for log in "${logs[@]}"; do
   name=$(echo "$log" | sed "s/.*shared.data.//" | tr '/.' '__')
-  for way in "" "--trees 3" "--learner regression"; do
+  for way in "" "--learner cost_tree"; do
     # shellcheck disable=SC2086
     "${CARGO_TARGET_DIR:-target}/release/ah-train" "$log" --heuristic-name "$name" $way --no-codegen \
       --model "$folder/$name$(echo "$way" | tr -d ' -').json" > /dev/null 2>&1 \

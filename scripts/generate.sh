@@ -26,7 +26,7 @@ for log in data/*/h200.txt.gz; do
   optimization=$(basename "$(dirname "$log")") device=$(basename "$log" .txt.gz)
   heuristic=$(name "$optimization" "$device") crate="${optimization}_$device"
   echo "$log -> $out/$crate" >&2
-  "$bin/ah-train" "$log" --heuristic-name "$heuristic" --learner soft --out "$out" --model "$out/$crate.model.json" > "$out.$crate.table" \
+  "$bin/ah-train" "$log" --heuristic-name "$heuristic" --learner cost_tree --out "$out" --model "$out/$crate.model.json" > "$out.$crate.table" \
     || { echo "error: ah-train failed on $log" >&2; exit 1; }
   if [ $check = yes ]; then
     diff -ru -x Cargo.lock -x target "generated/$crate" "$out/$crate" || stale=1

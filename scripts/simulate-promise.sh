@@ -5,6 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then sed -n '2,3s/^# //p' "$0" >&2; exit 2; fi
 cargo build --release --quiet -p ah-train --example promise
-for mode in hold-out cross-fitted by-dimensions; do
+for mode in cross-fitted by-dimensions; do
   target/release/examples/promise "$@" "mode=$mode"
 done

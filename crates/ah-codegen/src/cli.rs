@@ -46,9 +46,9 @@ pub struct RequestArguments {
     /// What to generate, separated by commas
     #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = one_of(TARGETS.map(|target| (target.name(), target))))]
     pub target: Vec<&'static dyn Target>,
-    /// The most choices that a leaf ranks
-    #[arg(long, value_name = "CHOICES", default_value_t = Detail::default().ranking)]
-    pub ranking: usize,
+    /// The most choices that a leaf ranks; ensembles keep all
+    #[arg(long, value_name = "CHOICES", default_value_t = Detail::default().max_ranked)]
+    pub max_ranked: usize,
     /// Keep sibling leaves apart that decide alike, with the evidence of each
     #[arg(long)]
     pub all_leaves: bool,

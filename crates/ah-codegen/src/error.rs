@@ -9,6 +9,9 @@ use ah_types::{InvalidModel, ModelError};
 /// The most features, and the most categories of all features: generated Rust numbers both with a `u16`.
 pub(crate) const MOST: usize = 65_000;
 
+/// The most nodes of all trees: a node numbers its child with 24 bits.
+pub(crate) const MOST_NODES: usize = 1 << 24;
+
 /// Generating failed; nothing was replaced.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages show the fields.
@@ -20,8 +23,8 @@ pub enum CodegenError {
     #[error("not a valid model: {0}")]
     Invalid(InvalidModel),
     /// The model has more than generated code can number.
-    #[error("expected at most {MOST} {what}, found {found}; learn from fewer")]
-    TooMany { what: &'static str, found: usize },
+    #[error("expected at most {most} {what}, found {found}; learn from fewer")]
+    TooMany { what: &'static str, found: usize, most: usize },
     /// A file or folder cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },

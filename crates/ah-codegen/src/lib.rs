@@ -5,8 +5,8 @@
 //! its templates print (`targets/`, with `printing/`). The templates are rendered (`render.rs`,
 //! `templates/`), and the files on disk are replaced as a whole (`write.rs`).
 //!
-//! Generated code decides exactly as [`Model::decide`] does, to the last bit; the tests build it and
-//! compare. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
+//! Generated code decides as the reduced model does, to the last bit; the tests build it and compare. [`simplify`] defines what
+//! the reduction may change: nothing for a program that does not list its choices. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
 //! digits (`printing/names.rs`) and as escaped strings.
 //!
 //! ```no_run
@@ -43,7 +43,7 @@ pub use targets::{C, Python, Pytorch, Rust, TARGETS};
 pub use write::{Change, WriteMode};
 
 use render::Templates;
-use target::Surroundings;
+use target::TargetOptions;
 
 /// What to generate, and where.
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +83,9 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     request.model.validate().map_err(CodegenError::Invalid)?;
     let templates = Templates::load(request.templates)?;
     let model = simplify(request.model, request.detail);
-    let lowered = lower::lower(&model, lower::is_large(request.model));
+    let lowered = lower::lower(&model, lower::is_ensemble(request.model));
     lowered.check_size()?;
-    let surroundings = Surroundings {
+    let options = TargetOptions {
         out: request.out,
         runtime_path: request.runtime_path,
         explain: request.detail.explain,
@@ -94,7 +94,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        let view = target.view(&lowered, &surroundings)?;
+        let view = target.view(&lowered, &options)?;
         let files = templates.render(target.name(), &view)?;
         let place = request.out.join(view.place.name());
         let changes = write::write(&place, &files, request.mode)?;

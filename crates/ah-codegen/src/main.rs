@@ -49,7 +49,7 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
         out: &arguments.out,
         detail: Detail {
             all_leaves: arguments.all_leaves,
-            ranking: arguments.ranking,
+            max_ranked: arguments.max_ranked,
             explain: arguments.explain,
         },
         mode: arguments.mode,

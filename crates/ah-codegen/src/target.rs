@@ -18,13 +18,12 @@ pub trait Target: Debug + Sync {
     /// # Errors
     /// [`CodegenError`] if a folder that generated files refer to does not exist.
     #[doc(hidden)]
-    fn view(&self, lowered: &LoweredModel<'_>, surroundings: &Surroundings<'_>)
-    -> Result<View, CodegenError>;
+    fn view(&self, lowered: &LoweredModel<'_>, options: &TargetOptions<'_>) -> Result<View, CodegenError>;
 }
 
 /// Folders that generated files may refer to.
 #[derive(Clone, Debug)]
-pub struct Surroundings<'a> {
+pub struct TargetOptions<'a> {
     /// The folder below which everything is written.
     pub out: &'a Path,
     /// The folder of the crate `ah-runtime`, if generated code may depend on it.

@@ -9,7 +9,7 @@ use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Sch
 /// Takes the last choice where m <= 0, and the second where m > 0.
 fn model(choices: usize) -> Model {
     let unmeasured = |choice: usize| RankedChoice::unmeasured(ChoiceId(choice as u32), 0.0);
-    let ranked = |c: usize| RankedChoice { measured: 1, usual: true, allowed: true, ..unmeasured(c) };
+    let ranked = |c: usize| RankedChoice { measured: 1, expected: true, allowed: true, ..unmeasured(c) };
     let leaf = |choice| Node::Leaf(Leaf { samples: 1, ranking: vec![ranked(choice)], ..Leaf::default() });
     let split = Node::Split { test: Test::Numerical { slot: 0, threshold: 0.0 }, left: 1, right: 2 };
     Model {

@@ -7,8 +7,8 @@ use assert_cmd::Command;
 use common::{Folder, fake, refused, stdout, succeed};
 
 fn leaf(choices: &[u32]) -> Node {
-    let unmeasured = |choice: &u32| RankedChoice::unmeasured(ChoiceId(*choice), 0.0);
-    let ranked = |c: &u32| RankedChoice { measured: 1, usual: true, allowed: true, ..unmeasured(c) };
+    let measured = RankedChoice { measured: 1, expected: true, allowed: true, ..RankedChoice::default() };
+    let ranked = |choice: &u32| RankedChoice { choice: ChoiceId(*choice), ..measured.clone() };
     Node::Leaf(Leaf { samples: 1, ranking: choices.iter().map(ranked).collect(), ..Leaf::default() })
 }
 
@@ -23,13 +23,13 @@ fn model() -> Model {
         shared_memory: Some(0),
         choices: vec!["small_is_fast".into(), "steady".into()],
         fallback: Some(ChoiceId(1)),
-        trees: vec![Tree {
+        tree: Tree {
             nodes: vec![
                 Node::Split { test: Test::Numerical { slot: 0, threshold: 500.0 }, left: 1, right: 2 },
                 leaf(&[0, 1]),
                 leaf(&[1]),
             ],
-        }],
+        },
         ..Model::default()
     }
 }
@@ -70,7 +70,7 @@ fn a_choice_that_is_not_offered_is_judged_too() {
     // The leaf of small inputs prefers a choice that only a worker process offers.
     model.choices.insert(0, "hanging".into());
     model.fallback = Some(ChoiceId(2));
-    (model.trees[0].nodes[1], model.trees[0].nodes[2]) = (leaf(&[0, 1]), leaf(&[2]));
+    (model.tree.nodes[1], model.tree.nodes[2]) = (leaf(&[0, 1]), leaf(&[2]));
     model.write(&folder.path("model.json")).unwrap();
     std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n5000,pears\n").unwrap();
     let table = stdout(fake(&folder).args(["--use-heuristic", "model.json", "--inputs", "inputs.csv"]));

@@ -21,7 +21,7 @@ fn watch(model: &mut Model) {
             leaf.ranges = vec![None; features];
             leaf.ranges[0] = Some((1.0, 100.0));
             leaf.outside = leaf.ranking.iter().rev().map(RankedChoice::place).collect();
-            leaf.ranking.iter_mut().for_each(|ranked| ranked.usual = ranked.choice.0 % 3 > 0);
+            leaf.ranking.iter_mut().for_each(|ranked| ranked.expected = ranked.choice.0 % 3 > 0);
         }
     }
     let parsed = expr::parse("m * n <= 100000").unwrap();

@@ -1,7 +1,7 @@
 //! Benchmarks the parts of a training: columns, one fit by its number of rows (n log n), polishing.
 //! `examples/fit_scaling.rs` fits a million rows, `scripts/bench_train.py` times whole trainings.
 
-use ah_train::parts::{Columns, Learner, Preset, Rows, Soft, Targets};
+use ah_train::parts::{Columns, CostTree, Learner, Rows, Targets};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
@@ -21,7 +21,7 @@ fn data(rows: usize) -> (Columns, Targets) {
     (Columns::from_numbers(&values, 512), Targets::from_log_slowdowns(rows, 22, log_slowdown))
 }
 
-/// Fits to unlimited depth with the default preset.
+/// Fits to unlimited depth with the default parameters.
 fn fit(c: &mut Criterion) {
     let mut group = c.benchmark_group("fit");
     group.sample_size(10);
@@ -29,10 +29,10 @@ fn fit(c: &mut Criterion) {
         let (columns, targets) = data(rows);
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
-        let soft = Soft::preset(Preset::LookAhead, 64, 3);
+        let parameters = CostTree::new(64, 3);
         group.throughput(Throughput::Elements(rows as u64));
         group.bench_with_input(BenchmarkId::from_parameter(rows), &dataset, |b, dataset| {
-            b.iter(|| Learner::grow(&soft, dataset).expect("grows").leaves());
+            b.iter(|| Learner::grow(&parameters, dataset).expect("grows").leaves());
         });
     }
     group.finish();
@@ -42,10 +42,10 @@ fn polish(c: &mut Criterion) {
     let (columns, targets) = data(5_000);
     let inputs: Vec<u32> = (0..5_000).collect();
     let rows = Rows { columns: &columns, inputs: &inputs };
-    let soft = Soft::preset(Preset::LookAhead, 8, 3);
-    let tree = Learner::grow(&soft, &DatasetBase::new(rows, &targets)).expect("grows");
+    let parameters = CostTree::new(8, 3);
+    let tree = Learner::grow(&parameters, &DatasetBase::new(rows, &targets)).expect("grows");
     c.bench_function("polish/5000", |b| {
-        b.iter(|| soft.polish(tree.clone(), &rows, &targets).leaves());
+        b.iter(|| parameters.polish(tree.clone(), &rows, &targets).leaves());
     });
 }
 

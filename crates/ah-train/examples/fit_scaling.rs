@@ -1,4 +1,4 @@
-//! Times one fit of the learner `soft` to unlimited depth, by the number of rows:
+//! Times one fit of the learner `cost_tree` to unlimited depth, by the number of rows:
 //! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [noise=0.2] [folder=FOLDER]`
 //!
 //! There are 22 choices and 40 features, half of them continuous, half with 2 to 64 values. A quarter
@@ -7,16 +7,16 @@
 //! - `winners`: each row has one winner; all other choices are ten times slower. A few features
 //!   determine the winner, except in a random share `noise` of the rows. The soft targets are one-hot
 //!   and their variance is the Gini impurity, so scikit-learn's DecisionTreeClassifier does the same
-//!   work. Preset `Variance`, leaves of one row.
-//! - `times`: four features determine each choice's time, with 3 % noise, as in a log. Preset
-//!   `LookAhead`, leaves of three rows: the defaults of a training.
+//!   work. Variance alone, leaves of one row.
+//! - `times`: four features determine each choice's time, with 3 % noise, as in a log. The
+//!   defaults of a training.
 //!
 //! `folder=` writes the matrix there for `scripts/compare-scikit-learn.sh`.
 
 use std::path::Path;
 use std::time::Instant;
 
-use ah_train::parts::{COST_ONE, Columns, Learner, Preset, Rows, Soft, Targets};
+use ah_train::parts::{COST_ONE, Columns, CostTree, Learner, Rows, Targets};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -96,21 +96,21 @@ fn main() -> std::io::Result<()> {
         let rows: usize = rows.parse().expect("rows=10000,100000");
         let mut random = Pcg64::seed_from_u64(1);
         let values = features(rows + rows / 4, &mut random);
-        let (name, targets, soft) = if option("targets") == Some("times") {
+        let (name, targets, parameters) = if option("targets") == Some("times") {
             let times = times(&values, &mut random);
             if let Some(folder) = option("folder") {
                 write(folder.as_ref(), "times.f32", times.iter().flatten().copied())?;
             }
             let log_slowdown = |row: usize, choice: usize| f64::from(times[row][choice]);
             let targets = Targets::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
-            ("times", targets, Soft::preset(Preset::LookAhead, depth, 3))
+            ("times", targets, CostTree::new(depth, 3))
         } else {
             let winners = winners(&values, noise, &mut random);
             if let Some(folder) = option("folder") {
                 write(folder.as_ref(), "winners.f32", winners.iter().map(|w| *w as f32))?;
             }
-            let soft = Soft { min_gain: 0.0, ..Soft::preset(Preset::Variance, depth, 1) };
-            ("winners", Targets::from_winners(&winners), soft)
+            let parameters = CostTree { min_gain: 0.0, ..CostTree::greedy(depth, 1) };
+            ("winners", Targets::from_winners(&winners), parameters)
         };
         if let Some(folder) = option("folder") {
             write(folder.as_ref(), "features.f32", values.iter().flatten().map(|x| *x as f32))?;
@@ -123,15 +123,15 @@ fn main() -> std::io::Result<()> {
         let rows_of_fit = Rows { columns: &columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows_of_fit, &targets);
         let (start, processor) = (Instant::now(), processor_seconds());
-        let tree = pool.install(|| Learner::grow(&soft, &dataset)).expect("grows");
+        let tree = pool.install(|| Learner::grow(&parameters, &dataset)).expect("grows");
         let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - processor);
         let peak = peak_mib();
-        let scores = soft.scores(&tree, &rows_of_fit, &targets);
+        let scores = parameters.scores(&tree, &rows_of_fit, &targets);
         let cost = |input: u32| f64::from(scores.cost(tree.leaf_of(&columns, input), &targets, input));
         let held_out = rows as u32..(rows + rows / 4) as u32;
         let mean = held_out.clone().map(cost).sum::<f64>() / COST_ONE / held_out.len().max(1) as f64;
         println!(
-            "ah-train soft: {rows} x {COLUMNS} x {CHOICES} ({name}), {threads} thread(s): columns {ready:.2} s, fit {seconds:.3} s (processor {processor:.2} s), {} leaves, depth {}, peak {peak} MiB, held-out slowdown {:.4}",
+            "ah-train cost_tree: {rows} x {COLUMNS} x {CHOICES} ({name}), {threads} thread(s): columns {ready:.2} s, fit {seconds:.3} s (processor {processor:.2} s), {} leaves, depth {}, peak {peak} MiB, held-out slowdown {:.4}",
             tree.leaves(),
             tree.depth(),
             mean.exp(),

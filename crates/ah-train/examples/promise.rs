@@ -1,5 +1,5 @@
 //! Counts how often the promise breaks, over random partitions: `scripts/simulate-promise.sh`, or
-//! `cargo run --release --example promise -- LOG... [runs=100] [mode=hold-out] [target=0.01]
+//! `cargo run --release --example promise -- LOG... [runs=100] [mode=cross-fitted] [target=0.01]
 //! [optimization=FILE] [boosted]`
 //!
 //! Each run learns and calibrates on a random half of the inputs. On the other half it counts the
@@ -9,9 +9,9 @@
 //! it (exact binomial test at 5 %).
 
 use ah_train::parts::{
-    Boost, COST_ONE, Configuration, Heuristic, Preset, RankingPolicy, Recipe, Soft, Task, calibrate, split,
+    Boost, COST_ONE, Configuration, CostTree, Heuristic, RankingPolicy, Recipe, Task, calibrate, split,
 };
-use ah_train::{MaxRisk, Params, PromiseMode, SplitBy};
+use ah_train::{MaxRisk, Params, PromiseMode, SplitBy, TrainPlan};
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -39,15 +39,15 @@ impl Run {
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();
         for &input in inputs {
-            heuristic.trees.rank(columns, table, &targets, input, &mut ranking);
+            heuristic.fitted.rank(columns, &targets, input, &mut ranking);
             run.always += f64::from(ranking[0].cost) / COST_ONE;
             let Some(picked) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
-                run.cost += table.fallback_price(input, fallback);
+                run.cost += table.fallback_loss(input, fallback);
                 continue;
             };
             run.decided += 1;
             run.cost += f64::from(picked.cost) / COST_ONE;
-            let cell = table.cell(input, picked.vote.choice);
+            let cell = table.cell(input, picked.choice);
             let base = table.usable(input, fallback);
             run.over_limit += u64::from(cell.zip(base).is_some_and(|(c, base)| c.is_slower(base, LIMIT)));
         }
@@ -71,40 +71,38 @@ fn main() {
     let runs: u64 = option("runs").and_then(|r| r.parse().ok()).unwrap_or(100);
     let target: f64 = option("target").and_then(|t| t.parse().ok()).unwrap_or(0.01);
     let mode = match option("mode").as_deref() {
-        None | Some("hold-out") => PromiseMode::HoldOut,
-        Some("cross-fitted") => PromiseMode::CrossFitted,
+        None | Some("cross-fitted") => PromiseMode::CrossFitted,
         Some("by-dimensions") => PromiseMode::ByDimensions,
-        Some(other) => panic!("mode: expected hold-out, cross-fitted or by-dimensions, found {other}"),
+        Some(other) => panic!("mode: expected cross-fitted or by-dimensions, found {other}"),
     };
     println!(
         "| log | mode | runs | no promise | broken | surely broken | mean share | coverage | slowdown | always deciding |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let alone = Configuration::Soft(Soft::preset(Preset::LookAhead, 8, 3));
+    let alone = Configuration::CostTree(CostTree::new(8, 3));
     let is_boosted = args.iter().any(|a| a == "boosted");
-    let configurations = [if is_boosted { alone.boosted(Boost::USUAL) } else { alone }];
+    let configuration = if is_boosted { alone.boosted(Boost::USUAL) } else { alone };
     let ranking = RankingPolicy::default();
     for log in args.iter().filter(|a| !a.contains('=') && *a != "boosted") {
         let params = Params {
             max_risk: MaxRisk::Share(target),
-            max_slowdown: LIMIT,
-            promise: mode,
+            max_slowdown: Some(LIMIT),
+            promise: Some(mode),
             optimization: option("optimization").map(Into::into),
             ..Params::new(vec![log.into()], "T")
         };
-        let task = Task::read(&params.clone().check().expect("valid parameters"), None).expect("a sound log");
+        let task = Task::read(&params.clone().check().expect("valid parameters")).expect("a sound log");
         let keys = task.keys(SplitBy::Input, &task.usable);
         let features = task.ranked(&task.usable);
         let run = |seed: u64| {
             let halves = split::hold_out(&task.usable, &keys, 0.5, seed, "simulation");
             let params = Params { seed, ..params.clone() }.check().expect("valid parameters");
-            let policy = &task.optimization.training;
+            let plan = TrainPlan::resolve(&params, &task, &halves.held_out).expect("enough inputs");
             let recipe = Recipe {
                 task: &task,
                 features: &features,
-                params: &params,
-                policy,
-                configurations: &configurations,
+                params: &plan,
+                configuration: &configuration,
                 max_leaves: None,
                 ranking: &ranking,
             };

@@ -1,4 +1,4 @@
-//! Compares parameters of the learner `soft` by repeated outer cross-validation:
+//! Compares parameters of the learner `cost_tree` by repeated outer cross-validation:
 //! `cargo run --release --example study -- LOG... [seeds=2] [folds=10] [-- "depth=8 leaf=3" "depth=10" ...]`
 //!
 //! Every input is held out once a seed. Prints for each log and variant the geometric-mean slowdown on
@@ -6,46 +6,42 @@
 //! units of 1e-4 of log slowdown.
 
 use ah_train::parts::split::{self, Partition};
-use ah_train::parts::{COST_ONE, Configuration, FittedTree, Preset, Rows, Soft, Task};
+use ah_train::parts::{COST_ONE, Configuration, CostTree, FittedEnsemble, Rows, Task};
 use ah_train::{Params, SplitBy};
 use rayon::prelude::*;
 
-fn configuration(text: &str) -> Soft {
-    let mut soft = Soft::preset(Preset::LookAhead, 8, 3);
+fn configuration(text: &str) -> CostTree {
+    let mut tree = CostTree::new(8, 3);
     for word in text.split_whitespace() {
-        if let Some((_, preset)) = Preset::NAMED.into_iter().find(|p| p.0 == word) {
-            soft = Soft::preset(preset, 8, 3);
+        if word == "greedy" {
+            tree = CostTree::greedy(8, 3);
             continue;
         }
         let (key, value) = word.split_once('=').expect("key=value");
         let number: f64 = value.parse().unwrap_or(f64::NAN);
         match key {
-            "depth" => soft.max_depth = number as usize,
-            "leaf" => soft.min_samples_leaf = number as usize,
-            "kappa" => soft.kappa = number,
-            "z" => soft.z = number,
-            "sweeps" => soft.sweeps = number as usize,
-            "min_gain" => soft.min_gain = number,
-            "T" => soft.temperatures = vec![(number, 1.0)],
-            "T2" => {
-                let (t, w) = value.split_once(':').expect("T2=temperature:weight");
-                soft.temperatures.push((t.parse().unwrap(), w.parse().unwrap()));
-            }
-            "alpha" => soft.alpha = number,
-            "look" => soft.look = number as usize,
-            "look_levels" => soft.look_levels = number as usize,
-            "gamma" => soft.gamma = number,
+            "depth" => tree.max_depth = number as usize,
+            "leaf" => tree.min_samples_leaf = number as usize,
+            "kappa" => tree.kappa = number,
+            "z" => tree.z = number,
+            "sweeps" => tree.sweeps = number as usize,
+            "min_gain" => tree.min_gain = number,
+            "T" => tree.temperature = number,
+            "alpha" => tree.alpha = number,
+            "look" => tree.look = number as usize,
+            "look_levels" => tree.look_levels = number as usize,
+            "gamma" => tree.gamma = number,
             _ => panic!("unknown key {key}"),
         }
     }
-    soft
+    tree
 }
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let variants: Vec<String> = match args.iter().position(|a| a == "--") {
         Some(at) => args.split_off(at).split_off(1),
-        None => vec!["look-ahead".to_owned()],
+        None => vec!["depth=8".to_owned()],
     };
     let option = |name: &str, default: u64| {
         args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('=')?.parse().ok()).unwrap_or(default)
@@ -55,14 +51,14 @@ fn main() {
     let optimization = args.iter().find_map(|a| a.strip_prefix("optimization=").map(Into::into));
     for log in args.iter().filter(|a| !a.contains('=') && *a != "dims") {
         let params = Params { optimization: optimization.clone(), ..Params::new(vec![log.into()], "T") };
-        let task = Task::read(&params.check().expect("valid parameters"), None).expect("a sound log");
+        let task = Task::read(&params.check().expect("valid parameters")).expect("a sound log");
         let features = task.ranked(&task.usable);
         let targets = task.targets(&[]);
         let keys = task.keys(by, &task.usable);
         let mut first: Vec<f64> = Vec::new();
         for text in &variants {
             let start = std::time::Instant::now();
-            let configuration = Configuration::Soft(configuration(text));
+            let configuration = Configuration::CostTree(configuration(text));
             let runs: Vec<Partition> = (0..seeds)
                 .flat_map(|seed| split::partitions(&task.table, &task.usable, &keys, folds, seed))
                 .collect();
@@ -71,7 +67,7 @@ fn main() {
                 .map(|Partition { training, held_out }| {
                     let rows = Rows { columns: &features.columns, inputs: &training };
                     let fitted = configuration.fit(&rows, &targets).expect("fits");
-                    let FittedTree { tree, scores, .. } = &fitted;
+                    let FittedEnsemble { tree, scores, .. } = &fitted;
                     let cost = |&i: &u32| {
                         (
                             i,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
 use ah_train::import::ImportParams;
-use ah_train::{AdaptParams, FurtherLog, Params, TrainError};
+use ah_train::{AdaptParams, Params};
 use clap::{Args, Parser, Subcommand};
 
 /// Learn from a log which choice to take, and generate the code that takes it.
@@ -32,8 +32,8 @@ Examples:
     ah-train train.txt --heuristic-name pad_mm
   The smallest tree that loses at most 0.1 % more than the best, and a report:
     ah-train train.txt --heuristic-name pad_mm --within 0.1% --report
-  As PyTorch trains its heuristic for mm:
-    ah-train mm.txt --heuristic-name mm --policy pytorch_mm --also-train timm timm.txt";
+  One tree that people read, learned by the rules of a file:
+    ah-train train.txt --heuristic-name sort --optimization sort.toml --learner cost_tree";
 
 const EVALUATE_EXAMPLES: &str = "\
 Examples:
@@ -184,15 +184,6 @@ pub struct ExplainArgs {
 pub struct TrainArgs {
     #[command(flatten)]
     params: Params,
-    /// Learn from this log too, and never hold it out; can be repeated.
-    #[arg(long, num_args = 2, value_names = ["NAME", "LOG"])]
-    also_train: Vec<String>,
-    /// How much an input of each --also-train counts, in their order [default: 1].
-    #[arg(long, value_name = "W", allow_negative_numbers = true)]
-    weight: Vec<f64>,
-    /// Judge the finished model on this log too; can be repeated.
-    #[arg(long, num_args = 2, value_names = ["NAME", "LOG"])]
-    pub data: Vec<String>,
     /// Where to write the model.
     #[arg(long, default_value = "model.json", value_name = "PATH")]
     pub model: PathBuf,
@@ -211,35 +202,16 @@ pub struct TrainArgs {
     /// Write a page about the model on its logs; Markdown if the name ends in .md.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
     pub report: Option<PathBuf>,
-    /// Write the tree as a Graphviz graph.
-    #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "tree.dot")]
-    pub save_dot: Option<PathBuf>,
     /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
 }
 
 impl TrainArgs {
-    /// Returns the parameters with all logs.
-    pub fn params(&self) -> Result<Params, TrainError> {
-        let logs = named(&self.also_train);
-        if !self.weight.is_empty() && self.weight.len() != logs.len() {
-            return Err(TrainError::Parameter {
-                flag: "--weight",
-                expected: format!("one for each of the {} --also-train, or none", logs.len()),
-                found: self.weight.len().to_string(),
-            });
-        }
-        let weights = self.weight.iter().copied().chain(std::iter::repeat(1.0));
-        let further = |((_, path), weight)| FurtherLog { path, weight };
-        let also_train = logs.into_iter().zip(weights).map(further).collect();
-        Ok(Params { also_train, study: self.report.is_some(), ..self.params.clone() })
+    /// Returns the parameters.
+    pub fn params(&self) -> Params {
+        Params { study: self.report.is_some(), ..self.params.clone() }
     }
-}
-
-/// Returns the pairs of `NAME LOG NAME LOG …`.
-pub fn named(pairs: &[String]) -> Vec<(String, PathBuf)> {
-    pairs.chunks_exact(2).map(|pair| (pair[0].clone(), PathBuf::from(&pair[1]))).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Learns from a log which choice to take on which input.
 //!
 //! Begin with [`train`] and its [`Params`]. [`evaluate`] judges a model on any log of its
-//! optimization; [`train_with`] takes a [`Policy`] in code.
+//! optimization.
 //!
 //! The steps of a training, in the order of the data (`train.rs`):
 //!
@@ -14,7 +14,7 @@
 //! 5. fit: `learners` grow a `tree`, whose nodes rank the choices.
 //! 6. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
 //!    often.
-//! 7. judge: `judge` prices the decisions on the test part.
+//! 7. judge: `judge` weighs the decisions on the test part.
 //! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
@@ -22,7 +22,8 @@
 //!
 //! [`import`](mod@import) makes logs of tables that other programs wrote.
 //!
-//! Each file uses only files of earlier steps, and `error`, `params` and `policy`.
+//! Each file uses only files of earlier steps, and `error`, `params` and `setting`. `plan` has all settings: they are
+//! resolved once, between split and search.
 #![forbid(unsafe_code)]
 
 mod adapt;
@@ -37,32 +38,33 @@ mod learners;
 mod model;
 mod params;
 mod params_check;
-mod policy;
-mod policy_file;
+mod plan;
 mod promise;
 mod record;
 #[cfg(feature = "cli")]
 pub mod report;
 mod search;
+mod setting;
 mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
-pub use ah_types::{Criterion, LearnerKind};
+pub use ah_types::{LearnerKind, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
 pub use joint::{Proposal, propose};
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
-pub use params::{FurtherLog, MaxRisk, Params, PromiseMode, SplitBy, ValidParams};
-pub use policy::{CellFilter, Policy};
-pub use train::{TrainedModel, train, train_with};
+pub use params::{MaxRisk, Params, PromiseMode, SplitBy, ValidParams};
+pub use plan::TrainPlan;
+pub use setting::{Origin, Setting, Settings};
+pub use train::{TrainedModel, train};
 
 /// The steps one by one, for benchmarks and studies. They change as the crate does.
 pub mod parts {
     pub use crate::data::{COST_ONE, Columns, RankedFeatures, Rows, Table, Targets, Task, split};
     pub use crate::judge::decisions::JudgedInput;
-    pub use crate::learners::{Boost, Dataset, Learner, LinfaTrees, Preset, Soft};
+    pub use crate::learners::{Boost, CostTree, Criterion, Dataset, Learner, LinfaTrees};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{FittedTree, GrownTree, RankingPolicy, ScoredChoice};
+    pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
 }

@@ -76,7 +76,7 @@ fn import(args: &ImportArgs) -> Result<(), Failure> {
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
-    let params = args.params()?.check()?;
+    let params = args.params().check()?;
     let trained = ah_train::train(&params)?;
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
@@ -84,10 +84,6 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         print(&trained)?;
     }
     status(&format!("wrote {}\n", args.model.display()));
-    if let Some(path) = &args.save_dot {
-        report::dot::write(&trained.model, path)?;
-        status(&format!("wrote {}\n", path.display()));
-    }
     if let Some(path) = &args.report {
         write_page(&trained.model, &trained.evaluation, trained.study.as_ref(), path)?;
     }
@@ -101,16 +97,12 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         figures["generated"] = json!(generated.map(|report| report.json()));
         stdout(&format!("{figures}\n"))?;
     }
-    for (name, log) in &cli::named(&args.data) {
-        let evaluation = ah_train::evaluate(&trained.model, std::slice::from_ref(log), params.skip_bad_rows)?;
-        print_evaluation(&evaluation, name, args.json)?;
-    }
     Ok(())
 }
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {
     if is_verbose() {
-        stdout(&report::table::trained(trained))?;
+        stdout(&format!("{}\n{}", trained.plan.settings, report::table::trained(trained)))?;
     }
     stdout(&report::summary::trained(trained))?;
     notes(&report::summary::training_notes(trained));

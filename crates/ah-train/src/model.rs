@@ -2,72 +2,74 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{DerivedFeature, Features, LeafUnsure, Model, Node, Provenance, Test, Tree};
+use ah_types::{ChoiceId, DerivedFeature, Features, Model, Node, Test, Tree};
 
-use crate::error::TrainError;
-use crate::policy::Policy;
-use crate::promise::{Heuristic, Recipe, confidence};
+use crate::promise::{Heuristic, Recipe};
 
-/// Returns the model of a heuristic that was learned from `inputs`, without its record.
-pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Result<Model, TrainError> {
-    let (task, policy) = (recipe.task, recipe.policy);
-    let mut trees = recipe.trees(heuristic, heuristic.threshold);
-    decline_unsafe(&mut trees, policy);
-    if let Some(share) = policy.allowed_wrong_share() {
-        let least = confidence::threshold(recipe, heuristic.fallback, inputs, share)?;
-        confidence::decline(&mut trees, &recipe.configurations[0], least);
-    }
-    Ok(Model {
+/// Returns the model of a learned heuristic, without its record.
+pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic) -> Model {
+    let task = recipe.task;
+    let model = Model {
         heuristic: recipe.params.heuristic_name.clone(),
         optimization: task.optimization.name.clone(),
         features: task.features.clone(),
         categories: recipe.features.categories.clone(),
         precondition: task.precondition.clone(),
         eligible: task.eligible.clone(),
-        outside: recipe.outside(),
         device: task.device().cloned(),
         shared_memory: task.metadata.shared_memory,
         device_capa: task.metadata.device_capa,
         choices: task.table.choices.clone(),
         fallback: Some(heuristic.fallback),
-        trees,
-        boosted: recipe.boosted(heuristic, heuristic.threshold),
         promise: heuristic.promise.clone(),
-        provenance: Provenance::default(),
-    })
+        ..Model::default()
+    };
+    recipe.with_trees(heuristic, heuristic.threshold, model)
 }
 
 /// Drops the derived features that no split tests. They must not use one another.
 pub fn drop_unused(model: &mut Model) {
     let logged = model.features.base().len();
-    let tests = model.trees.iter().flat_map(|tree| &tree.nodes).filter_map(|node| match node {
-        Node::Split { test, .. } => Some(test.slot()),
-        Node::Leaf(_) => None,
-    });
-    let columns = model.boosted.iter().flat_map(|boosted| &boosted.columns).map(|column| column.slot);
-    let used: BTreeSet<usize> = (0..logged).chain(tests).chain(columns).collect();
+    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    let used: BTreeSet<usize> = (0..logged).chain(tests.map(Test::slot)).collect();
     let kept = model.features.derived().iter().enumerate().filter(|(at, _)| used.contains(&(logged + at)));
     let kept: Vec<DerivedFeature> = kept.map(|(_, (derived, _))| derived.clone()).collect();
     let Ok(features) = Features::new(model.features.base().clone(), &kept) else { return };
     model.features = features;
     model.categories = used.iter().map(|&slot| std::mem::take(&mut model.categories[slot])).collect();
     let renumber = |slot: &mut usize| *slot = used.range(..*slot).count();
-    for node in model.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+    renumber_tests(&mut model.tree, renumber);
+    model.boosters.iter_mut().for_each(|tree| renumber_tests(tree, renumber));
+}
+
+/// Drops the choices that are not kept: no leaf may rank one of them. `kept` is ascending.
+pub fn keep_choices(model: &mut Model, kept: &[ChoiceId]) {
+    let new = |choice: ChoiceId| kept.binary_search(&choice).ok().map(|at| ChoiceId(at as u32));
+    model.choices = kept.iter().map(|choice| model.choices[choice.index()].clone()).collect();
+    model.fallback = model.fallback.and_then(new);
+    let eligible = std::mem::take(&mut model.eligible);
+    model.eligible = eligible.into_iter().filter_map(|(choice, at)| Some((new(choice)?, at))).collect();
+    for node in &mut model.tree.nodes {
+        if let Node::Leaf(leaf) = node {
+            leaf.ranking.retain_mut(|ranked| {
+                new(ranked.choice).map(|choice| ranked.choice = choice).is_some()
+            });
+        }
+    }
+    for node in model.boosters.iter_mut().flat_map(|tree| &mut tree.nodes) {
+        if let Node::Leaf(row) = node {
+            // Behind the choices, a row has the number of the risk.
+            let scores = kept.iter().map(|choice| row[choice.index()]);
+            *row = scores.chain(row.last().copied()).collect();
+        }
+    }
+}
+
+fn renumber_tests<L>(tree: &mut Tree<L>, renumber: impl Fn(&mut usize)) {
+    for node in &mut tree.nodes {
         if let Node::Split { test: Test::Numerical { slot, .. } | Test::Categorical { slot, .. }, .. } = node
         {
             renumber(slot);
-        }
-    }
-    let columns = model.boosted.iter_mut().flat_map(|boosted| &mut boosted.columns);
-    columns.for_each(|column| renumber(&mut column.slot));
-}
-
-fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {
-    for node in trees.iter_mut().flat_map(|t| &mut t.nodes) {
-        if let Node::Leaf(leaf) = node
-            && policy.is_unsafe_leaf(leaf)
-        {
-            leaf.unsure = Some(LeafUnsure::Unsafe);
         }
     }
 }

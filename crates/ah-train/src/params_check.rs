@@ -1,25 +1,20 @@
 //! What is wrong with the parameters of a training.
 
-use ah_types::{LearnerKind, OutsidePolicy};
+use ah_types::Optimization;
 
 use crate::error::TrainError;
 use crate::params::Params;
 
 /// The model format refuses deeper trees.
 pub const MAX_DEPTH: usize = 64;
-/// A fourth tree gains nothing: two further presets make the different errors that a vote needs.
-const MAX_TREES: usize = 3;
 
 impl Params {
-    /// Returns the flag, if any, with which there are no boosted trees: who asks for several trees, few leaves or a short
-    /// list wants others.
+    /// Returns the first flag that excludes boosted trees: a small tree or a short list per leaf is one readable tree.
     pub fn excludes_boosting(&self) -> Option<&'static str> {
         let flags = [
             (self.max_leaves.is_some(), "--max-leaves"),
             (self.within.is_some(), "--within"),
             (self.ranking.is_some(), "--ranking"),
-            (self.trees > 1, "--trees"),
-            (self.outside == Some(OutsidePolicy::Safe), "--outside"),
         ];
         flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
     }
@@ -47,10 +42,7 @@ impl Params {
         if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
             return wrong("--min-samples-leaf", LEAF_SIZE, least);
         }
-        let nrows = self.nrows.map(|n| n as usize);
-        for (flag, value) in
-            [("--max-leaves", self.max_leaves), ("--ranking", self.ranking), ("--nrows", nrows)]
-        {
+        for (flag, value) in [("--max-leaves", self.max_leaves), ("--ranking", self.ranking)] {
             if value == Some(0) {
                 return wrong(flag, "1 or more", 0);
             }
@@ -58,28 +50,40 @@ impl Params {
         if let Some(choices) = self.max_choices.filter(|c| *c < 2) {
             return wrong("--max-choices", "2 or more", choices);
         }
-        if !(1..=MAX_TREES).contains(&self.trees) {
-            return wrong("--trees", "1 to 3", self.trees);
-        }
-        if self.learner == Some(LearnerKind::Boosted)
-            && let Some(flag) = self.excludes_boosting()
-        {
-            return wrong(flag, "another learner than boosted", "boosted");
-        }
-        if self.trees > 1 && matches!(self.learner, Some(LearnerKind::Linfa | LearnerKind::Regression)) {
-            return wrong("--trees", "the learner soft or auto: only its trees vote", "another learner");
-        }
         if let Some(risk) = self.max_risk.share().filter(|r| !(*r > 0.0 && *r < 1.0)) {
             return wrong("--max-risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
         }
-        if !(self.max_slowdown >= 1.0 && self.max_slowdown.is_finite()) {
-            return wrong("--max-slowdown", "1 or more (1.05 is 5 % slower)", self.max_slowdown);
-        }
-        let weights = &mut self.also_train.iter().map(|log| log.weight);
-        if let Some(weight) = weights.find(|w| !(*w > 0.0 && w.is_finite())) {
-            return wrong("--weight", "a number above 0", weight);
+        if let Some(limit) = self.max_slowdown.filter(|x| !(*x >= 1.0 && x.is_finite())) {
+            return wrong("--max-slowdown", "1 or more (1.05 is 5 % slower)", limit);
         }
         Ok(())
+    }
+}
+
+/// Checks the fields of a `[training]` table that their types leave open.
+pub fn check_training(optimization: &Optimization) -> Result<(), TrainError> {
+    let policy = &optimization.training;
+    let rules = [
+        (
+            policy.test_share.is_none_or(|x| x > 0.0 && x < 1.0),
+            "test_share: expected a share above 0 and below 1",
+        ),
+        (
+            policy.max_depth.iter().all(|d| (1..=MAX_DEPTH).contains(d)),
+            "max_depth: expected numbers from 1 to 64",
+        ),
+        (
+            policy.min_samples_leaf.iter().all(|l| *l > 0.0 && l.is_finite()),
+            "min_samples_leaf: expected numbers above 0",
+        ),
+    ];
+    match rules.into_iter().find(|(holds, _)| !holds) {
+        None => Ok(()),
+        Some((_, reason)) => Err(TrainError::Expression {
+            optimization: optimization.name.clone(),
+            what: "training",
+            reason: reason.to_owned(),
+        }),
     }
 }
 

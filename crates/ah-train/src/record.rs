@@ -24,14 +24,14 @@ pub fn provenance(
     let kept = portfolio.map(|p| {
         let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
         let mut kept = json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact });
-        if !p.curve.is_empty() {
+        if p.is_usual() {
             kept["curve"] = json!(p.curve);
         }
         kept
     });
     let mut parameters = object(json!({
-        "asked": recipe.params,
-        "chosen": recipe.configurations,
+        "settings": recipe.params.settings,
+        "chosen": recipe.configuration,
         "portfolio": kept,
     }));
     if let Some(most) = recipe.max_leaves {

@@ -13,8 +13,8 @@ use crate::error::TrainError;
 use crate::joint;
 use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
-use crate::params::{MaxRisk, Params, ValidParams};
-use crate::policy::Policy;
+use crate::params::{MaxRisk, ValidParams};
+use crate::plan::{self, TrainPlan};
 use crate::promise::{Recipe, size};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, portfolio};
@@ -22,10 +22,12 @@ use crate::tree::RankingPolicy;
 
 /// A trained model, and how it came about.
 pub struct TrainedModel {
+    /// All settings, each with its origin.
+    pub plan: TrainPlan,
     /// Learned from all inputs; it ships.
     pub model: Model,
-    /// The chosen configurations, one for each tree.
-    pub configurations: Vec<Configuration>,
+    /// The chosen configuration.
+    pub configuration: Configuration,
     /// All configurations that were tried.
     pub tried: Vec<ScoredConfiguration>,
     /// The choices that were kept, with `--max-choices` or out of many.
@@ -46,57 +48,52 @@ pub struct TrainedModel {
     pub finding: Duration,
 }
 
-/// Learns from the logs of `params` by the policy of their optimization.
+/// Learns from the logs of `params`.
 ///
 /// # Errors
 /// [`TrainError`] in one sentence.
 pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
-    train_with(params, None)
-}
-
-/// [`train`] by a policy in code.
-///
-/// # Errors
-/// Those of [`train`].
-pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<TrainedModel, TrainError> {
     // Read and label.
     let start = Instant::now();
-    let mut task = Task::read(params, policy)?;
-    let always_deciding = params.always_deciding();
+    let mut task = Task::read(params)?;
     let is_sparse = task.undeclared && joint::is_sparse(&task.table, &task.usable);
-    let params = if task.has_fallback() && !is_sparse { params } else { &always_deciding };
 
-    // Split.
-    let declared = task.optimization.training.clone();
-    let policy = policy.unwrap_or(&declared);
-    let parts = task.hold_out(params.test_split, policy, params.seed)?;
+    // Split, and resolve all settings.
+    let share = plan::test_share(&task.optimization.training);
+    let parts = task.hold_out(params.test_split, share, params.seed)?;
     let training = &parts.training;
-    let asked = params.max_risk;
-    let params = &params.with_share_for(task.count_judging(training));
+    let (asked, wants_study) = (params.max_risk, params.study);
+    let plan = TrainPlan::resolve(params, &task, training)?;
+    let plan = if is_sparse { plan.always_deciding() } else { plan };
 
     // Search: derived features, the choices to keep, then the learner's parameters.
     let read = Instant::now();
     let timed = is_sparse.then(|| joint::timed_share(&task.table, &task.usable));
     if is_sparse {
-        let completed = |inputs: &[u32]| joint::completed(&task.table, inputs, params.seed);
+        let completed = |inputs: &[u32]| joint::completed(&task.table, inputs, plan.seed);
         let (table, judging) = rayon::join(|| completed(training), || completed(&task.usable));
         task = task.with_estimates(table, judging);
     }
-    let portfolio = portfolio::choose(&task, training, params.max_choices);
+    let portfolio = portfolio::choose(&task, training, plan.max_choices);
     if task.undeclared {
-        let derived = search::derived::find(&task, training, portfolio.as_ref(), params.seed);
+        let derived = search::derived::find(&task, training, portfolio.as_ref(), plan.seed);
         task = task.with_derived(derived)?;
     }
     let finding = if task.undeclared { read.elapsed() } else { Duration::ZERO };
-    let ranking = ranking(&task, params, policy, portfolio.as_ref())?;
+    let ranking = RankingPolicy {
+        portfolio: portfolio.as_ref().map(|p| p.choices.clone()).unwrap_or_default(),
+        at_least: plan.ranking.unwrap_or_default(),
+        always: plan.always_included.clone(),
+        eligible: task.eligible.clone(),
+    };
     let features = task.ranked(training);
-    let searched = search::search(&task, params, policy, &features.columns, &ranking.portfolio, training)?;
-    let configurations = searched.best.configuration.committee(params.trees);
+    let searched = search::search(&task, &plan, &features.columns, &ranking.portfolio, training)?;
 
     // Fit and promise: once to be judged, once to ship.
-    let (configurations, ranking) = (&configurations[..], &ranking);
+    let (configuration, ranking) = (&searched.best.configuration, &ranking);
     let features = &features;
-    let whole = Recipe { task: &task, features, params, policy, configurations, max_leaves: None, ranking };
+    let params = &plan;
+    let whole = Recipe { task: &task, features, params, configuration, max_leaves: None, ranking };
     let size = size::choose(&whole, training)?;
     let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
     let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
@@ -105,12 +102,15 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
 
     // Judge.
     let held_out = TestReport::new(&judging, &judged, &parts)?;
-    let study = params.study.then(|| Study::new(&judging, &parts)).transpose()?;
+    let study = wants_study.then(|| Study::new(&judging, &parts)).transpose()?;
 
     // Write.
-    let mut model = model::model(&shipping, &shipped, &task.usable)?;
+    let mut model = model::model(&shipping, &shipped);
     if task.undeclared {
         model::drop_unused(&mut model);
+    }
+    if let Some(portfolio) = portfolio.as_ref().filter(|portfolio| portfolio.is_usual()) {
+        model::keep_choices(&mut model, &portfolio.choices);
     }
     let cost = size.map_or(searched.best.cost, |size| size.cost);
     model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
@@ -118,16 +118,15 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())
         && asked == MaxRisk::Usual
     {
-        warnings.push(looser_promise(params, promise, &task.usable, training));
+        warnings.push(looser_promise(&plan, promise, &task.usable, training));
     }
     if !task.has_fallback() {
         warnings.push(no_fallback(&task, &model));
     }
     if is_sparse && task.has_fallback() {
         warnings.push(no_promise_from_estimates());
-    }
-    if let (Some(target), None) = (params.max_risk.share(), &model.promise) {
-        warnings.push(no_promise(params, asked, target, &task, training));
+    } else if let (Some(target), None) = (plan.max_risk, &model.promise) {
+        warnings.push(no_promise(&plan, asked, target, &task, training));
     }
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&task, &model)) {
         warnings.push(format!(
@@ -137,8 +136,9 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         ));
     }
     Ok(TrainedModel {
+        plan,
         model,
-        configurations: configurations.to_vec(),
+        configuration: configuration.clone(),
         tried: searched.tried,
         portfolio,
         evaluation: Evaluation::of_test_part(task.into_judging_table(), &held_out),
@@ -148,22 +148,6 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         warnings,
         duration: start.elapsed(),
         finding,
-    })
-}
-
-fn ranking(
-    task: &Task,
-    params: &ValidParams,
-    policy: &dyn Policy,
-    portfolio: Option<&Portfolio>,
-) -> Result<RankingPolicy, TrainError> {
-    let included = params.ranking.map(|_| policy.always_included()).unwrap_or_default();
-    let always = included.into_iter().map(|choice| task.table.named("always_included", choice));
-    Ok(RankingPolicy {
-        portfolio: portfolio.map(|p| p.choices.clone()).unwrap_or_default(),
-        at_least: params.ranking.unwrap_or_default(),
-        always: always.collect::<Result<_, _>>()?,
-        eligible: task.eligible.clone(),
     })
 }
 
@@ -192,9 +176,9 @@ fn always_falls_back(task: &Task, model: &Model) -> bool {
     })
 }
 
-fn looser_promise(params: &Params, promise: &Promise, usable: &[u32], training: &[u32]) -> String {
+fn looser_promise(plan: &TrainPlan, promise: &Promise, usable: &[u32], training: &[u32]) -> String {
     // The heuristic that is judged learns from the training part alone, and promises the same.
-    let needed = (params.promise.usual_inputs()[0] * usable.len()).div_ceil(training.len());
+    let needed = (plan.promise.usual_inputs()[0] * usable.len()).div_ceil(training.len());
     format!(
         "the promise is {} %, because {} inputs are too few for 1 %, which needs about {needed}. --max-risk 0.01 asks for \
          it all the same, but then the heuristic declines often",
@@ -203,15 +187,15 @@ fn looser_promise(params: &Params, promise: &Promise, usable: &[u32], training: 
     )
 }
 
-fn no_promise(params: &Params, asked: MaxRisk, target: f64, task: &Task, training: &[u32]) -> String {
+fn no_promise(plan: &TrainPlan, asked: MaxRisk, target: f64, task: &Task, training: &[u32]) -> String {
     let inputs = task.count_judging(&task.usable);
     let needed = match asked {
         // The training part alone must be enough.
         MaxRisk::Usual => {
             let training = task.count_judging(training).max(1);
-            (params.promise.usual_inputs()[1] * inputs).div_ceil(training)
+            (plan.promise.usual_inputs()[1] * inputs).div_ceil(training)
         }
-        _ => params.promise.min_inputs(target),
+        _ => plan.promise.min_inputs(target),
     };
     format!(
         "no promise possible: at least {needed} inputs are needed, found {inputs}. The heuristic takes only choices that save much for their estimated risk"

@@ -60,13 +60,10 @@ fn logs_that_are_refused() {
 #[test]
 fn flags_that_are_refused() {
     let run = Run::new();
-    run.write("a.txt", log(20)).write("b.txt", log(30));
-    let cases: [(&str, &[&str]); 13] = [
-        ("--also-train x b.txt --weight 2 --weight 3", &["--weight", "one for each of the 1"]),
-        ("--also-train x b.txt --weight -0.0", &["--weight", "above 0"]),
+    run.write("a.txt", log(20));
+    let cases: [(&str, &[&str]); 10] = [
         ("--max-risk 2", &["--max-risk", "2"]),
         ("--max-slowdown 0.5", &["--max-slowdown"]),
-        ("--trees 9", &["--trees", "1 to 3"]),
         ("--max-choices 1", &["--max-choices"]),
         ("--max-depth 0", &["--max-depth", "1 to 64", "0"]),
         ("--max-depth 1000", &["--max-depth"]),
@@ -94,7 +91,10 @@ fn optimization_files_that_are_refused() {
         [[derived]]\nname = \"b\"\nexpression = \"batch * m\"\n\
         [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n";
     let mistyped = "[[derived]]\nname = \"x\"\nexpression = \"m * mat1_dtype\"\n";
-    let cases: [(&str, &[&str]); 5] = [
+    let cases: [(&str, &[&str]); 8] = [
+        ("[training]\nlearner = \"soft\"\n", &["o.toml", "line 4", "is now \"cost_tree\""]),
+        ("[training]\nlearner = \"lifna\"\n", &["\"lifna\"", "did you mean \"linfa\""]),
+        ("[training]\ntest_share = 5\n", &["test_share", "above 0 and below 1"]),
         ("fallbak = []\n", &["o.toml", "line 3"]),
         (mistyped, &["\"x\"", "expected a number"]),
         ("[training]\nrow_filter = \"m + \"\n", &["row_filter"]),

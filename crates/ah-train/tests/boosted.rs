@@ -5,7 +5,7 @@ mod common;
 use std::fmt::Write as _;
 
 use ah_train::{AdaptParams, Params, TrainedModel, adapt, train};
-use ah_types::{BoostedNode, Model, Value};
+use ah_types::{Model, Value};
 
 /// Numbers from 0 (included) to 1 (excluded).
 fn random() -> impl FnMut() -> f64 {
@@ -52,21 +52,20 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
     train(&params.check().unwrap()).unwrap()
 }
 
-/// In every leaf the choices that were measured come first, and no other is allowed.
+/// Every leaf ranks choices that were measured, and no others.
 fn takes_only_what_was_measured(model: &Model) {
-    for (_, leaf) in model.trees[0].leaves() {
-        assert!(leaf.samples > 0 && leaf.ranking[0].measured > 0);
-        assert!(leaf.ranking.is_sorted_by_key(|r| r.measured == 0));
-        assert!(leaf.ranking.iter().all(|r| r.measured > 0 || !r.allowed && !r.usual));
+    for (_, leaf) in model.tree.leaves() {
+        assert!(leaf.samples > 0 && !leaf.ranking.is_empty());
+        assert!(leaf.ranking.iter().all(|ranked| ranked.measured > 0));
     }
 }
 
 #[test]
 fn boosted_trees_lose_less_than_one() {
     let boosted = learn(700, |_| {});
-    let alone = learn(700, |params| params.learner = Some(ah_train::LearnerKind::Soft));
+    let alone = learn(700, |params| params.learner = Some(ah_train::LearnerKind::CostTree));
     let loss = |trained: &TrainedModel| trained.held_out.comparison.model.slowdown - 1.0;
-    assert_eq!(boosted.configurations[0].name(), "boosted");
+    assert_eq!(boosted.configuration.name(), "boosted");
     assert!(loss(&boosted) < 0.6 * loss(&alone), "{} and {}", loss(&boosted), loss(&alone));
     takes_only_what_was_measured(&boosted.model);
 }
@@ -80,14 +79,14 @@ fn on_a_cpu_the_time_of_a_decision_counts() {
         Some((start, time)) if line > 1 => format!("{start},{:e}\n", time.parse::<f64>().unwrap() * 1e-7),
         _ => format!("{text}\n"),
     });
-    assert!(learn_from(&milliseconds, |_| ()).model.boosted.is_some());
-    assert!(learn_from(&short.collect::<String>(), |_| ()).model.boosted.is_none());
+    assert!(learn_from(&milliseconds, |_| ()).model.boosters.len() > 1);
+    assert!(learn_from(&short.collect::<String>(), |_| ()).model.boosters.is_empty());
 }
 
 #[test]
 fn boosted_trees_keep_the_promise_and_still_save() {
     let trained = learn(2000, |params| params.fallback = Some("a".to_owned()));
-    assert_eq!(trained.configurations[0].name(), "boosted");
+    assert_eq!(trained.configuration.name(), "boosted");
     let promise = trained.model.promise.as_ref().unwrap();
     assert!(promise.violations * 100 <= promise.inputs, "{promise:?}");
     let judged = &trained.held_out.comparison;
@@ -101,7 +100,7 @@ fn an_input_without_the_fallback_is_decided() {
     // Times differ by 1 % of noise, so some picks are slower than the fallback.
     let trained = learn(2000, |params| {
         params.fallback = Some("d".to_owned());
-        params.max_slowdown = 1.0;
+        params.max_slowdown = Some(1.0);
     });
     let table = &trained.evaluation.table;
     let fallback = table.choice_id("d").unwrap();
@@ -121,13 +120,12 @@ fn noise(x: [f64; 4]) -> f64 {
 fn a_choice_must_save_more_where_others_were_slow() {
     let trained = learn_from(&oblique(3000, noise), |params| params.fallback = Some("a".to_owned()));
     let model = &trained.model;
-    let boosted = model.boosted.as_ref().unwrap();
     let mean = |s: f64| {
         let of = |at: u32| {
             let [p, q, r] = [at % 5, at / 5 % 5, at / 25].map(|x| f64::from(x * 20 + 10));
             let values = [p, q, r, s].map(Value::Number).to_vec();
             let row = model.row(&values);
-            boosted.added(model.choices.len(), &model.features.row(&row), |_, _| true).unwrap().caution
+            ah_types::risk(*model.booster_sums(&model.features.row(&row)).unwrap().last().unwrap())
         };
         (0..125).map(of).sum::<f64>() / 125.0
     };
@@ -155,17 +153,9 @@ fn a_choice_must_save_more_where_others_were_slow() {
 #[test]
 fn a_limit_on_the_depth_holds() {
     let trained = learn(700, |params| params.max_depth = Some(5));
-    assert!(trained.model.trees[0].depth() <= 5);
-    let boosted = trained.model.boosted.unwrap();
-    for tree in boosted.trees {
-        let mut depths = vec![0; tree.len()];
-        for (at, node) in tree.iter().enumerate() {
-            if let BoostedNode::Split { right, .. } = node {
-                (depths[at + 1], depths[*right as usize]) = (depths[at] + 1, depths[at] + 1);
-            }
-        }
-        assert!(depths.iter().all(|depth| *depth <= 5));
-    }
+    assert!(trained.model.tree.depth() <= 5);
+    assert!(!trained.model.boosters.is_empty());
+    assert!(trained.model.boosters.iter().all(|tree| tree.depth() <= 5));
 }
 
 #[test]

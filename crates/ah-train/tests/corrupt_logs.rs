@@ -60,7 +60,7 @@ fn a_choice_of_one_row_is_not_learned() {
             Node::Leaf(leaf) => leaf.ranking.iter().any(|c| model.choices[c.choice.index()] == "orgi"),
             Node::Split { .. } => false,
         };
-        model.trees.iter().flat_map(|tree| &tree.nodes).any(leaf)
+        model.tree.nodes.iter().any(leaf)
     };
     // Without a declared fallback, the best single choice takes its place.
     for name in ["pad_mm", "own"] {
@@ -88,7 +88,7 @@ fn the_same_log_twice_is_no_more_evidence() {
     let (once, _) = learned(&run, &["a.txt"]);
     let (twice, stderr) = learned(&run, &["a.txt", "b.txt"]);
     assert!(stderr.contains("b.txt: the same bytes as an earlier log; it counts once"), "{stderr}");
-    assert_eq!(once.trees, twice.trees);
+    assert_eq!(once.tree, twice.tree);
 }
 
 #[test]

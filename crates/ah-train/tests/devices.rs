@@ -77,7 +77,7 @@ fn the_order_of_logs_does_not_matter_and_a_log_counts_once() {
     let run = three_devices();
     let one = learn(&run, &["50.txt", "100.txt"], |_| ());
     let other = learn(&run, &["100.txt", "50.txt", "100.txt"], |_| ());
-    assert_eq!((&one.model.trees, &one.model.features), (&other.model.trees, &other.model.features));
+    assert_eq!((&one.model.tree, &one.model.features), (&other.model.tree, &other.model.features));
     assert!(other.warnings.iter().any(|warning| warning.contains("100.txt")), "{:?}", other.warnings);
     // Without a device of its own, a log of PyTorch has its capability.
     run.write("pytorch.txt", log(80, 8, true));

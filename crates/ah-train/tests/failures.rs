@@ -4,7 +4,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::{MaxRisk, Params, PromiseMode, TrainedModel, evaluate, train};
+use ah_train::{MaxRisk, Params, TrainedModel, train};
 use ah_types::Value;
 use common::Run;
 
@@ -81,16 +81,4 @@ fn the_gain_over_the_fallback_is_that_of_inputs_on_which_it_has_a_time() {
     assert!(model.comparable > 0 && model.comparable < model.inputs);
     let (_, stdout, _) = run.train(&["log.txt", "--fallback", "safe", "--max-risk", "none"]);
     assert!(stdout.contains("others it has no time"), "{stdout}");
-}
-
-#[test]
-fn what_only_calibrates_is_not_called_learned_from() {
-    let run = Run::new();
-    run.write("log.txt", log(2000, |_| false));
-    let (_, stdout, _) =
-        run.train(&["log.txt", "--fallback", "safe", "--promise", "hold-out", "--max-risk", "1%"]);
-    assert!(stdout.contains("calibrated on") && !stdout.contains("from all"), "{stdout}");
-    let trained = learn(&run, |params| params.promise = PromiseMode::HoldOut);
-    let evaluation = evaluate(&trained.model, &[run.path("log.txt")], false).unwrap();
-    assert!(evaluation.warnings.iter().any(|warning| warning.contains("learned from these inputs")));
 }

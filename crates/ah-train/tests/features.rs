@@ -6,10 +6,9 @@ use std::fmt::Write as _;
 
 use ah_train::parts::Task;
 use ah_train::{
-    FurtherLog, LearnerKind, MaxRisk, Params, Policy, PromiseMode, SplitBy, TrainedModel, evaluate, report,
-    train, train_with,
+    LearnerKind, MaxRisk, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate, report, train,
 };
-use ah_types::{CalibrationMode, Context, DerivedFeature, Leaf, Node};
+use ah_types::CalibrationMode;
 use common::{HEAD, log};
 
 struct Files {
@@ -82,8 +81,8 @@ fn promise_declines_where_the_risk_is_too_high() {
 
 #[test]
 fn every_mode_of_the_promise_calibrates() {
-    for mode in [PromiseMode::HoldOut, PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
-        let trained = learn(&risky(4000, 0.002), |params| params.promise = mode);
+    for mode in [PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
+        let trained = learn(&risky(4000, 0.002), |params| params.promise = Some(mode));
         let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
         assert_eq!(promise.mode, mode.calibration());
         assert!((promise.violations as f64) <= 0.01 * promise.inputs as f64);
@@ -95,7 +94,7 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
     // `pad` takes twice as long as `orig` on some inputs: more than 1.05, less than 3 times as long.
     let files = Files::new(&risky(1500, 0.08));
     for max_risk in [MaxRisk::None, MaxRisk::Share(0.01)] {
-        let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, 3.0));
+        let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, Some(3.0)));
         assert_eq!(trained.model.promise.is_some(), max_risk.share().is_some());
         let table = report::table::trained(&trained);
         assert!(table.contains("| > 200 % slower "), "{table}");
@@ -141,15 +140,13 @@ fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
     }
     let files = Files::new(&text);
     let params = |seed| Params { seed, max_risk: MaxRisk::None, ..files.params() }.check().unwrap();
-    let task = Task::read(&params(0), None).unwrap();
+    let task = Task::read(&params(0)).unwrap();
     let rare =
         task.usable.iter().copied().find(|&i| task.table.inputs[i as usize].text.contains(",c")).unwrap();
-    let policy = &task.optimization.training;
-    let held_out =
-        |seed: &u64| task.hold_out(SplitBy::Input, policy, *seed).unwrap().held_out.contains(&rare);
+    let held_out = |seed: &u64| task.hold_out(SplitBy::Input, 0.2, *seed).unwrap().held_out.contains(&rare);
     let seed = (0..100).find(held_out).expect("a fifth of the seeds holds it out");
 
-    let parts = task.hold_out(SplitBy::Input, policy, seed).unwrap();
+    let parts = task.hold_out(SplitBy::Input, 0.2, seed).unwrap();
     let slot = task.features.base().slot("mat1_dtype").unwrap();
     assert_eq!(task.ranked(&parts.training).categories[slot], ["a", "b"]);
     assert_eq!(task.ranked(&task.usable).categories[slot], ["a", "b", "c"]);
@@ -186,37 +183,10 @@ fn the_number_of_inputs_decides_the_usual_promise() {
 }
 
 #[test]
-fn several_trees_vote_by_their_summed_scores() {
-    let trained = learn(&log(120), |params| {
-        params.trees = 3;
-        params.max_risk = MaxRisk::None;
-    });
-    let model = &trained.model;
-    assert_eq!(model.trees.len(), 3);
-    let again = ah_types::Model::parse(&model.to_json()).unwrap();
-    assert_eq!(&again, model);
-    let context =
-        Context::new().with("m", 512).with("k", 601).with("n", 512).with("mat1_dtype", "torch.float32");
-    let values = model.values(&context);
-    let ranking = model.ranking(&values).unwrap();
-    let row = model.features.row(&values);
-    let score = |choice| -> f64 {
-        let scores = model.trees.iter().map(|tree| {
-            let leaf = tree.leaf_index(&row, |slot, category| model.knows(slot, category)).unwrap();
-            tree.leaf(leaf).unwrap().ranking.iter().find(|r| r.choice == choice).unwrap().score
-        });
-        scores.sum()
-    };
-    assert_eq!(ranking.len(), 2);
-    assert!(score(ranking[0].choice) <= score(ranking[1].choice));
-    assert_eq!(model.choice_name(ranking[0].choice), "pad");
-}
-
-#[test]
 fn a_ranking_holds_k_choices() {
     let trained = learn(&log(80), |params| params.ranking = Some(2));
     assert!(trained.model.promise.is_none());
-    for (_, leaf) in trained.model.trees[0].leaves() {
+    for (_, leaf) in trained.model.tree.leaves() {
         assert_eq!(leaf.ranking.len(), 2);
     }
 }
@@ -236,7 +206,7 @@ fn a_ranking_spreads_over_what_is_good_elsewhere() {
         params.max_depth = Some(1);
     });
     let model = &trained.model;
-    for (_, leaf) in model.trees[0].leaves() {
+    for (_, leaf) in model.tree.leaves() {
         let names: Vec<&str> = leaf.ranking.iter().map(|r| model.choice_name(r.choice)).collect();
         assert!(names[..2].contains(&"orig") && names[2] != "orig", "{names:?}");
         assert!(leaf.ranking.is_sorted_by(|a, b| a.score <= b.score), "{:?}", leaf.ranking);
@@ -262,26 +232,8 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
     assert!(portfolio.exact && (portfolio.slowdown - 1.0).abs() < 1e-9, "{portfolio:?}");
     let names: Vec<&str> = portfolio.choices.iter().map(|c| trained.model.choice_name(*c)).collect();
     assert_eq!(names, ["orig", "pad"]);
-    let ranked = trained.model.trees[0].leaves().flat_map(|(_, l)| &l.ranking);
+    let ranked = trained.model.tree.leaves().flat_map(|(_, l)| &l.ranking);
     assert!(ranked.into_iter().all(|r| trained.model.choice_name(r.choice) != "other"));
-}
-
-#[test]
-fn regression_learns_scores() {
-    let trained = learn(&log(120), |params| params.learner = Some(LearnerKind::Regression));
-    assert_eq!(trained.configurations[0].name(), "regression");
-    assert!(trained.held_out.always.slowdown < 1.01, "{:?}", trained.held_out.always);
-}
-
-#[test]
-fn further_logs_are_learned_from_and_never_held_out() {
-    let files = Files::new(&log(60));
-    let more = files.add("b.txt", &log(120));
-    let trained = files.learn(|params| params.also_train = vec![FurtherLog { path: more, weight: 3.0 }]);
-    let held_out = &trained.held_out;
-    assert_eq!(held_out.train_inputs + held_out.comparison.model.inputs, 120);
-    // A fifth of the first log's inputs, not of all.
-    assert!(held_out.comparison.model.inputs <= 25, "{}", held_out.comparison.model.inputs);
 }
 
 #[test]
@@ -289,83 +241,52 @@ fn whole_dimensions_are_held_out() {
     let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
     assert!(trained.held_out.by_input.is_some());
     let table = report::table::trained(&trained);
-    assert!(table.contains("on held-out dimensions") && table.contains("soft, by input"), "{table}");
+    assert!(table.contains("on held-out dimensions") && table.contains("cost_tree, by input"), "{table}");
 }
 
+/// The fields of the TOML; a program in Rust fills the same ones.
 #[test]
-fn the_graph_escapes_names() {
-    let text = log(60).replace(",pad,", ",\"p\"\"ad\\\",");
-    let dot = report::dot::text(&learn(&text, |_| {}).model);
-    assert!(dot.starts_with("digraph \"T\" {"), "{dot}");
-    assert!(dot.contains("p\\\"ad\\\\"), "{dot}");
-}
-
-/// The fields of the TOML.
-#[test]
-fn policy_as_toml() {
+fn a_training_policy_in_toml_and_in_code() {
     let files = Files::new(&log(120));
-    let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\nunsafe_leaf = 1.1\ntest_share = 0.3\nmin_samples = 2\n";
-    let trained = files.learn(|params| {
-        params.policy = Some(files.add("p.toml", policy));
+    let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\ntest_share = 0.3\n";
+    let toml = format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\n{policy}");
+    let by_toml = files.learn(|params| {
+        params.optimization = Some(files.add("pad_mm.toml", &toml));
         params.max_risk = MaxRisk::None;
     });
-    assert_eq!(trained.held_out.depth, 1);
-    let inputs = trained.held_out.train_inputs + trained.held_out.comparison.model.inputs;
-    assert!(inputs < 120 && trained.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
-    for (_, leaf) in trained.model.trees[0].leaves() {
-        assert!(leaf.samples >= 8);
-        assert_eq!(leaf.unsure.is_some(), leaf.ranking[0].worst_over_fallback > 1.1);
-    }
-}
-
-/// The same hooks in code.
-struct Cautious;
-
-impl Policy for Cautious {
-    fn learner(&self) -> Option<LearnerKind> {
-        Some(LearnerKind::Linfa)
-    }
-    fn max_depths(&self) -> Vec<usize> {
-        vec![3]
-    }
-    fn default_choice(&self) -> Option<String> {
-        Some("pad".to_owned())
-    }
-    fn is_unsafe_leaf(&self, leaf: &Leaf) -> bool {
-        leaf.samples < 20
-    }
-    fn derived(&self) -> Vec<DerivedFeature> {
-        vec![DerivedFeature { name: "k is odd".to_owned(), expression: "k % 2 == 1".to_owned() }]
-    }
-    fn keeps(&self, context: &Context) -> bool {
-        context.number("m") != Some(512.0)
-    }
-}
-
-#[test]
-fn policy_as_code() {
-    let files = Files::new(&log(120));
-    let params = files.params().check().unwrap();
-    let trained = train_with(&params, Some(&Cautious)).unwrap();
-    let model = &trained.model;
-    assert_eq!(model.fallback.map(|f| model.choice_name(f)), Some("pad"));
-    assert!(trained.configurations[0].name().starts_with("linfa"));
-    assert!(model.features.all().slot("k is odd").is_some());
-    for node in &model.trees[0].nodes {
-        if let Node::Leaf(leaf) = node {
-            assert_eq!(leaf.unsure.is_some(), leaf.samples < 20);
-        }
-    }
-}
-
-#[test]
-fn shipped_policies_of_pytorch_are_sound() {
-    for name in ["mixed_mm", "mm", "pad_mm"] {
-        let trained = learn(&log(120), |params| {
-            params.policy = Some(format!("pytorch_{name}").into());
-            params.max_risk = MaxRisk::None;
+    let inputs = by_toml.held_out.train_inputs + by_toml.held_out.comparison.model.inputs;
+    assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
+    let bare = files.add("bare.toml", "name = \"pad_mm\"\nfallback = [\"orig\"]\n");
+    let by_code = files.learn(|params| {
+        params.optimization = Some(bare);
+        params.max_risk = MaxRisk::None;
+        params.training = Some(TrainingPolicy {
+            max_depth: vec![1],
+            min_samples_leaf: vec![0.1],
+            row_filter: Some("m != 512".to_owned()),
+            test_share: Some(0.3),
+            ..TrainingPolicy::default()
         });
-        assert!(trained.configurations[0].name().starts_with("linfa"), "{name}");
-        assert!(trained.held_out.depth <= 7);
-    }
+    });
+    assert_eq!(by_toml.held_out.depth, 1);
+    assert!(by_toml.model.tree.leaves().all(|(_, leaf)| leaf.samples >= 8));
+    assert_eq!(by_toml.model.to_json(), by_code.model.to_json());
+}
+
+#[test]
+fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
+    let files = Files::new(&log(120));
+    let toml = "name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\nlearner = \"linfa\"\nmax_depth = [3]\n";
+    let with_toml = |params: &mut Params| params.optimization = Some(files.add("pad_mm.toml", toml));
+    let by_toml = files.learn(with_toml);
+    assert!(by_toml.configuration.name().starts_with("linfa"));
+    let by_flag = files.learn(|params| {
+        with_toml(params);
+        params.learner = Some(LearnerKind::CostTree);
+        params.max_risk = MaxRisk::Share(0.3);
+    });
+    assert_eq!(by_flag.configuration.name(), "cost_tree");
+    insta::assert_snapshot!(by_flag.plan.settings, @"");
+    let recorded = by_flag.model.provenance.parameters["settings"].to_string();
+    assert!(recorded.contains(r#""max_depth":{"from":"optimization","value":[3]}"#), "{recorded}");
 }

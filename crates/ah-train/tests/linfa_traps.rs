@@ -1,7 +1,6 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
-use ah_train::Criterion;
-use ah_train::parts::{Columns, Dataset, GrownTree, Learner, LinfaTrees, Rows, Targets};
+use ah_train::parts::{Columns, Criterion, Dataset, GrownTree, Learner, LinfaTrees, Rows, Targets};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;

@@ -94,7 +94,7 @@ fn every_log_learns() {
         let held_out = &trained.held_out;
         assert_eq!(held_out.train_inputs + held_out.comparison.model.inputs, inputs, "{log}");
         assert!(held_out.always.slowdown <= held_out.comparison.always_fallback.metrics.slowdown, "{log}");
-        assert!(trained.model.trees[0].depth() <= 8);
+        assert!(trained.model.tree.depth() <= 8);
         trained.model.validate().unwrap();
     }
 }

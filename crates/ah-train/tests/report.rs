@@ -72,7 +72,7 @@ fn a_training_shows_its_held_out_inputs_other_learners_and_a_learning_curve() {
     std::fs::write(&path, page.replace("</body>", &format!("<script>{CLICKS}</script></body>"))).unwrap();
     let Some(dom) = dom(&path) else { return };
     assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
-    assert!(dom.contains("held-out inputs") && dom.contains("two-temperatures"), "{dom}");
+    assert!(dom.contains("held-out inputs") && dom.contains("cost_tree"), "{dom}");
     // No branch is open after folding, every one after unfolding; the map shows k across.
     assert!(dom.contains("data-clicked=\"true true k\""), "{dom}");
 }

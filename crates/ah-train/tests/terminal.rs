@@ -58,25 +58,23 @@ fn quiet_prints_results_and_verbose_the_table() {
 }
 
 #[test]
-fn parameters_of_pytorchs_trainers_are_flags() {
+fn parameters_of_learners_are_flags() {
     let run = Run::new();
     run.write("train.txt", log(120));
     let train = |flags: &[&str]| run.train(&[&["train.txt"], flags].concat());
-    let linfa = ["--learner", "linfa", "--criterion", "entropy", "--min-samples-leaf", "0.05"];
-    assert_eq!(train(&linfa).0, 0);
-    let model = std::fs::read_to_string(run.path("model.json")).unwrap();
-    assert!(model.contains("\"min_samples_leaf\": 0.05") && model.contains("linfa"), "{model}");
-    assert_eq!(train(&["--policy", "pytorch_pad_mm", "--max-risk", "none"]).0, 0);
+    let linfa = ["--learner", "linfa", "--min-samples-leaf", "0.05", "-v"];
+    let (code, out, err) = train(&linfa);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("linfa (flag)") && out.contains("min_samples_leaf  5 (flag)"), "{out}");
     let refused = |flags: &[&str], part: &str| {
         let (code, _, err) = train(flags);
         assert_eq!(code, 2, "{err}");
         assert!(err.contains(part), "{err}");
     };
-    refused(&["--policy", "pytorch_pad"], "did you mean \"pytorch_pad_mm\"?");
-    refused(&["--criterion", "gini"], "--criterion: expected the learner linfa");
     refused(
         &["--min-samples-leaf", "1.5"],
         "--min-samples-leaf: expected a number of inputs from 1, or a share",
     );
-    refused(&["--learner", "lifna"], "[possible values: auto, soft, boosted, linfa, regression]");
+    refused(&["--learner", "lifna"], "[possible values: auto, cost_tree, boosted, linfa]");
+    refused(&["--learner", "soft"], "is now \"cost_tree\"");
 }

@@ -48,7 +48,7 @@ fn the_product_that_decides_is_found_and_the_rest_left_out() {
     let trained = learn(&shapes(400), |_| {}).unwrap();
     let names: Vec<&str> = trained.model.features.derived().iter().map(|(d, _)| d.name.as_str()).collect();
     assert_eq!(names, ["rows * `row length`"]);
-    assert_eq!(trained.model.trees[0].leaves().count(), 2);
+    assert_eq!(trained.model.tree.leaves().count(), 2);
     assert_eq!(decide(&trained.model, 1000.0, 30.0), "small");
     assert_eq!(decide(&trained.model, 30.0, 2000.0), "large");
     // The written model can be read: slots and categories fit the remaining features.

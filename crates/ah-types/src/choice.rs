@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A choice's position in the sorted list of names of one log or model. Only
 /// names are stable across files; an id never leaves memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChoiceId(pub u32);
 
 impl ChoiceId {

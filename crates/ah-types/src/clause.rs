@@ -1,6 +1,6 @@
 //! The conditions of a path through a tree, in the words of the tools and of generated code.
 
-use crate::tree::Test;
+use crate::tree::{Column, Test};
 
 /// A path's condition on one feature; on a categorical one, a condition for each category that the path tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,10 +19,7 @@ impl<'t> Clause<'t> {
     pub fn all(tests: impl IntoIterator<Item = (&'t Test, bool)>) -> Vec<Self> {
         let mut clauses: Vec<Self> = Vec::new();
         for (test, left) in tests {
-            let (slot, category, threshold) = match test {
-                Test::Numerical { slot, threshold } => (*slot, None, *threshold),
-                Test::Categorical { slot, category } => (*slot, Some(category.as_str()), 0.0),
-            };
+            let (Column { slot, category }, threshold) = test.column();
             let key = (slot, category);
             let at = clauses.binary_search_by_key(&key, |c| (c.slot, c.category)).unwrap_or_else(|at| {
                 clauses.insert(at, Self { slot, category, above: None, most: None });

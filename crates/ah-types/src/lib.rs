@@ -39,16 +39,17 @@ mod fields;
 #[cfg(feature = "gzip")]
 mod gunzip;
 mod hash;
+mod inline;
 pub mod log;
 mod model;
 mod null_is_infinite;
 mod optimization;
+mod pick;
 mod row;
 pub mod shown;
 mod timing;
 mod tree;
 mod unsure;
-mod vote;
 
 pub use choice::{ChoiceId, Outcome, median};
 pub use clause::Clause;
@@ -59,19 +60,18 @@ pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use hash::{fnv1a, scramble};
 pub use model::{
-    Added, BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, CalibrationMode, Change, Evidence,
-    Explanation, InvalidModel, LEAST_CAUTION, Leaves, LogRecord, LoggedRow, MARGIN_STEP, MAX_BOOSTED_TREES,
-    Model, ModelError, ModelPlace, OutsidePolicy, Path, Precondition, Predicted, Promise, Provenance,
-    hardened, softened,
+    CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
+    LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
+    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
 };
 pub use optimization::{
-    ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
+    ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
 };
+pub use pick::{Ranked, pick};
 pub use row::Row;
 pub use timing::TimingPolicy;
-pub use tree::{Leaf, Node, RankedChoice, Test, Tree, goes_left};
-pub use unsure::{LeafUnsure, Unsure};
-pub use vote::{Place, UNMEASURED, Vote, is_marked, pick, unmarked};
+pub use tree::{Column, Leaf, Node, RankedChoice, Test, Tree, goes_left};
+pub use unsure::Unsure;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -10,13 +10,13 @@
 //!   data ends the descent: the answer is *unsure*.
 
 use crate::choice::ChoiceId;
+use crate::pick::{Ranked, pick};
 use crate::row::Row;
-use crate::unsure::{LeafUnsure, Unsure};
-use crate::vote::{Place, pick};
+use crate::unsure::Unsure;
 
 /// A node of a [`Tree`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Node {
+pub enum Node<L = Leaf> {
     /// A test with two outcomes.
     Split {
         /// The test.
@@ -27,7 +27,7 @@ pub enum Node {
         right: u32,
     },
     /// The end of a path.
-    Leaf(Leaf),
+    Leaf(L),
 }
 
 /// The test of a split.
@@ -57,6 +57,16 @@ impl Test {
         }
     }
 
+    /// Returns the value that the test compares, and the threshold.
+    pub fn column(&self) -> (Column<&str>, f64) {
+        match self {
+            Self::Numerical { slot, threshold } => (Column { slot: *slot, category: None }, *threshold),
+            Self::Categorical { slot, category } => {
+                (Column { slot: *slot, category: Some(category.as_str()) }, 0.0)
+            }
+        }
+    }
+
     /// Returns the condition of one side in words: `m <= 16`, `dtype is not float16`.
     pub fn words(&self, feature: &str, left: bool) -> String {
         match self {
@@ -70,6 +80,39 @@ impl Test {
     }
 }
 
+/// A value that tests compare with thresholds: a number, or 1 for one category of a feature and 0 for any other known one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Column<S> {
+    /// The feature's slot.
+    pub slot: usize,
+    /// For a categorical feature, the category for which the value is 1.
+    pub category: Option<S>,
+}
+
+impl<S: AsRef<str>> Column<S> {
+    /// Returns the value of this column in a row. `known(slot, category)` returns whether the category is in the training
+    /// data.
+    ///
+    /// # Errors
+    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`].
+    pub fn value(
+        &self,
+        row: &(impl Row + ?Sized),
+        known: impl Fn(usize, &str) -> bool,
+    ) -> Result<f64, Unsure> {
+        let slot = self.slot;
+        match &self.category {
+            None => Some(row.number(slot)).filter(|x| !x.is_nan()).ok_or(Unsure::Undefined(slot)),
+            Some(category) => match row.category(slot) {
+                None => Err(Unsure::Undefined(slot)),
+                Some(value) if value == category.as_ref() => Ok(1.0),
+                Some(value) if known(slot, value) => Ok(0.0),
+                Some(_) => Err(Unsure::UnknownCategory(slot)),
+            },
+        }
+    }
+}
+
 /// Returns the split rule for numbers: true goes left. NaN has no side; callers check it before.
 #[inline]
 pub fn goes_left(value: f64, threshold: f64) -> bool {
@@ -78,28 +121,21 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
 
 /// The end of a path: the evidence from the training inputs that end here, and the choices.
 ///
-/// Choices that training measured in this leaf come before all others in both rankings, and a choice that
-/// it never measured here is never allowed. [`Model::validate`](crate::Model::validate) checks this.
+/// A choice that training never measured in this leaf is not in its ranking, so it is never taken here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leaf {
     /// Training inputs that are the evidence: those that ended here. A small leaf beside boosted trees has those of the nearest
     /// node above with enough of them.
     pub samples: u64,
-    /// The reason why this leaf always declines, if it does.
-    pub unsure: Option<LeafUnsure>,
     /// Choices, best first.
     pub ranking: Vec<RankedChoice>,
     /// The least and greatest value of each logged feature among the training inputs; `None` for
     /// categories. Empty if unknown.
     pub ranges: Vec<Option<(f64, f64)>>,
-    /// The ranking for inputs outside these ranges, best first. The score of a choice is the worse of two:
-    /// the leaf's own, and one that is shrunk more strongly towards the nodes above. Empty if the same
-    /// ranking holds outside.
-    pub outside: Vec<Place>,
 }
 
 /// A choice in a leaf's ranking, with its evidence from the leaf's training inputs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankedChoice {
     /// The choice.
     pub choice: ChoiceId,
@@ -108,12 +144,12 @@ pub struct RankedChoice {
     pub score: f64,
     /// The share of the leaf's inputs on which it wins (ties are shared).
     pub probability: f64,
-    /// The number of the leaf's inputs on which it was measured.
+    /// The number of the leaf's inputs on which it was measured; at least 1.
     pub measured: u64,
     /// True if it was measured on nearly all (99 %) of the leaf's inputs on which it can run. A program
     /// that does not list its choices is expected to offer it.
-    pub usual: bool,
-    /// The geometric mean of its slowdown there; infinite if it was never measured.
+    pub expected: bool,
+    /// The geometric mean of its slowdown there; infinite if it always failed.
     pub slowdown: f64,
     /// Its worst slowdown there; infinite if it failed.
     pub worst: f64,
@@ -124,24 +160,9 @@ pub struct RankedChoice {
 }
 
 impl RankedChoice {
-    /// Returns a choice that training never measured in the leaf: it has nothing but a score.
-    pub fn unmeasured(choice: ChoiceId, score: f64) -> Self {
-        Self {
-            choice,
-            score,
-            probability: 0.0,
-            measured: 0,
-            usual: false,
-            slowdown: f64::INFINITY,
-            worst: f64::INFINITY,
-            worst_over_fallback: f64::INFINITY,
-            allowed: false,
-        }
-    }
-
-    /// Returns its place in the ranking.
-    pub fn place(&self) -> Place {
-        Place { choice: self.choice, score: self.score, allowed: self.allowed }
+    /// Returns the choice without its evidence.
+    pub fn ranked(&self) -> Ranked {
+        Ranked { choice: self.choice, score: self.score, allowed: self.allowed }
     }
 }
 
@@ -154,49 +175,48 @@ impl Leaf {
         self.ranges.iter().enumerate().any(outside)
     }
 
-    /// Returns the ranking for inputs inside the leaf's ranges, or outside.
-    pub fn places(&self, outside: bool) -> impl Iterator<Item = Place> + '_ {
-        let outside = outside && !self.outside.is_empty();
-        let count = if outside { self.outside.len() } else { self.ranking.len() };
-        (0..count).map(move |i| if outside { self.outside[i] } else { self.ranking[i].place() })
-    }
-
     /// Returns a choice with its evidence, if the leaf ranks it.
     pub fn ranked(&self, choice: ChoiceId) -> Option<&RankedChoice> {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
-    /// Returns true if training measured this choice on [nearly every input](RankedChoice::usual) of the leaf.
-    pub fn is_usual(&self, choice: ChoiceId) -> bool {
-        self.ranked(choice).is_some_and(|ranked| ranked.usual)
+    /// Returns true if training measured this choice on [nearly every input](RankedChoice::expected) of the leaf.
+    pub fn is_expected(&self, choice: ChoiceId) -> bool {
+        self.ranked(choice).is_some_and(|ranked| ranked.expected)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
-    /// fallback and the usual choices.
-    pub fn choose(&self, fallback: Option<ChoiceId>, outside: bool) -> Option<&RankedChoice> {
-        self.pick(fallback, outside, |choice| Some(choice) == fallback || self.is_usual(choice))
+    /// fallback and the expected choices.
+    pub fn choose(&self, fallback: Option<ChoiceId>) -> Option<&RankedChoice> {
+        self.pick(fallback, |choice| Some(choice) == fallback || self.is_expected(choice))
     }
 
-    /// Returns the choice among the offered ones by [`pick`], inside or outside the leaf's ranges.
+    /// Returns the choice among the offered ones by [`pick`].
     pub fn pick(
         &self,
         fallback: Option<ChoiceId>,
-        outside: bool,
         offered: impl FnMut(ChoiceId) -> bool,
     ) -> Option<&RankedChoice> {
-        let places = self.places(outside).map(|p| Place { allowed: p.allowed && self.unsure.is_none(), ..p });
-        pick(places, fallback, offered).and_then(|choice| self.ranked(choice))
+        let ranked = self.ranking.iter().map(RankedChoice::ranked);
+        pick(ranked, fallback, offered).and_then(|choice| self.ranked(choice))
     }
 }
 
 /// A binary tree in one `Vec`: the root comes first, children come after their parent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tree {
+pub struct Tree<L = Leaf> {
     /// The nodes.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Node<L>>,
 }
 
-impl Tree {
+/// Without nodes, which is not valid.
+impl<L> Default for Tree<L> {
+    fn default() -> Self {
+        Self { nodes: Vec::new() }
+    }
+}
+
+impl<L> Tree<L> {
     /// Returns the position of the leaf that `row` reaches. `known(slot, category)` returns whether the
     /// category is in the training data.
     ///
@@ -208,32 +228,16 @@ impl Tree {
         known: impl Fn(usize, &str) -> bool,
     ) -> Result<usize, Unsure> {
         let mut at = 0;
-        loop {
-            let (test, left, right) = match &self.nodes[at] {
-                Node::Leaf(_) => return Ok(at),
-                Node::Split { test, left, right } => (test, *left, *right),
-            };
-            let goes_left = match test {
-                Test::Numerical { slot, threshold } => {
-                    let x = row.number(*slot);
-                    if x.is_nan() {
-                        return Err(Unsure::Undefined(*slot));
-                    }
-                    goes_left(x, *threshold)
-                }
-                Test::Categorical { slot, category } => match row.category(*slot) {
-                    None => return Err(Unsure::Undefined(*slot)),
-                    Some(value) if value == category => false,
-                    Some(value) if known(*slot, value) => true,
-                    Some(_) => return Err(Unsure::UnknownCategory(*slot)),
-                },
-            };
-            at = if goes_left { left } else { right } as usize;
+        while let Node::Split { test, left, right } = &self.nodes[at] {
+            let (column, threshold) = test.column();
+            let is_left = goes_left(column.value(row, &known)?, threshold);
+            at = if is_left { *left } else { *right } as usize;
         }
+        Ok(at)
     }
 
     /// Returns the leaf at this position.
-    pub fn leaf(&self, index: usize) -> Option<&Leaf> {
+    pub fn leaf(&self, index: usize) -> Option<&L> {
         match self.nodes.get(index)? {
             Node::Leaf(leaf) => Some(leaf),
             Node::Split { .. } => None,
@@ -241,10 +245,18 @@ impl Tree {
     }
 
     /// Returns all leaves with their positions.
-    pub fn leaves(&self) -> impl Iterator<Item = (usize, &Leaf)> {
+    pub fn leaves(&self) -> impl Iterator<Item = (usize, &L)> {
         self.nodes.iter().enumerate().filter_map(|(i, n)| match n {
             Node::Leaf(leaf) => Some((i, leaf)),
             Node::Split { .. } => None,
+        })
+    }
+
+    /// Returns the tests of all splits.
+    pub fn tests(&self) -> impl Iterator<Item = &Test> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Leaf(_) => None,
+            Node::Split { test, .. } => Some(test),
         })
     }
 

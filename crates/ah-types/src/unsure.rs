@@ -15,36 +15,9 @@ pub enum Unsure {
     /// The feature in this slot has a category that is not in the training data.
     #[error("the feature in slot {0} has a category that training never saw")]
     UnknownCategory(usize),
-    /// The probability of the leaf's best choice is below the threshold.
-    #[error("low confidence")]
-    LowConfidence,
-    /// The leaf's best choice may be too slow.
-    #[error("unsafe leaf")]
-    UnsafeLeaf,
-    /// The context is outside the ranges of the leaf's training inputs.
-    #[error("outside of what was measured")]
-    Outside,
     /// No choice of the leaf's ranking is both offered and allowed by the promise.
     #[error("no choice that the promise allows is offered")]
     NoneAllowed,
-}
-
-/// Why a leaf declines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafUnsure {
-    /// The best choice's probability is below the threshold.
-    LowConfidence,
-    /// The best choice may be slower than the fallback by more than the limit.
-    Unsafe,
-}
-
-impl From<LeafUnsure> for Unsure {
-    fn from(reason: LeafUnsure) -> Self {
-        match reason {
-            LeafUnsure::LowConfidence => Self::LowConfidence,
-            LeafUnsure::Unsafe => Self::UnsafeLeaf,
-        }
-    }
 }
 
 impl Unsure {

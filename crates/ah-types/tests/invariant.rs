@@ -1,21 +1,24 @@
 //! A heuristic never picks a choice that was not measured. Tests the rule of [`pick`] on every ranking, and
 //! the check that refuses a model whose leaves break it.
 
-use ah_types::{ChoiceId, Leaf, Place, RankedChoice, pick};
+use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice, pick};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;
 
-/// Whether a choice is in the ranking, allowed and offered.
-type Flags = (bool, bool, bool);
+/// Whether a choice is in the ranking, allowed and offered, and its score.
+type Flags = (bool, bool, bool, u8);
 
-fn ranking() -> impl Strategy<Value = (Vec<Place>, Vec<bool>)> {
-    let flags = any::<Flags>();
+/// A ranking in any order, and by choice whether it is offered.
+fn ranking() -> impl Strategy<Value = (Vec<Ranked>, Vec<bool>)> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), 0..4_u8);
     (Just((0..CHOICES).collect::<Vec<u32>>()).prop_shuffle(), prop::collection::vec(flags, CHOICES as usize))
         .prop_map(|(order, flags)| {
-            let place =
-                |id: &u32| Place { choice: ChoiceId(*id), score: 0.0, allowed: flags[*id as usize].1 };
-            let ranked = order.iter().filter(|id| flags[**id as usize].0).map(place).collect();
+            let ranked = |id: &u32| {
+                let (_, allowed, _, score): Flags = flags[*id as usize];
+                Ranked { choice: ChoiceId(*id), score: f64::from(score), allowed }
+            };
+            let ranked = order.iter().filter(|id| flags[**id as usize].0).map(ranked).collect();
             (ranked, flags.iter().map(|f| f.2).collect())
         })
 }
@@ -29,6 +32,9 @@ proptest! {
         let fallback = fallback.map(ChoiceId);
         let is_offered = |choice: ChoiceId| offered[choice.index()];
         let picked = pick(ranking.iter().copied(), fallback, is_offered);
+        // The order of the ranking: of equal scores the first.
+        let mut ranking = ranking;
+        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
         let place = |choice: ChoiceId| ranking.iter().position(|p| p.choice == choice);
         let allowed_offered = ranking.iter().any(|p| p.allowed && is_offered(p.choice));
         match picked {
@@ -56,25 +62,24 @@ proptest! {
 
     #[test]
     fn the_plain_choice_was_measured_nearly_everywhere_in_the_leaf(
-        counts in prop::collection::vec((0_u64..=40, any::<bool>()), CHOICES as usize),
+        counts in prop::collection::vec((1_u64..=40, any::<bool>()), CHOICES as usize),
         fallback in 0..CHOICES,
     ) {
-        let mut ranking: Vec<RankedChoice> = (0..).zip(&counts).map(|(id, (measured, allowed))| RankedChoice {
+        let ranking: Vec<RankedChoice> = (0..).zip(&counts).map(|(id, (measured, allowed))| RankedChoice {
             choice: ChoiceId(id),
             score: 0.0,
             probability: 0.0,
             measured: *measured,
-            usual: *measured == 40,
+            expected: *measured == 40,
             slowdown: 1.0,
             worst: 1.0,
             worst_over_fallback: 1.0,
-            allowed: *measured > 0 && *allowed,
+            allowed: *allowed,
         }).collect();
-        ranking.sort_by_key(|r| r.measured == 0);
         let leaf = Leaf { samples: 40, ranking, ..Leaf::default() };
-        if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback)), false) {
-            prop_assert!(ranked.measured > 0 && ranked.allowed);
-            prop_assert!(ranked.usual || ranked.choice == ChoiceId(fallback));
+        if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback))) {
+            prop_assert!(ranked.allowed);
+            prop_assert!(ranked.expected || ranked.choice == ChoiceId(fallback));
         }
     }
 }

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use ah_types::{
-    ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy,
-    Place, Precondition, Provenance, RankedChoice, Schema, Test, Tree, Unsure, Value, expr, pick,
+    ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition, Provenance,
+    RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
 };
-use proptest::prelude::*;
 
 fn ranked(choice: u32, score: f64) -> RankedChoice {
     RankedChoice {
@@ -14,7 +13,7 @@ fn ranked(choice: u32, score: f64) -> RankedChoice {
         score,
         probability: 0.5,
         measured: 3,
-        usual: true,
+        expected: true,
         slowdown: 1.01,
         worst: f64::INFINITY,
         worst_over_fallback: 0.75,
@@ -55,8 +54,7 @@ fn model() -> Model {
         choices: vec!["a".into(), "b".into(), "c".into()],
         fallback: Some(ChoiceId(0)),
         eligible: BTreeMap::new(),
-        outside: OutsidePolicy::Decide,
-        trees: vec![Tree {
+        tree: Tree {
             nodes: vec![
                 split(3, 2.0, 1, 2),
                 split_by(2, "half", 3, 4),
@@ -70,11 +68,12 @@ fn model() -> Model {
                         ranked(2, 0.2),
                     ],
                     ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
-                    ..Leaf::default()
                 }),
             ],
-        }],
-        boosted: None,
+        },
+        boosters: Vec::new(),
+        unit: 0.0,
+        margin: None,
         promise: None,
         provenance: Provenance { tool: "test".into(), seed: 1, ..Provenance::default() },
     }
@@ -91,15 +90,15 @@ fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
 
 #[test]
 fn what_training_did_not_see_is_outside() {
+    let is_outside = |values: &[Value]| model().leaf(values).unwrap().is_outside(values);
     // Reaches the leaf of k/n <= 2 and dtype half.
-    assert!(!model().is_outside(&values(8.0, 8.0, "half")));
-    assert!(model().is_outside(&values(8.0, 9.0, "half")));
-    assert!(model().is_outside(&values(65.0, 64.0, "half")));
-    // Reaches no leaf, so has no ranges.
-    assert!(!model().is_outside(&values(65.0, 64.0, "float")));
-    assert!(!model().is_outside(&values(1.0, 64.0, "other")));
+    assert!(!is_outside(&values(8.0, 8.0, "half")));
+    assert!(is_outside(&values(8.0, 9.0, "half")));
+    assert!(is_outside(&values(65.0, 64.0, "half")));
+    // Reaches a leaf without ranges.
+    assert!(!is_outside(&values(65.0, 64.0, "float")));
     let mut short = model();
-    short.trees[0].nodes[2] = Node::Leaf(Leaf { samples: 1, ranges: vec![None], ..Leaf::default() });
+    short.tree.nodes[2] = Node::Leaf(Leaf { samples: 1, ranges: vec![None], ..Leaf::default() });
     assert!(short.validate().unwrap_err().problem.contains("expected the ranges of 3 features, found 1"));
 }
 
@@ -124,14 +123,6 @@ fn decides_as_documented() {
 }
 
 #[test]
-fn an_unsure_leaf_declines() {
-    let mut m = model();
-    let Node::Leaf(leaf) = &mut m.trees[0].nodes[2] else { unreachable!() };
-    leaf.unsure = Some(LeafUnsure::Unsafe);
-    assert_eq!(m.decide(&values(3.0, 1.0, "half"), |_| true), Err(Unsure::UnsafeLeaf));
-}
-
-#[test]
 fn missing_features_are_unsure_only_where_needed() {
     let m = model();
     let context = Context::new().with("k", 9).with("n", 1);
@@ -150,25 +141,47 @@ fn the_file_reads_back_to_the_same_model_and_bytes() {
     insta::assert_snapshot!(text);
 }
 
-#[test]
-fn a_file_of_version_3_is_read() {
-    let m = model();
-    let text = m.to_json().replace("\"version\": 4", "\"version\": 3");
-    assert_eq!(Model::parse(&text).unwrap(), m);
+/// The text of [`model`] as version 4 wrote it, with a choice that a leaf never measured.
+fn version_4() -> String {
+    let text = model().to_json().replace("\"version\": 6", "\"version\": 4");
+    let text = text.replace("\"tree\": [\n", "\"trees\": [\n{\"nodes\": [\n");
+    let text = text.replace("\n  ],\n  \"provenance\"", "\n]}\n  ],\n  \"provenance\"");
+    text.replacen("{\"samples\":3,", "{\"samples\":3,\"inherits\":false,", 1)
+        .replace("\"ea\"", "\"ua\"")
+        .replace("[1,0.1,3,0.5,1.01,null,0.75,\"ua\"],", "[1,0.1,3,0.5,1.01,null,0.75,\"ua\"],\n[2,10.5],")
 }
 
 #[test]
-fn a_choice_that_leaves_never_measured_is_kept_once() {
-    let mut m = model();
-    let unmeasured = |id: u32, score: f64| RankedChoice::unmeasured(ChoiceId(id), score);
-    m.trees[0].nodes[2] = leaf(vec![ranked(1, 0.1), unmeasured(0, 10.5), unmeasured(2, 20.5)]);
-    m.trees[0].nodes[3] = leaf(vec![ranked(0, 0.1), unmeasured(1, 10.5), unmeasured(2, 20.5)]);
-    // The order of the scores, and another: the leaf lists all.
-    m.trees[0].nodes[4] = leaf(vec![ranked(0, 0.1), unmeasured(2, 20.5), unmeasured(1, 10.5)]);
-    let text = m.to_json();
-    assert_eq!(text.matches("20.5").count(), 2, "{text}");
-    assert_eq!(text.matches("\"inherits\":false").count(), 1, "{text}");
-    assert_eq!(Model::parse(&text).unwrap(), m);
+fn a_file_of_version_4_is_read() {
+    let text = version_4();
+    assert!(text.contains("[2,10.5]") && text.contains("inherits"), "{text}");
+    assert_eq!(Model::parse(&text).unwrap(), model());
+    let safe = text.replace("\"trees\"", "\"outside\": \"safe\",\n  \"trees\"");
+    assert_eq!(Model::parse(&safe).unwrap(), model(), "no leaf ranks otherwise outside");
+}
+
+#[test]
+fn what_version_6_does_not_have_is_to_be_learned_again() {
+    let (text, leaf) = (version_4(), "{\"samples\":3,");
+    let with = |key: &str| text.replacen(leaf, &format!("{leaf}{key},"), 1);
+    let safe = |text: String| text.replace("\"trees\"", "\"outside\": \"safe\",\n  \"trees\"");
+    let cases = [
+        ("two trees", text.replace("\n]}\n  ]", "\n]}, {\"nodes\": []}\n  ]")),
+        ("declining outside", text.replace("\"trees\"", "\"outside\": \"decline\",\n  \"trees\"")),
+        ("a ranking outside", safe(with("\"outside\":[[0,0.5]]"))),
+        ("an unsure leaf", with("\"unsure\":\"low-confidence\"")),
+    ];
+    let mut messages = String::new();
+    for (name, old) in cases {
+        assert_ne!(old, text, "{name}");
+        let message = Model::parse(&old).expect_err(name).to_string();
+        assert!(
+            message.ends_with("learn the model again from its logs, which `provenance` names"),
+            "{message}"
+        );
+        messages += &format!("{name}: {message}\n");
+    }
+    insta::assert_snapshot!(messages);
 }
 
 #[test]
@@ -186,20 +199,24 @@ fn a_name_that_ends_in_gz_is_packed() {
 #[test]
 fn nothing_invalid_is_let_in() {
     type Break = fn(&mut Model);
-    let cases: [(&str, Break); 13] = [
+    let cases: [(&str, Break); 15] = [
         ("no choices", |m| m.choices.clear()),
         ("unsorted choices", |m| m.choices.reverse()),
-        ("no tree", |m| m.trees.clear()),
-        ("no node", |m| m.trees[0].nodes.clear()),
-        ("a cycle", |m| m.trees[0].nodes[1] = split(0, 1.0, 1, 4)),
-        ("a child beyond the end", |m| m.trees[0].nodes[0] = split(0, 1.0, 1, 9)),
-        ("two parents", |m| m.trees[0].nodes[1] = split(0, 1.0, 2, 4)),
-        ("an orphan", |m| m.trees[0].nodes.push(leaf(vec![]))),
-        ("an infinite threshold", |m| m.trees[0].nodes[0] = split(0, f64::INFINITY, 1, 2)),
-        ("a threshold on a category", |m| m.trees[0].nodes[0] = split(2, 1.0, 1, 2)),
+        ("no node", |m| m.tree.nodes.clear()),
+        ("a cycle", |m| m.tree.nodes[1] = split(0, 1.0, 1, 4)),
+        ("a child beyond the end", |m| m.tree.nodes[0] = split(0, 1.0, 1, 9)),
+        ("two parents", |m| m.tree.nodes[1] = split(0, 1.0, 2, 4)),
+        ("an orphan", |m| m.tree.nodes.push(leaf(vec![]))),
+        ("an infinite threshold", |m| m.tree.nodes[0] = split(0, f64::INFINITY, 1, 2)),
+        ("a threshold on a category", |m| m.tree.nodes[0] = split(2, 1.0, 1, 2)),
         ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
-        ("a choice twice", |m| m.trees[0].nodes[3] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
-        ("NaN", |m| m.trees[0].nodes[3] = leaf(vec![ranked(0, f64::NAN)])),
+        ("a choice twice", |m| m.tree.nodes[3] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
+        ("an unsorted ranking", |m| m.tree.nodes[3] = leaf(vec![ranked(0, 0.1), ranked(1, 0.0)])),
+        ("a choice that was never measured", |m| {
+            m.tree.nodes[3] = leaf(vec![RankedChoice { measured: 0, ..ranked(0, 0.0) }]);
+        }),
+        ("a margin without boosters", |m| m.margin = Some(0.5)),
+        ("NaN", |m| m.tree.nodes[3] = leaf(vec![ranked(0, f64::NAN)])),
     ];
     let mut messages = String::new();
     for (name, break_it) in cases {
@@ -217,13 +234,13 @@ fn a_malformed_file_is_answered_with_the_place() {
     let long = "\u{1b}[31mlong".repeat(1 << 18);
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
-        ("another file", "{\"format\": \"other\", \"version\": 4}".to_owned()),
-        ("a newer version", text.replace("\"version\": 4", "\"version\": 6")),
-        ("an older version", text.replace("\"version\": 4", "\"version\": 2")),
+        ("another file", "{\"format\": \"other\", \"version\": 6}".to_owned()),
+        ("a newer version", text.replace("\"version\": 6", "\"version\": 7")),
+        ("an older version", text.replace("\"version\": 6", "\"version\": 3")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
-        ("an unknown mark", text.replace("\"ua\"", "\"ux\"")),
-        ("a row without a score", text.replace("[1,0.1,3,0.5,1.01,null,0.75,\"ua\"]", "[1]")),
+        ("an unknown mark", text.replace("\"ea\"", "\"ex\"")),
+        ("a row without a score", text.replace("[1,0.1,3,0.5,1.01,null,0.75,\"ea\"]", "[1]")),
         ("an unknown feature", text.replace("\"feature\":\"dtype\"", "\"feature\":\"type\"")),
         ("a negative child", text.replace("\"left\":1", "\"left\":-1")),
         ("a text as threshold", text.replace("\"threshold\":2,", "\"threshold\":\"2\",")),
@@ -231,8 +248,8 @@ fn a_malformed_file_is_answered_with_the_place() {
         ("both split and leaf", text.replace("\"left\":1", "\"samples\":1,\"left\":1")),
         ("a bad precondition", text.replace("k >= 1", "k >= ")),
         ("a category for a number", text.replace("\"float\",", "7,")),
-        ("a long text as version", text.replace("\"version\": 4", &format!("\"version\": {long:?}"))),
-        ("a long mark", text.replace("\"ua\"", &format!("{long:?}"))),
+        ("a long text as version", text.replace("\"version\": 6", &format!("\"version\": {long:?}"))),
+        ("a long mark", text.replace("\"ea\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];
     let mut messages = String::new();
@@ -246,49 +263,6 @@ fn a_malformed_file_is_answered_with_the_place() {
     insta::assert_snapshot!(messages);
 }
 
-/// Returns the votes of several trees: adds the scores and sorts the sums.
-fn votes(leaves: &[Leaf], choices: u32) -> Vec<Place> {
-    let vote = |choice: ChoiceId| {
-        let places: Option<Vec<Place>> =
-            leaves.iter().map(|l| l.ranked(choice).map(RankedChoice::place)).collect();
-        let places = places?;
-        let score = places[1..].iter().fold(places[0].score, |sum, place| sum + place.score);
-        Some(Place { choice, score, allowed: places.iter().all(|place| place.allowed) })
-    };
-    let mut votes: Vec<Place> = (0..choices).map(ChoiceId).filter_map(vote).collect();
-    votes.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice)));
-    votes
-}
-
-proptest! {
-    #[test]
-    fn several_trees_vote_as_documented(
-        // By tree and choice: ranked if above 0, the score in tenths, allowed if above 0.
-        trees in prop::collection::vec(prop::collection::vec((0..9_u8, 0..4_u8, 0..3_u8), 3), 2..12),
-        offered in prop::collection::vec(prop::bool::weighted(0.8), 3),
-        fallback in prop::option::of(0..3_u32),
-    ) {
-        let leaf = |choices: &Vec<(u8, u8, u8)>| {
-            let ranked = |(id, (_, score, allowed)): (u32, &(u8, u8, u8))| {
-                RankedChoice { allowed: *allowed > 0, ..ranked(id, f64::from(*score) / 10.0) }
-            };
-            let mut ranking: Vec<RankedChoice> = (0..).zip(choices).filter(|(_, c)| c.0 > 0).map(ranked).collect();
-            ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
-            Leaf { samples: 3, ranking, ..Leaf::default() }
-        };
-        let leaves: Vec<Leaf> = trees.iter().map(leaf).collect();
-        let trees = leaves.iter().map(|leaf| Tree { nodes: vec![Node::Leaf(leaf.clone())] }).collect();
-        let model = Model { trees, fallback: fallback.map(ChoiceId), ..model() };
-        prop_assert_eq!(model.validate(), Ok(()));
-        let values = values(3.0, 1.0, "half");
-        let picked = model.decide(&values, |c| offered[c.index()]).map(|r| r.choice);
-        let votes = votes(&leaves, 3);
-        let expected = pick(votes.iter().copied(), model.fallback, |c| offered[c.index()]);
-        prop_assert_eq!(picked, expected.ok_or(Unsure::NoneAllowed));
-        prop_assert_eq!(model.ranking(&values), Ok(votes));
-    }
-}
-
 /// `if x == y then 1 else 0` on two categorical features.
 #[test]
 fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
@@ -298,9 +272,9 @@ fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
         features: Features::new(schema, &derived).unwrap(),
         categories: vec![vec!["seen".into()], vec![], vec!["False".into(), "True".into()]],
         precondition: None,
-        trees: vec![Tree {
+        tree: Tree {
             nodes: vec![split_by(2, "True", 1, 2), leaf(vec![ranked(0, 0.0)]), leaf(vec![ranked(1, 0.0)])],
-        }],
+        },
         ..model()
     };
     let model = Model::parse(&model.to_json()).unwrap();
@@ -318,33 +292,7 @@ fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
 }
 
 #[test]
-fn what_was_not_measured_in_a_leaf_is_last_and_never_allowed() {
-    let refuse = |change: &dyn Fn(&mut Leaf)| {
-        let mut broken = model();
-        let Node::Leaf(leaf) = &mut broken.trees[0].nodes[4] else { panic!("a leaf") };
-        change(leaf);
-        broken.validate().expect_err("an invalid model").problem
-    };
-    assert!(refuse(&|leaf| leaf.ranking[2].measured = 0).contains("never measured in this leaf"));
-    let unmeasured = |r: &mut RankedChoice| (r.measured, r.usual, r.allowed) = (0, false, false);
-    let reason = refuse(&|leaf| unmeasured(&mut leaf.ranking[0]));
-    assert!(reason.contains("is ranked before \"a\""), "{reason}");
-    let reason = refuse(&|leaf| {
-        unmeasured(&mut leaf.ranking[2]);
-        leaf.ranking[2].usual = true;
-    });
-    assert!(reason.contains("is usual and was never measured"), "{reason}");
-    let place = |choice| Place { choice: ChoiceId(choice), score: 0.0, allowed: true };
-    let reason = refuse(&|leaf| {
-        unmeasured(&mut leaf.ranking[2]);
-        leaf.outside = vec![place(2), place(0)];
-    });
-    assert!(reason.contains("never measured in this leaf"), "{reason}");
-    assert!(refuse(&|leaf| leaf.outside = vec![place(0), place(0)]).contains("ranked twice outside"));
-}
-
-#[test]
-fn an_ineligible_choice_counts_as_not_offered_and_an_outsider_is_treated_as_asked() {
+fn an_ineligible_choice_counts_as_not_offered() {
     let mut model = model();
     let parsed = expr::parse("n <= 1").unwrap();
     let typed = parsed.resolve_bool(model.features.base()).unwrap();
@@ -355,19 +303,4 @@ fn an_ineligible_choice_counts_as_not_offered_and_an_outsider_is_treated_as_aske
     assert_eq!(picked(&model, &values(3.0, 1.0, "half")), Ok("b".into()));
     assert_eq!(picked(&model, &values(6.0, 2.0, "half")), Ok("a".into()), "b cannot run for n = 2");
     assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
-
-    // The leaf of k/n <= 2 and half has k to 64 and n to 8 in its ranges; b is not allowed inside.
-    let Node::Leaf(leaf) = &mut model.trees[0].nodes[4] else { panic!("a leaf") };
-    leaf.outside = vec![Place { choice: ChoiceId(2), score: 0.0, allowed: true }];
-    let (inside, outside) = (values(8.0, 8.0, "half"), values(16.0, 9.0, "half"));
-    for (policy, expected) in [
-        (OutsidePolicy::Decide, Ok("a")),
-        (OutsidePolicy::Safe, Ok("c")),
-        (OutsidePolicy::Decline, Err(Unsure::Outside)),
-    ] {
-        model.outside = policy;
-        assert_eq!(picked(&model, &inside), Ok("a".into()), "b is not eligible, so nothing is passed over");
-        assert_eq!(picked(&model, &outside), expected.map(str::to_owned), "{policy:?}");
-        assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
-    }
 }

@@ -1,27 +1,25 @@
-//! The features that a model needs, and their types.
+//! The features that a model needs, their types, and the operations on whole numbers.
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::Type;
-use ah_types::{FeatureKind, Model, Node, Test};
+use ah_types::expr::{Arithmetic, NumberExpr, NumberFunction, Type};
+use ah_types::{FeatureKind, Model, Node, Test, Tree};
 
 /// Returns by slot which features the trees test.
-pub(super) fn tested(model: &Model, table: bool) -> Vec<bool> {
+pub(super) fn tested(model: &Model) -> Vec<bool> {
     let mut tested = vec![false; model.features.all().len()];
-    for tree in &model.trees {
-        let mut open = vec![0];
-        while let Some(at) = open.pop() {
-            if let Node::Split { test, left, right } = &tree.nodes[at] {
-                tested[test.slot()] = true;
-                open.push(*left as usize);
-                // Branches omit tests that are always false; a table does not.
-                if table || is_possible(model, test) {
-                    open.push(*right as usize);
-                }
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        if let Node::Split { test, left, right } = &model.tree.nodes[at] {
+            tested[test.slot()] = true;
+            open.push(*left as usize);
+            // Branches omit tests that are always false.
+            if is_possible(model, test) {
+                open.push(*right as usize);
             }
         }
     }
-    model.boosted.iter().flat_map(|boosted| &boosted.columns).for_each(|column| tested[column.slot] = true);
+    model.boosters.iter().flat_map(Tree::tests).for_each(|test| tested[test.slot()] = true);
     tested
 }
 
@@ -71,4 +69,41 @@ pub(super) fn inputs(model: &Model, slot: usize) -> (Vec<usize>, Vec<usize>) {
 fn is_possible(model: &Model, test: &Test) -> bool {
     let Test::Categorical { slot, category } = test else { return true };
     derived_type(model, *slot) != Some(Type::Bool) || matches!(category.as_str(), "False" | "True")
+}
+
+/// An operation on a logged whole number that integers compute with the same result. With `fmod`, or
+/// through a float, it takes several times as long.
+pub struct WholeOperation {
+    /// The feature's slot.
+    pub slot: usize,
+    /// `low_bits` is the remainder by a power of two, `ceil_shifted` and `floor_shifted` are the rounded
+    /// quotient; `trailing_zeros` needs no power.
+    pub name: &'static str,
+    /// The exponent of the power of two.
+    pub power: Option<i32>,
+}
+
+/// Returns the operation in integers for this expression, if there is one.
+pub(super) fn whole_operation(model: &Model, expr: &NumberExpr) -> Option<WholeOperation> {
+    let (name, operand, power) = match expr {
+        NumberExpr::Binary(Arithmetic::Rem, a, b) => ("low_bits", a, Some(power_of_two(b)?)),
+        NumberExpr::Unary(NumberFunction::Ctz, a) => ("trailing_zeros", a, None),
+        NumberExpr::Unary(NumberFunction::Ceil, quotient) => {
+            let NumberExpr::Binary(Arithmetic::Div, a, b) = &**quotient else { return None };
+            ("ceil_shifted", a, Some(power_of_two(b)?))
+        }
+        NumberExpr::Unary(NumberFunction::Floor, quotient) => {
+            let NumberExpr::Binary(Arithmetic::Div, a, b) = &**quotient else { return None };
+            ("floor_shifted", a, Some(power_of_two(b)?))
+        }
+        _ => return None,
+    };
+    let NumberExpr::Feature(slot) = **operand else { return None };
+    is_whole(model, slot).then_some(WholeOperation { slot, name, power })
+}
+
+/// Returns the exponent of a literal power of two up to 2^52; whole numbers divide exactly by these.
+fn power_of_two(expr: &NumberExpr) -> Option<i32> {
+    let NumberExpr::Literal(x) = expr else { return None };
+    (0..=52).find(|&power| 2.0_f64.powi(power).to_bits() == x.to_bits())
 }

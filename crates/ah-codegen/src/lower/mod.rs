@@ -1,50 +1,36 @@
 //! Lowers a model to a form that is independent of languages: the features that it needs, the categories
-//! that code must distinguish, and each tree as branches or as a table.
+//! that code must distinguish, and its trees as branches or as arrays.
 //!
 //! Lowering changes no decision: [`Model::decide`] defines the meaning, and the tests compare every target
 //! with it.
 
-mod boosted;
+mod branches;
 mod categories;
-mod columns;
+mod ensemble;
 mod features;
-mod leaves;
-mod order;
-mod table;
-mod whole;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use ah_types::expr::{NumberExpr, Type};
-use ah_types::{Model, Node, Test, Tree};
+use ah_types::{Model, ScoreRow, Test, Tree};
 
-use crate::error::{CodegenError, MOST};
-pub use boosted::BoostedTable;
+use crate::error::{CodegenError, MOST, MOST_NODES};
+pub use branches::{Argument, Condition, Event};
 use categories::Categories;
-pub use leaves::{LoweredLeaf, LoweredPlace, Reason};
-pub use order::{Argument, Condition, Event};
-pub use table::Table;
-pub use whole::WholeOperation;
+pub use ensemble::{EnsembleArrays, Group, Search};
+pub use features::WholeOperation;
 
-/// Trees with more leaves become tables: compilers take minutes for thousands of branches.
+/// A tree with more leaves becomes arrays: compilers take minutes for thousands of branches.
 const MOST_BRANCHED_LEAVES: usize = 256;
-/// Deeper trees become tables: nobody follows more levels of branches.
+/// A deeper tree becomes arrays: nobody follows more levels of branches.
 const MOST_BRANCHED_DEPTH: usize = 12;
 
-/// Returns true if a tree of the model is too large for branches, or if there are boosted ones. All trees then become one
-/// table.
-pub fn is_large(model: &Model) -> bool {
-    let is_large =
-        |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
-    model.boosted.is_some() || model.trees.iter().any(is_large)
-}
-
-/// The form in which trees are printed.
-pub enum Form<'m> {
-    /// Each tree as nested branches: events with their level of nesting.
-    Branches(Vec<Vec<(usize, Event<'m>)>>),
-    /// All trees as one table.
-    Table(Box<Table<'m>>),
+/// Returns true if the code has the form of an ensemble: there are boosters, or the tree is too large for branches.
+pub fn is_ensemble(model: &Model) -> bool {
+    let tree = &model.tree;
+    !model.boosters.is_empty()
+        || tree.leaves().count() > MOST_BRANCHED_LEAVES
+        || tree.depth() > MOST_BRANCHED_DEPTH
 }
 
 /// A model, prepared for printing.
@@ -62,22 +48,14 @@ pub struct LoweredModel<'m> {
     pub tested: Vec<bool>,
     /// By slot: true if a tree, the precondition or a used derived feature needs the feature.
     pub used: Vec<bool>,
-    pub trees: Form<'m>,
-    /// The leaves of all trees, tree by tree in the order of the nodes, followed by those for inputs
-    /// outside.
-    pub leaves: Vec<LoweredLeaf<'m>>,
+    /// The arrays of an ensemble; `None` for branches.
+    pub ensemble: Option<Box<EnsembleArrays>>,
 }
 
-/// Prepares a model; `table` is true if its trees become a table.
-pub fn lower(model: &Model, table: bool) -> LoweredModel<'_> {
-    let tested = features::tested(model, table);
-    let leaves = leaves::leaves(model);
-    let mut used = features::used(model, &tested);
-    // A leaf for inputs outside another leaf's ranges needs the values of these features.
-    for leaf in leaves.iter().filter(|leaf| leaf.outside.is_some()) {
-        leaf.leaf.ranges.iter().zip(&mut used).for_each(|(range, used)| *used |= range.is_some());
-    }
-
+/// Prepares a model; `ensemble` is true for the form of an ensemble.
+pub fn lower(model: &Model, ensemble: bool) -> LoweredModel<'_> {
+    let tested = features::tested(model);
+    let used = features::used(model, &tested);
     let mut categories = Categories::default();
     model.features.derived().iter().for_each(|(_, typed)| categories.walk(typed));
     let conditions = model.precondition.iter().chain(model.eligible.values());
@@ -89,26 +67,18 @@ pub fn lower(model: &Model, table: bool) -> LoweredModel<'_> {
     let base = model.features.base().len();
     let variants = (0..base).map(|slot| variants(model, &categories, &texts, slot)).collect();
 
-    let mut nodes = model.trees.iter().flat_map(|tree| &tree.nodes);
-    let boosts_category =
-        model.boosted.iter().flat_map(|b| &b.columns).any(|column| column.category.is_some());
-    let tests_category =
-        boosts_category || nodes.any(|n| matches!(n, Node::Split { test: Test::Categorical { .. }, .. }));
+    let mut tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    let tests_category = tests.any(|test| matches!(test, Test::Categorical { .. }));
     let derives_category = (base..used.len())
         .any(|slot| used[slot] && features::derived_type(model, slot) == Some(Type::Category));
     LoweredModel {
         model,
         variants,
-        codes: (table && tests_category) || derives_category || !categories.general.is_empty(),
+        codes: (ensemble && tests_category) || derives_category || !categories.general.is_empty(),
         texts: texts.into_iter().collect(),
         tested,
         used,
-        trees: if table {
-            Form::Table(Box::new(Table::new(model, &leaves)))
-        } else {
-            Form::Branches(order::branches(model))
-        },
-        leaves,
+        ensemble: ensemble.then(|| Box::new(EnsembleArrays::new(model))),
     }
 }
 
@@ -131,25 +101,42 @@ fn variants<'m>(
 }
 
 impl LoweredModel<'_> {
-    /// Checks that generated code can number the features and categories.
+    /// Checks that generated code can number the features, the categories and the nodes.
     pub fn check_size(&self) -> Result<(), CodegenError> {
-        for (what, found) in [("features", self.used.len()), ("categories", self.texts.len())] {
-            if found > MOST {
-                return Err(CodegenError::TooMany { what, found });
+        let ensemble = self.ensemble.as_deref();
+        for (what, found, most) in [
+            ("features", self.used.len(), MOST),
+            ("categories", self.texts.len(), MOST),
+            ("values that trees test", ensemble.map_or(0, |ensemble| ensemble.flat.columns.len()), MOST),
+            ("nodes", ensemble.map_or(0, |ensemble| ensemble.nodes.len()), MOST_NODES),
+        ] {
+            if found > most {
+                return Err(CodegenError::TooMany { what, found, most });
             }
         }
         Ok(())
     }
 
-    /// Returns true if several trees vote.
-    pub fn votes(&self) -> bool {
-        table::votes(self.model)
+    /// Returns the model's own tree as nested branches: events with their level of nesting. Beside boosters, all derived features
+    /// are computed before.
+    pub fn branches(&self) -> Vec<(usize, Event<'_>)> {
+        branches::branches(self.model, !self.model.boosters.is_empty())
     }
 
-    /// Returns the most choices that all trees can rank: those of the first tree's longest leaf.
+    /// Returns each booster as nested branches. The leaves are the numbers of the rows in [`Ensemble::rows`].
+    ///
+    /// [`Ensemble::rows`]: ah_types::Ensemble::rows
+    pub fn boosters(&self) -> Vec<Vec<(usize, Event<'_>)>> {
+        let Some(ensemble) = &self.ensemble else { return Vec::new() };
+        let rows = ensemble.flat.rows.chunks(ensemble.flat.row_length);
+        let numbers: HashMap<&[i8], usize> = rows.enumerate().map(|(number, row)| (row, number)).collect();
+        let number = |row: &ScoreRow| numbers[&**row];
+        self.model.boosters.iter().map(|tree| branches::booster(self.model, tree, number)).collect()
+    }
+
+    /// Returns the length of the longest ranking of a leaf.
     pub fn longest_ranking(&self) -> usize {
-        let first = self.model.trees.first().into_iter().flat_map(Tree::leaves);
-        first.map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
+        self.model.tree.leaves().map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
     }
 
     /// Returns true if the feature in this slot is a logged category.
@@ -164,7 +151,7 @@ impl LoweredModel<'_> {
 
     /// Returns the operation in integers for this expression, if there is one.
     pub fn whole_operation(&self, expr: &NumberExpr) -> Option<WholeOperation> {
-        whole::whole_operation(self.model, expr)
+        features::whole_operation(self.model, expr)
     }
 
     /// Returns the code of a category; 0 if code does not distinguish it.

@@ -7,7 +7,7 @@ use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::Code;
 use crate::printing::expression::{Calls, Dialect};
 use crate::printing::names::{Case, Namer};
-use crate::printing::text::shown;
+use crate::printing::text::{number, shown};
 
 /// The kind of a feature's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -150,6 +150,16 @@ pub trait Language: Dialect {
     /// Returns the result of a function that computes this.
     fn returned(&self, code: Code, _ty: Type, _called: &mut Calls) -> String {
         code.alone()
+    }
+
+    /// Returns a threshold in an array; it may be infinite.
+    fn threshold(&self, x: f64) -> String {
+        number(x)
+    }
+
+    /// Returns true if ensembles are nested branches too, not arrays.
+    fn nests_ensembles(&self) -> bool {
+        false
     }
 
     /// Returns the condition that a truth value is false.

@@ -1,16 +1,12 @@
 //! The path to each leaf in words.
 
-use ah_types::{Clause, Model, Node, Test, Tree};
+use ah_types::{Clause, Model, Node, Test};
 
 use crate::printing::text::shown;
 
-/// Returns the path of each leaf in words, tree by tree in the order of the nodes: `8 < m <= 16, dtype is
-/// float16`.
+/// Returns the path of each leaf in words, in the order of the nodes: `8 < m <= 16, dtype is float16`.
 pub fn paths(model: &Model) -> Vec<String> {
-    model.trees.iter().flat_map(|tree| of_tree(model, tree)).collect()
-}
-
-fn of_tree(model: &Model, tree: &Tree) -> Vec<String> {
+    let tree = &model.tree;
     let mut paths = vec![None; tree.nodes.len()];
     let mut open: Vec<(usize, Vec<(&Test, bool)>)> = vec![(0, Vec::new())];
     while let Some((at, path)) = open.pop() {

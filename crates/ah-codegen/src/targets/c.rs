@@ -14,7 +14,7 @@ use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, single};
 use crate::printing::text::number;
 use crate::printing::view::ModelView;
-use crate::target::{OutputPlace, Surroundings, Target, View};
+use crate::target::{OutputPlace, Target, TargetOptions, View};
 
 /// Keywords of C, C++ and CUDA, and the template's own names.
 const RESERVED: &str = "\
@@ -46,7 +46,7 @@ impl Target for C {
         "c"
     }
 
-    fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
+    fn view(&self, lowered: &LoweredModel<'_>, _: &TargetOptions<'_>) -> Result<View, CodegenError> {
         let prefix = single(&lowered.model.heuristic, Case::Snake, "heuristic", RESERVED);
         let model = ModelView::new(lowered, &CLanguage::new(lowered, &prefix));
         let place = OutputPlace::File { name: format!("{prefix}.h"), template: "header.h" };
@@ -206,6 +206,10 @@ impl Language for CLanguage<'_> {
         let function = format!("{}feature_{}", self.prefix, self.names.features[slot]);
         let arguments = arguments.iter().map(|argument| self.names.features[argument.slot].as_str());
         Code::call(&function, ["context"].into_iter().chain(arguments).map(Code::atom)).alone()
+    }
+
+    fn threshold(&self, x: f64) -> String {
+        if x.is_infinite() { "HUGE_VAL".to_owned() } else { number(x) }
     }
 
     fn at_most(&self, slot: usize, threshold: f64) -> String {

@@ -8,7 +8,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::names::{Case, is_identifier, single};
 use crate::printing::view::ModelView;
-use crate::target::{OutputPlace, Surroundings, Target, View};
+use crate::target::{OutputPlace, Target, TargetOptions, View};
 
 const RESERVED_TYPES: &str = "\
     None True False AHContext AHMetadata Choice LearnedHeuristic LearnedHeuristicDecision Any Container \
@@ -32,7 +32,7 @@ impl Target for Pytorch {
         "pytorch"
     }
 
-    fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
+    fn view(&self, lowered: &LoweredModel<'_>, _: &TargetOptions<'_>) -> Result<View, CodegenError> {
         let heuristic = &lowered.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         let class = single(heuristic, case, "Heuristic", RESERVED_TYPES);

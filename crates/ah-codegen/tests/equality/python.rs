@@ -44,7 +44,7 @@ fn chain(depth: u32) -> Model {
     let schema = Schema::new([Feature::numerical("m"), Feature::categorical("dtype")]).unwrap();
     let leaf = |i: u32| {
         let unmeasured = RankedChoice::unmeasured(ChoiceId(i % 2), 0.0);
-        let ranked = RankedChoice { measured: 3, usual: true, allowed: true, ..unmeasured };
+        let ranked = RankedChoice { measured: 3, expected: true, allowed: true, ..unmeasured };
         Node::Leaf(Leaf { samples: 3, ranking: vec![ranked], ..Leaf::default() })
     };
     let split = |i: u32| match i {

@@ -94,7 +94,7 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
                 score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
                 probability: rng.random(),
                 measured,
-                usual: measured > 0 && rng.random_bool(0.8),
+                expected: measured > 0 && rng.random_bool(0.8),
                 slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
                 worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
                 worst_over_fallback: rng.random(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ah_types::{ChoiceId, Device, DeviceMismatch, Leaves, Model, ModelError, Scalar, Unsure, Value};
+use ah_types::{ChoiceId, Device, DeviceMismatch, Model, ModelError, Scalar, Unsure, Value};
 
 use super::compiled::CompiledModel;
 use super::device_guard::DeviceGuard;
@@ -30,17 +30,6 @@ impl LoadedModel {
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
-    }
-
-    /// Returns the leaf of each tree that these values reach.
-    fn leaves(&self, values: &[Scalar<'_>]) -> Result<Leaves<'_>, Unsure> {
-        let mut decision = self.compiled.decide(values);
-        if !decision.precondition_holds() {
-            return Err(Unsure::Precondition);
-        }
-        Leaves::new(&self.model, values, |tree| {
-            self.model.trees[tree].leaf(decision.leaf(tree)?).ok_or(Unsure::NoneAllowed)
-        })
     }
 }
 
@@ -88,16 +77,21 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        let offered = |choice: ChoiceId| offered(choice.index());
-        self.model.pick(&self.leaves(values)?, values, offered).map(ChoiceId::index)
+        let mut decision = self.compiled.decide(values);
+        let reached = decision.reach()?;
+        let offered = |choice: ChoiceId| decision.is_eligible(choice) && offered(choice.index());
+        reached.pick(offered).map(ChoiceId::index)
     }
 
     fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
-        self.model.pick_usual(&self.leaves(values)?, values).map(ChoiceId::index)
+        let mut decision = self.compiled.decide(values);
+        let reached = decision.reach()?;
+        reached.pick_expected(|choice| decision.is_eligible(choice)).map(ChoiceId::index)
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        self.leaves(values)?.ranking().iter().for_each(|place| visit(place.choice.index()));
+        let reached = self.compiled.decide(values).reach()?;
+        reached.ranking().iter().for_each(|ranked| visit(ranked.choice.index()));
         Ok(())
     }
 

@@ -109,7 +109,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
             score: f64::from(rank / 2),
             probability: 0.05,
             measured: 9,
-            usual: true,
+            expected: true,
             slowdown: 1.0,
             worst: 1.1,
             worst_over_fallback: 0.5,

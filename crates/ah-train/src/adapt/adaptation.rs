@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 
-use super::anew;
 use super::correction::{Correction, Strength};
-use super::evidence::Evidence;
 use super::method::{METHODS, Method};
 use super::params::AdaptParams;
+use super::retrain;
 use super::rewrite::rewrite;
+use super::transfer::Transfer;
 use super::trial::{Assessment, FOLDS, Fold, Judged, Trial};
 use super::{target, union};
 use crate::data::random::mix;
@@ -19,7 +19,8 @@ use crate::error::TrainError;
 use crate::judge::comparison::BaselineComparison;
 use crate::judge::evaluation::max_slowdown;
 use crate::judge::study::{Difference, advice};
-use crate::params::{MaxRisk, Params, ValidParams};
+use crate::params::{MaxRisk, Params};
+use crate::plan::TrainPlan;
 use crate::promise::recipe::promise;
 
 /// An adapted model, and how it came about.
@@ -41,7 +42,7 @@ pub struct Adaptation {
     /// The old trees with corrected scores; cross-fitted.
     pub corrected: Judged,
     /// Learned from the new inputs alone; cross-fitted.
-    pub anew: Judged,
+    pub retrained: Judged,
     /// The adapted model out of fold, also for a program that does not name its choices.
     pub comparison: BaselineComparison,
     /// What the old scores weigh.
@@ -58,7 +59,7 @@ pub struct Adaptation {
     pub inputs_for_wanted: Option<usize>,
     /// The loosest share that takes the place of `wanted`, and the number of new inputs from which on it could be promised.
     pub inputs_for_any: Option<(f64, usize)>,
-    /// What the second half of the new inputs saved, where scores are corrected or learned anew.
+    /// What the second half of the new inputs saved, where scores are corrected or retrained.
     pub last_half: Difference,
     /// What more inputs would save if the model always decided, in a sentence.
     pub advice: String,
@@ -84,8 +85,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     params.check()?;
     let old = Model::read(&params.model)?;
     let reading = Params {
-        max_slowdown: max_slowdown(&old),
-        promise: target::MODE,
+        max_slowdown: Some(max_slowdown(&old)),
+        promise: Some(target::MODE),
         seed: params.seed,
         skip_bad_rows: params.skip_bad_rows,
         device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
@@ -99,16 +100,17 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let targets = &target::targets(params.max_risk, wanted, task.usable.len());
     // Boosted trees of 200 inputs lose 0.0007 less in the mean of four logs, but people cannot read them, and there are 21
     // fits.
-    let learner = task.undeclared.then_some(LearnerKind::Soft);
+    let learner = task.undeclared.then_some(LearnerKind::CostTree);
     let max_risk = targets[0].or(wanted).map_or(MaxRisk::None, MaxRisk::Share);
     let learning = Params { max_risk, learner, ..reading }.check()?;
+    let plan = TrainPlan::resolve(&learning, &task, &task.usable)?;
 
     // The old scores on the new inputs.
     let mut rows = task.usable.clone();
     rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
     let model = on_log(&union::with_choices_of(&old, &task.table), &task, fallback)?;
-    let evidence = Evidence::new(model, &task, fallback, &rows);
-    let lost = evidence.inputs.iter().filter(|input| input.reached.is_empty()).count();
+    let transfer = Transfer::new(model, &task, fallback, &rows);
+    let lost = transfer.inputs.iter().filter(|input| input.reached.is_none()).count();
     if lost > 0 {
         warnings.push(format!(
             "the old trees have no answer on {lost} of {} new inputs (an unknown category, an undefined feature, or \
@@ -118,7 +120,15 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     }
 
     // Each way, out of fold.
-    let trial = Trial { evidence: &evidence, task: &task, params: &learning, fallback, rows: &rows, targets };
+    let trial = Trial {
+        transfer: &transfer,
+        task: &task,
+        params: &learning,
+        plan: &plan,
+        fallback,
+        rows: &rows,
+        targets,
+    };
     let all: Vec<usize> = (0..rows.len()).collect();
     let folds = (0..FOLDS).into_par_iter().map(|fold| trial.fold(&all, fold));
     let folds = folds.collect::<Result<Vec<Fold>, TrainError>>()?;
@@ -133,23 +143,24 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let last_half = trial.last_half(&folds, method);
 
     // The best one, from all new inputs.
-    let strength = Strength::choose(&evidence, &all);
+    let strength = Strength::choose(&transfer, &all);
     let mut model = match method {
-        Method::Kept => rewrite(&evidence, &Correction::none(&evidence), &all, best.risk, best.threshold),
+        Method::Kept => rewrite(&transfer, &Correction::none(&transfer), &all, best.risk, best.threshold),
         Method::Corrected => {
-            let correction = Correction::new(&evidence, &all, strength);
-            rewrite(&evidence, &correction, &all, best.risk, best.threshold)
+            let correction = Correction::new(&transfer, &all, strength);
+            rewrite(&transfer, &correction, &all, best.risk, best.threshold)
         }
-        Method::Anew => {
-            let evidence = Evidence::new(anew::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
-            rewrite(&evidence, &Correction::none(&evidence), &[], best.risk, best.threshold)
+        Method::Retrained => {
+            let transfer =
+                Transfer::new(retrain::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
+            rewrite(&transfer, &Correction::none(&transfer), &[], best.risk, best.threshold)
         }
     };
     let calibrated = best.calibrated.as_ref().zip(target);
     let level = target::level(targets.len());
     model.promise = calibrated.map(|(threshold, target)| Promise {
         level,
-        ..promise(&task, &learning, threshold, &task.usable, target)
+        ..promise(&task, &plan, threshold, &task.usable, target)
     });
     let mut adaptation = Adaptation {
         method,
@@ -158,7 +169,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         old: trial.old(&old),
         kept: judged(Method::Kept, target),
         corrected: judged(Method::Corrected, target),
-        anew: judged(Method::Anew, target),
+        retrained: judged(Method::Retrained, target),
         comparison: trial.comparison(&folds, best),
         strength,
         spread: best.risk.spread,
@@ -172,14 +183,14 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         warnings,
         model: Model::default(),
     };
-    record(&mut model, &old, &task, &learning, &adaptation);
+    record(&mut model, &old, &task, &plan, &adaptation);
     adaptation.model = model;
     Ok(adaptation)
 }
 
 /// Reads the logs as a task with the model's fallback and derived features.
 fn read(old: &Model, params: &Params) -> Result<(Task, Vec<String>), TrainError> {
-    let task = Task::read(&params.clone().check()?, None)?;
+    let task = Task::read(&params.clone().check()?)?;
     if task.metadata.name != old.optimization {
         return Err(TrainError::Mismatch {
             path: params.logs[0].clone(),
@@ -234,7 +245,7 @@ fn on_log(model: &Model, task: &Task, fallback: ChoiceId) -> Result<Model, Train
 }
 
 /// Writes the origin of the model: the old logs, the new ones, and the figures.
-fn record(model: &mut Model, old: &Model, task: &Task, params: &ValidParams, adaptation: &Adaptation) {
+fn record(model: &mut Model, old: &Model, task: &Task, plan: &TrainPlan, adaptation: &Adaptation) {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
     let new = task.sources.iter().map(|source| LogRecord {
         file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -243,9 +254,9 @@ fn record(model: &mut Model, old: &Model, task: &Task, params: &ValidParams, ada
     });
     model.provenance.tool = concat!("ah-train ", env!("CARGO_PKG_VERSION"), " adapt").to_owned();
     model.provenance.logs = old.provenance.logs.iter().cloned().chain(new).collect();
-    model.provenance.seed = params.seed;
+    model.provenance.seed = plan.seed;
     model.provenance.parameters = object(json!({
-        "asked": { "max_risk": params.max_risk.share(), "max_slowdown": params.max_slowdown },
+        "settings": plan.settings,
         "adapted_by": adaptation.method,
         "strength": adaptation.strength,
         "new_logs": task.sources.len(),

@@ -10,11 +10,11 @@
 //! is. A node that no new input reaches has the correction of the nearest one above. Levels and corrections are found
 //! in turns.
 
-use ah_types::{ChoiceId, unmarked};
+use ah_types::ChoiceId;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::evidence::Evidence;
+use super::transfer::Transfer;
 
 /// Turns of levels and corrections: after three the scores change by less than 0.01.
 const TURNS: usize = 5;
@@ -35,19 +35,12 @@ pub struct Strength {
     pub node: f64,
 }
 
-/// The corrections of all trees of a model.
+/// The corrections of a model's tree.
 pub struct Correction {
-    trees: Vec<TreeCorrection>,
-}
-
-/// The corrections of one tree.
-struct TreeCorrection {
     /// By node that a new input reaches: the correction of each choice.
     nodes: FxHashMap<u32, Vec<f64>>,
     /// By leaf and choice: the score and the new inputs of a choice that the leaf does not rank.
     local: FxHashMap<(u32, ChoiceId), LocalScore>,
-    /// By leaf and choice: the new inputs that measured it.
-    measured: FxHashMap<(u32, ChoiceId), u64>,
 }
 
 /// The score of a choice that the old leaf does not rank.
@@ -60,40 +53,29 @@ struct LocalScore {
 
 impl Correction {
     /// Returns the correction that changes nothing.
-    pub fn none(evidence: &Evidence<'_>) -> Self {
-        Self::new(evidence, &[], Strength { root: 1.0, node: 1.0 })
-    }
-
-    /// Learns from these inputs.
-    pub fn new(evidence: &Evidence<'_>, inputs: &[usize], strength: Strength) -> Self {
-        let tree = |tree| TreeCorrection::new(evidence, inputs, strength, tree);
-        Self { trees: (0..evidence.model.trees.len()).map(tree).collect() }
+    pub fn none(transfer: &Transfer<'_>) -> Self {
+        Self::new(transfer, &[], Strength { root: 1.0, node: 1.0 })
     }
 
     /// Returns what to add to the old score of a choice in a leaf.
-    pub fn of(&self, evidence: &Evidence<'_>, tree: usize, leaf: u32, choice: ChoiceId) -> f64 {
+    pub fn of(&self, transfer: &Transfer<'_>, leaf: u32, choice: ChoiceId) -> f64 {
         let mut at = Some(leaf);
         while let Some(node) = at {
-            if let Some(deltas) = self.trees[tree].nodes.get(&node) {
+            if let Some(deltas) = self.nodes.get(&node) {
                 return deltas[choice.index()];
             }
-            at = evidence.parent(tree, node);
+            at = transfer.parent(node);
         }
         0.0
     }
 
     /// Returns the score of a choice that the old leaf does not rank, if new inputs of the leaf measured it.
-    pub fn local(&self, tree: usize, leaf: u32, choice: ChoiceId) -> Option<f64> {
-        self.trees[tree].local.get(&(leaf, choice)).map(|local| local.score)
-    }
-
-    /// Returns the number of new inputs in a leaf that measured a choice.
-    pub fn measured(&self, tree: usize, leaf: u32, choice: ChoiceId) -> u64 {
-        self.trees[tree].measured.get(&(leaf, choice)).copied().unwrap_or(0)
+    pub fn local(&self, leaf: u32, choice: ChoiceId) -> Option<f64> {
+        self.local.get(&(leaf, choice)).map(|local| local.score)
     }
 }
 
-/// A new input, as one tree sees it.
+/// A new input, as the tree sees it.
 struct Seen {
     leaf: u32,
     /// The positions of the nodes on its path, root first.
@@ -118,17 +100,17 @@ impl Seen {
     }
 }
 
-impl TreeCorrection {
-    fn new(evidence: &Evidence<'_>, inputs: &[usize], strength: Strength, tree: usize) -> Self {
+impl Correction {
+    /// Learns from these inputs.
+    pub fn new(transfer: &Transfer<'_>, inputs: &[usize], strength: Strength) -> Self {
         // Nodes by position: a parent comes before its children.
         let (mut positions, mut ids) = (FxHashMap::default(), Vec::new());
         let mut seen: Vec<Seen> = Vec::new();
-        let mut measured = FxHashMap::default();
         for &at in inputs {
-            let input = &evidence.inputs[at];
-            let Some(reached) = input.reached.get(tree) else { continue };
+            let input = &transfer.inputs[at];
+            let Some(reached) = &input.reached else { continue };
             let mut nodes = vec![reached.leaf];
-            while let Some(parent) = evidence.parent(tree, nodes[nodes.len() - 1]) {
+            while let Some(parent) = transfer.parent(nodes[nodes.len() - 1]) {
                 nodes.push(parent);
             }
             let mut position = |node: u32| {
@@ -140,16 +122,15 @@ impl TreeCorrection {
             let path = nodes.into_iter().rev().map(&mut position).collect();
             let (mut misses, mut unranked) = (Vec::new(), Vec::new());
             for (cell, score) in input.cells.iter().zip(&reached.scores) {
-                *measured.entry((reached.leaf, cell.choice)).or_insert(0) += 1;
                 match score {
-                    Some(score) => misses.push((cell.choice, evidence.in_scores(cell.log_slowdown) - score)),
-                    None => unranked.push((cell.choice, evidence.in_scores(cell.log_slowdown))),
+                    Some(score) => misses.push((cell.choice, transfer.in_scores(cell.log_slowdown) - score)),
+                    None => unranked.push((cell.choice, transfer.in_scores(cell.log_slowdown))),
                 }
             }
             let deltas = vec![0.0; misses.len()];
             seen.push(Seen { leaf: reached.leaf, path, misses, unranked, deltas });
         }
-        let choices = evidence.model.choices.len();
+        let choices = transfer.model.choices.len();
         let mut deltas: Vec<Vec<f64>> = Vec::new();
         let mut levels = vec![0.0; seen.len()];
         for turn in 0..TURNS {
@@ -167,7 +148,7 @@ impl TreeCorrection {
             }
             deltas.clear();
             for (position, &id) in ids.iter().enumerate() {
-                let above = evidence.parent(tree, id).map(|parent| positions[&parent]);
+                let above = transfer.parent(id).map(|parent| positions[&parent]);
                 let kappa = if above.is_some() { strength.node } else { strength.root };
                 let delta = |choice: usize| {
                     let (sum, count) = sums[position * choices + choice];
@@ -182,17 +163,16 @@ impl TreeCorrection {
                 input.deltas = input.misses.iter().map(|(choice, _)| leaf[choice.index()]).collect();
             }
         }
-        let local = local(evidence, strength, tree, &seen, &levels);
-        Self { nodes: ids.into_iter().zip(deltas).collect(), local, measured }
+        let local = local(transfer, strength, &seen, &levels);
+        Self { nodes: ids.into_iter().zip(deltas).collect(), local }
     }
 }
 
 /// Returns the scores of choices that leaves do not rank. A ranking ends where choices are worse than its last one, the
 /// fallback: so does the prior of a choice that other leaves rank. A choice that only the new device has may be good.
 fn local(
-    evidence: &Evidence<'_>,
+    transfer: &Transfer<'_>,
     strength: Strength,
-    tree: usize,
     seen: &[Seen],
     levels: &[f64],
 ) -> FxHashMap<(u32, ChoiceId), LocalScore> {
@@ -205,10 +185,10 @@ fn local(
         }
     }
     for ((leaf, choice), score) in &mut local {
-        let places = evidence.model.trees[tree].leaf(*leaf as usize).map(|leaf| &leaf.ranking);
-        let scores = places.into_iter().flatten().map(|ranked| unmarked(ranked.score));
+        let ranking = transfer.model.tree.leaf(*leaf as usize).map(|leaf| &leaf.ranking);
+        let scores = ranking.into_iter().flatten().map(|ranked| ranked.score);
         let last = scores.fold(0.0, f64::max);
-        let (prior, kappa) = match evidence.ranked[choice.index()] {
+        let (prior, kappa) = match transfer.ranked[choice.index()] {
             true => (last + CUT, strength.node.max(CUT_WEIGHT)),
             false => (last, strength.node),
         };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// All ways, in the order of preference among equals.
-pub const METHODS: [Method; 3] = [Method::Kept, Method::Corrected, Method::Anew];
+pub const METHODS: [Method; 3] = [Method::Kept, Method::Corrected, Method::Retrained];
 
 /// How the adapted model came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -14,5 +14,5 @@ pub enum Method {
     /// The old trees with corrected scores.
     Corrected,
     /// Trees that are learned from the new inputs alone.
-    Anew,
+    Retrained,
 }

@@ -2,26 +2,26 @@
 //! were measured here.
 //!
 //! 1. [`union`] gives the model the choices of the log too.
-//! 2. [`evidence`]: where the new inputs end in the old trees, and by how much the old scores miss their times.
+//! 2. [`transfer`]: where the new inputs end in the old trees, and by how much the old scores miss their times.
 //! 3. [`correction`] moves the scores of every node towards the new times, by hierarchical shrinkage. Most leaves see
 //!    no new input, so the evidence comes from the nodes above.
 //! 4. [`strength`] chooses by cross-validation how much the old scores weigh.
-//! 5. [`corrected`] ranks and prices the choices by corrected scores, and [`rewrite`] makes the new model.
-//! 6. [`anew`] learns from the new inputs alone, for comparison: with a large shift this loses less.
+//! 5. [`corrected`] ranks the choices by corrected scores, and [`rewrite`] makes the new model.
+//! 6. [`retrain`] learns from the new inputs alone, for comparison: with a large shift this loses less.
 //! 7. [`target`] has the shares that so few inputs can promise, and the level of the tests.
 //! 8. [`trial`] judges each way with each share out of fold; [`adaptation`] takes the best: the old scores, corrected
-//!    ones, or trees learned anew.
+//!    ones, or retrained trees.
 
 pub mod adaptation;
-mod anew;
 mod corrected;
 mod correction;
-mod evidence;
 mod method;
 mod params;
+mod retrain;
 mod rewrite;
 mod strength;
 mod target;
+mod transfer;
 mod trial;
 mod union;
 

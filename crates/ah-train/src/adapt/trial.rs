@@ -4,20 +4,21 @@ use ah_types::{ChoiceId, Model};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::anew;
 use super::corrected::{self, Risk, rank};
 use super::correction::{Correction, Strength};
-use super::evidence::{Evidence, slots};
 use super::method::Method;
+use super::retrain;
 use super::rewrite::rewrite;
 use super::strength::part;
 use super::target::{self, MODE};
+use super::transfer::{Transfer, slots};
 use crate::data::Task;
 use crate::error::TrainError;
 use crate::judge::comparison::BaselineComparison;
 use crate::judge::decisions::{self, JudgedInput};
 use crate::judge::study::{Difference, mean_and_error};
 use crate::params::ValidParams;
+use crate::plan::TrainPlan;
 use crate::promise::calibrate::{self, CalibratedThreshold, Violation};
 use crate::tree::ScoredChoice;
 
@@ -42,9 +43,12 @@ pub struct Judged {
 
 /// All ways on the new inputs.
 pub struct Trial<'a> {
-    pub evidence: &'a Evidence<'a>,
+    pub transfer: &'a Transfer<'a>,
     pub task: &'a Task,
+    /// To retrain from some of the inputs.
     pub params: &'a ValidParams,
+    /// The settings for all of them.
+    pub plan: &'a TrainPlan,
     pub fallback: ChoiceId,
     /// The rows of the table, in the order of the evidence.
     pub rows: &'a [u32],
@@ -58,9 +62,9 @@ pub struct Fold<'a> {
     held_out: Vec<usize>,
     correction: Correction,
     half: Correction,
-    /// The held-out inputs in the trees that are learned anew.
-    anew: Evidence<'a>,
-    anew_half: Evidence<'a>,
+    /// The held-out inputs in the retrained trees.
+    retrained: Transfer<'a>,
+    retrained_half: Transfer<'a>,
 }
 
 /// One way with one share to promise, judged out of fold.
@@ -102,19 +106,19 @@ impl<'a> Trial<'a> {
     pub fn fold(&self, all: &[usize], fold: usize) -> Result<Fold<'a>, TrainError> {
         let (training, held_out) = part(all, fold, FOLDS);
         let (half, _) = part(&training, 0, 2);
-        let strength = Strength::choose(self.evidence, &training);
+        let strength = Strength::choose(self.transfer, &training);
         let rows = |inputs: &[usize]| inputs.iter().map(|&at| self.rows[at]).collect::<Vec<u32>>();
-        let anew = |inputs: &[usize]| -> Result<Evidence<'a>, TrainError> {
+        let retrained = |inputs: &[usize]| -> Result<Transfer<'a>, TrainError> {
             let mut training = rows(inputs);
             training.sort_unstable();
-            let model = anew::learn(self.task, self.params, &training)?;
-            Ok(Evidence::new(model, self.task, self.fallback, &rows(&held_out)))
+            let model = retrain::learn(self.task, self.params, &training)?;
+            Ok(Transfer::new(model, self.task, self.fallback, &rows(&held_out)))
         };
         Ok(Fold {
-            correction: Correction::new(self.evidence, &training, strength),
-            half: Correction::new(self.evidence, &half, strength),
-            anew: anew(&training)?,
-            anew_half: anew(&half)?,
+            correction: Correction::new(self.transfer, &training, strength),
+            half: Correction::new(self.transfer, &half, strength),
+            retrained: retrained(&training)?,
+            retrained_half: retrained(&half)?,
             training,
             held_out,
         })
@@ -123,16 +127,16 @@ impl<'a> Trial<'a> {
     /// Returns the ranking of each input out of fold, in the order of the evidence.
     fn rankings(&self, folds: &[Fold<'_>], method: Method, risk: Risk) -> Vec<Vec<ScoredChoice>> {
         let mut rankings = vec![Vec::new(); self.rows.len()];
-        let kept = Correction::none(self.evidence);
+        let kept = Correction::none(self.transfer);
         for fold in folds {
-            let none = Correction::none(&fold.anew);
+            let none = Correction::none(&fold.retrained);
             for (position, &at) in fold.held_out.iter().enumerate() {
                 rankings[at] = match method {
-                    Method::Kept => rank(self.evidence, &kept, risk, &self.evidence.inputs[at]),
+                    Method::Kept => rank(self.transfer, &kept, risk, &self.transfer.inputs[at]),
                     Method::Corrected => {
-                        rank(self.evidence, &fold.correction, risk, &self.evidence.inputs[at])
+                        rank(self.transfer, &fold.correction, risk, &self.transfer.inputs[at])
                     }
-                    Method::Anew => rank(&fold.anew, &none, risk, &fold.anew.inputs[position]),
+                    Method::Retrained => rank(&fold.retrained, &none, risk, &fold.retrained.inputs[position]),
                 };
             }
         }
@@ -141,18 +145,18 @@ impl<'a> Trial<'a> {
 
     /// Judges one way out of fold, with each share to promise.
     pub fn assess(&self, folds: &[Fold<'_>], method: Method) -> Vec<Assessment> {
-        let limit = self.params.max_slowdown.ln();
-        let unpriced = self.rankings(folds, method, Risk { spread: 1.0, limit });
-        let trees = if method == Method::Anew { 1 } else { self.evidence.model.trees.len() };
-        let risk = Risk { spread: corrected::spread(&unpriced, self.fallback, trees), limit };
+        let limit = self.plan.max_slowdown.ln();
+        let without_risk = self.rankings(folds, method, Risk { spread: 1.0, limit });
+        let risk = Risk { spread: corrected::spread(&without_risk, self.fallback), limit };
         let rankings = self.rankings(folds, method, risk);
         let violations = self.violations(&rankings);
         let level = target::level(self.targets.len());
         let with_target = |&target: &Option<f64>| {
             let tested = target.map(|target| (MODE.test(target).0, level));
-            let calibrated = tested
-                .and_then(|test| calibrate::walk_at(&violations, self.rows.len(), self.rows.len(), test));
-            let threshold = match (&calibrated, self.params.max_risk.share()) {
+            let calibrated = tested.and_then(|test| {
+                calibrate::fixed_sequence_test_at(&violations, self.rows.len(), self.rows.len(), test)
+            });
+            let threshold = match (&calibrated, self.plan.max_risk) {
                 (_, None) => f64::INFINITY,
                 (Some(calibrated), _) => calibrated.threshold,
                 // As a training without a promise: a choice that saves as much as the limit lets it lose may be too
@@ -167,7 +171,7 @@ impl<'a> Trial<'a> {
 
     fn violations(&self, rankings: &[Vec<ScoredChoice>]) -> Vec<Violation> {
         let of = |(ranking, &row): (&Vec<ScoredChoice>, &u32)| {
-            let limit = self.params.max_slowdown;
+            let limit = self.plan.max_slowdown;
             calibrate::violations_of(ranking, &self.task.table, row, self.fallback, limit)
         };
         rankings.iter().zip(self.rows).flat_map(of).collect()
@@ -175,12 +179,12 @@ impl<'a> Trial<'a> {
 
     /// Returns the log slowdown of an input by its ranking, and whether it decides.
     fn cost(&self, ranking: &[ScoredChoice], at: usize, threshold: f64) -> (f64, bool) {
-        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.vote.choice))
+        self.loss(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.choice))
     }
 
-    fn price(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {
+    fn loss(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {
         let picks = picked.unwrap_or(self.fallback);
-        (self.task.table.price(self.rows[at], picks, self.fallback), picked.is_some())
+        (self.task.table.loss(self.rows[at], picks, self.fallback), picked.is_some())
     }
 
     /// Prices decisions: `cost` returns an input's log slowdown at a threshold, and whether it decides.
@@ -189,7 +193,7 @@ impl<'a> Trial<'a> {
         let costs: Vec<(f64, bool)> = (0..count).map(|at| cost(at, threshold)).collect();
         let is_slow = |(cost, row): (&(f64, bool), &u32)| {
             let base = self.task.table.usable(*row, self.fallback);
-            base.is_some_and(|base| cost.0 - base.log_slowdown > self.params.max_slowdown.ln())
+            base.is_some_and(|base| cost.0 - base.log_slowdown > self.plan.max_slowdown.ln())
         };
         let mean = |costs: &mut dyn Iterator<Item = f64>| costs.sum::<f64>() / count as f64;
         let share = |count: usize| count as f64 / self.rows.len() as f64;
@@ -205,28 +209,30 @@ impl<'a> Trial<'a> {
     pub fn comparison(&self, folds: &[Fold<'_>], best: &Assessment) -> BaselineComparison {
         let Assessment { risk, threshold, .. } = *best;
         let judged = |fold: &Fold<'_>| {
-            let none = || Correction::none(self.evidence);
-            let (old, training) = (self.evidence, &fold.training);
+            let none = || Correction::none(self.transfer);
+            let (old, training) = (self.transfer, &fold.training);
             let model = match best.method {
                 Method::Kept => rewrite(old, &none(), training, risk, threshold),
                 Method::Corrected => rewrite(old, &fold.correction, training, risk, threshold),
-                Method::Anew => rewrite(&fold.anew, &Correction::none(&fold.anew), &[], risk, threshold),
+                Method::Retrained => {
+                    rewrite(&fold.retrained, &Correction::none(&fold.retrained), &[], risk, threshold)
+                }
             };
             let rows: Vec<u32> = fold.held_out.iter().map(|&at| self.rows[at]).collect();
             decisions::decide(&model, &self.task.table, &rows, &slots(&model, self.task))
         };
         let judged: Vec<JudgedInput> = folds.par_iter().flat_map(judged).collect();
         let single = self.task.table.best_single(self.rows, Some(self.fallback));
-        let limit = self.params.max_slowdown;
+        let limit = self.plan.max_slowdown;
         BaselineComparison::new(&self.task.table, &judged, self.fallback, single, limit)
     }
 
     pub fn old(&self, old: &Model) -> Judged {
         let judged = decisions::decide(old, &self.task.table, self.rows, &slots(old, self.task));
-        let none = Correction::none(self.evidence);
+        let none = Correction::none(self.transfer);
         let cost = |at: usize, threshold: f64| match threshold.is_finite() {
-            true => self.price(at, judged[at].ranking.first().copied()),
-            false => self.always(self.evidence, &none, at, at),
+            true => self.loss(at, judged[at].ranking.first().copied()),
+            false => self.always(self.transfer, &none, at, at),
         };
         self.judged(cost, 0.0)
     }
@@ -234,26 +240,28 @@ impl<'a> Trial<'a> {
     /// Returns the cost of always deciding on an input, which has this position in `evidence`.
     fn always(
         &self,
-        evidence: &Evidence<'_>,
+        transfer: &Transfer<'_>,
         correction: &Correction,
         position: usize,
         at: usize,
     ) -> (f64, bool) {
         let risk = Risk { spread: 1.0, limit: 0.0 };
-        self.cost(&rank(evidence, correction, risk, &evidence.inputs[position]), at, f64::INFINITY)
+        self.cost(&rank(transfer, correction, risk, &transfer.inputs[position]), at, f64::INFINITY)
     }
 
     /// Returns what the second half of the inputs saved, always deciding.
     pub fn last_half(&self, folds: &[Fold<'_>], method: Method) -> Difference {
         let saved = folds.iter().flat_map(|fold| {
-            let none = Correction::none(&fold.anew);
-            let anew = |evidence, position, at| self.always(evidence, &none, position, at).0;
-            let corrected = |correction, at| self.always(self.evidence, correction, at, at).0;
+            let none = Correction::none(&fold.retrained);
+            let retrained = |transfer, position, at| self.always(transfer, &none, position, at).0;
+            let corrected = |correction, at| self.always(self.transfer, correction, at, at).0;
             let saved = |(position, &at): (usize, &usize)| match method {
                 Method::Kept | Method::Corrected => {
                     corrected(&fold.half, at) - corrected(&fold.correction, at)
                 }
-                Method::Anew => anew(&fold.anew_half, position, at) - anew(&fold.anew, position, at),
+                Method::Retrained => {
+                    retrained(&fold.retrained_half, position, at) - retrained(&fold.retrained, position, at)
+                }
             };
             fold.held_out.iter().enumerate().map(saved).collect::<Vec<f64>>()
         });

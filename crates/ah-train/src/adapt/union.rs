@@ -18,25 +18,22 @@ pub fn with_choices_of(model: &Model, table: &Table) -> Model {
     let moved = |old: ChoiceId| new.choice_id(model.choice_name(old)).unwrap_or(old);
     let fallback = model.fallback.map(moved);
     let eligible: BTreeMap<_, _> = model.eligible.iter().map(|(&id, p)| (moved(id), p.clone())).collect();
-    let mut trees = model.trees.clone();
-    for node in trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+    let mut tree = model.tree.clone();
+    for node in &mut tree.nodes {
         if let Node::Leaf(leaf) = node {
             leaf.ranking.iter_mut().for_each(|ranked| ranked.choice = moved(ranked.choice));
-            leaf.outside.iter_mut().for_each(|place| place.choice = moved(place.choice));
         }
     }
-    if let Some(boosted) = &mut new.boosted {
-        // Boosted trees say nothing of a choice that they do not know.
-        let old = model.choices.len();
-        let from: Vec<Option<usize>> =
-            new.choices.iter().map(|name| model.choice_id(name).map(ChoiceId::index)).collect();
-        let row = |row: &[i8]| {
-            let scores = from.iter().map(|at| at.map_or(0, |at| row[at]));
-            scores.chain(row[old..].iter().copied()).collect::<Vec<i8>>()
-        };
-        boosted.scores = boosted.scores.chunks_exact(boosted.row_length(old)).flat_map(row).collect();
+    // Boosters say nothing of a choice that they do not know.
+    let from: Vec<Option<usize>> =
+        new.choices.iter().map(|name| model.choice_id(name).map(ChoiceId::index)).collect();
+    for node in new.boosters.iter_mut().flat_map(|tree| &mut tree.nodes) {
+        if let Node::Leaf(row) = node {
+            let numbers = from.iter().map(|at| at.map_or(0, |at| row[at]));
+            *row = numbers.chain(row.last().copied()).collect();
+        }
     }
-    (new.fallback, new.eligible, new.trees) = (fallback, eligible, trees);
+    (new.fallback, new.eligible, new.tree) = (fallback, eligible, tree);
     new
 }
 

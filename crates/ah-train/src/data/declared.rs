@@ -10,11 +10,10 @@ use rustc_hash::FxHashMap;
 use super::devices::MULTIPROCESSORS;
 use crate::error::TrainError;
 use crate::params::ValidParams;
-use crate::policy::{self, Policy};
-use crate::policy_file;
+use crate::params_check::check_training;
 
-/// Returns the given or built-in optimization, with the given training policy. The flag is true if there is
-/// none, so that only the log declares it.
+/// Returns the given or built-in optimization, with the given training policy, and whether there is none, so that only
+/// the log declares it.
 pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
     let metadata = &log.metadata;
     let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
@@ -34,14 +33,13 @@ pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bo
         None if undeclared => Optimization::from_log(metadata, &log.schema),
         None => Optimization::built_in(&metadata.name)?,
     };
-    if let Some(path) = &params.policy {
-        let dimensions = std::mem::take(&mut optimization.training.dimensions);
-        optimization.training = policy_file::read(path)?;
+    if let Some(training) = &params.training {
+        let declared = std::mem::replace(&mut optimization.training, training.clone());
         if optimization.training.dimensions.is_empty() {
-            optimization.training.dimensions = dimensions;
+            optimization.training.dimensions = declared.dimensions;
         }
     }
-    policy::check(&optimization)?;
+    check_training(&optimization)?;
     Ok((optimization, undeclared))
 }
 
@@ -81,7 +79,6 @@ pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), T
 /// Returns the log's features and the derived ones that they allow.
 pub fn features(
     optimization: &Optimization,
-    policy: &dyn Policy,
     logged: &Schema,
     warnings: &mut Vec<String>,
 ) -> Result<Features, TrainError> {
@@ -102,7 +99,6 @@ pub fn features(
         let waves: Vec<DerivedFeature> = derived.iter().filter(tiles).map(waves).collect();
         derived.extend(waves);
     }
-    derived.extend(policy.derived());
     // The optimization knows units and which features are whole numbers; the log does not.
     let known: FxHashMap<&str, &Feature> =
         optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();

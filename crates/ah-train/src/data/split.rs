@@ -2,8 +2,8 @@
 //!
 //! The hash of the seed and of an input's key decides where the input goes, so neither the order of
 //! rows nor the other inputs matter. The key is the input's text, or its combination of dimensions
-//! where whole combinations are held out together. It lacks the features of the device: what was measured on one device
-//! teaches much about the same input on another, so both are held out together.
+//! where whole combinations are held out together. The key has no features of the device: the same input on two devices
+//! is held out together, because its times on one tell much about the other.
 
 use ah_types::{Features, Value};
 use rustc_hash::FxHashMap;
@@ -73,11 +73,11 @@ fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
 }
 
 /// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out.
-/// Inputs of further logs are in no fold, so every fit learns from them.
+/// Inputs that are never held out are in no fold, so every fit learns from them.
 pub fn partitions(table: &Table, inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
     let fold_of = folds(keys, count, seed);
-    let further = |input: u32| table.inputs[input as usize].further;
-    let part = |fold| partition(inputs, |position, input| fold_of[position] == fold && !further(input));
+    let stays = |input: u32| table.inputs[input as usize].never_held_out;
+    let part = |fold| partition(inputs, |position, input| fold_of[position] == fold && !stays(input));
     (0..count).map(part).collect()
 }
 

@@ -11,7 +11,6 @@ use ah_types::{ChoiceId, Value, median};
 
 use super::evidence;
 use crate::error::TrainError;
-use crate::policy::CellFilter;
 
 /// The greatest log slowdown that counts: being ten times slower is as bad as it gets, and as bad as failing.
 pub const COST_LIMIT: f64 = 2.3;
@@ -55,9 +54,8 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// True if it is never held out: only a further log (`--also-train`) holds it, or it is outside the random part
-    /// of an adaptive log.
-    pub further: bool,
+    /// True outside of the random part of an adaptive log.
+    pub never_held_out: bool,
     cells: Range<u32>,
 }
 
@@ -71,28 +69,15 @@ pub struct Table {
     cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
-    /// The number of cells that the filter left out.
-    pub filtered: usize,
     /// By choice: true if too few inputs of the log measure it to learn it. A corrupt name must not ship.
     rare: Vec<bool>,
 }
 
-/// Consecutive inputs of a log that count alike: those that one of its files was the first to hold.
-#[derive(Clone, Copy, Debug)]
-pub struct LogPart {
-    /// The position behind the last of them.
-    pub end: u64,
-    /// See [`Input::weight`].
-    pub weight: f64,
-    /// See [`Input::further`].
-    pub further: bool,
-}
-
 impl Table {
-    /// Returns the medians of a log. Inputs behind the last part count 1.
-    pub fn new(log: Log, parts: &[LogPart], filter: &CellFilter) -> Self {
+    /// Returns the medians of a log.
+    pub fn new(log: Log) -> Self {
         let Log { choices, inputs: logged, mut samples, .. } = log;
-        let (mut copies, mut filtered) = (0, 0);
+        let mut copies = 0;
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
         order.sort_unstable_by(|&a, &b| logged[a as usize].text.cmp(&logged[b as usize].text));
         let mut rank = vec![0_u32; order.len()];
@@ -115,10 +100,6 @@ impl Table {
             for cell in row.chunk_by(|a, b| a.choice == b.choice) {
                 feedback.clear();
                 feedback.extend(cell.iter().map(|s| s.feedback));
-                if !filter.keeps(&feedback) {
-                    filtered += 1;
-                    continue;
-                }
                 let interval = (feedback[0], feedback[feedback.len() - 1]);
                 // They are sorted, so equal ends mean that all are equal.
                 let copied = feedback.len() > 1 && interval.0 == interval.1;
@@ -134,13 +115,12 @@ impl Table {
             }
             let best = compare(&mut cells[start..]);
             let range = index(start)..index(cells.len());
-            let part = parts.iter().find(|part| u64::from(row[0].input) < part.end);
             inputs.push(Input {
                 text: input.text,
                 values: input.values,
                 best,
-                weight: part.map_or(1.0, |part| part.weight),
-                further: !input.random || part.is_some_and(|part| part.further),
+                weight: 1.0,
+                never_held_out: !input.random,
                 cells: range,
             });
         }
@@ -149,7 +129,7 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
-        Self { choices, inputs, cells, copies, filtered, rare }
+        Self { choices, inputs, cells, copies, rare }
     }
 
     /// Returns the table with estimates, by input, of the choices without a cell: ascending, in milliseconds.
@@ -173,7 +153,7 @@ impl Table {
         };
         let inputs = self.inputs.iter().enumerate().map(complete).collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
-        Self { choices, inputs, cells, copies: self.copies, filtered: self.filtered, rare }
+        Self { choices, inputs, cells, copies: self.copies, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -186,7 +166,7 @@ impl Table {
         };
         let inputs = inputs.iter().map(&mut part).collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
-        Self { choices, inputs, cells, copies: self.copies, filtered: self.filtered, rare }
+        Self { choices, inputs, cells, copies: self.copies, rare }
     }
 
     /// Returns whether too few inputs of the log measure a choice to learn it. It still counts as a winner
@@ -239,7 +219,7 @@ impl Table {
 
     /// Returns the log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
     /// choice: nothing better is known there.
-    pub fn fallback_price(&self, input: u32, fallback: ChoiceId) -> f64 {
+    pub fn fallback_loss(&self, input: u32, fallback: ChoiceId) -> f64 {
         match self.usable(input, fallback) {
             Some(cell) => cell.log_slowdown,
             None => {
@@ -250,25 +230,25 @@ impl Table {
     }
 
     /// Returns the log slowdown of taking `choice`: where it has no time, that of the fallback.
-    pub fn price(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+    pub fn loss(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         match self.usable(input, choice) {
             Some(cell) => cell.log_slowdown,
-            None => self.fallback_price(input, fallback),
+            None => self.fallback_loss(input, fallback),
         }
     }
 
     /// Returns the choice with the least geometric-mean slowdown on these inputs when always taken, by its
-    /// [`price`](Self::price). Without a fallback, a choice falls back to itself.
+    /// [`loss`](Self::loss). Without a fallback, a choice falls back to itself.
     pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let weight = self.inputs[input as usize].weight;
             // Every choice pays what a missing one costs, and those that were measured the difference.
-            let missing = self.fallback_price(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
+            let missing = self.fallback_loss(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
             let failed = missing.max(COST_LIMIT);
             for cell in self.cells(input) {
-                let price = if cell.time.is_finite() { cell.log_slowdown } else { failed };
-                total[cell.choice.index()] += weight * (price - missing);
+                let loss = if cell.time.is_finite() { cell.log_slowdown } else { failed };
+                total[cell.choice.index()] += weight * (loss - missing);
             }
         }
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);

@@ -1,6 +1,6 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
-use ah_types::{ChoiceId, softened};
+use ah_types::{ChoiceId, saturate};
 
 use super::table::{COST_LIMIT, Table};
 
@@ -68,10 +68,10 @@ impl Targets {
         self
     }
 
-    /// Returns the same with [softened] costs.
-    pub fn softened(&self) -> Self {
-        let soft = |cost: &Cost| Cost { cost: quantised(softened(f64::from(cost.cost) / COST_ONE)), ..*cost };
-        Self { costs: self.costs.iter().map(soft).collect(), ..self.clone() }
+    /// Returns the same with [saturated](saturate) costs.
+    pub fn saturated(&self) -> Self {
+        let saturated = |c: &Cost| Cost { cost: quantised(saturate(f64::from(c.cost) / COST_ONE)), ..*c };
+        Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
     }
 
     /// Targets for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are

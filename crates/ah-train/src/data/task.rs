@@ -2,7 +2,6 @@
 //! and the inputs to learn from.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::listed;
@@ -15,7 +14,7 @@ use super::devices::{self, LoggedDevice};
 use super::evidence;
 use super::exclude;
 use super::split::{self, Partition};
-use super::table::{LogPart, Table};
+use super::table::Table;
 use super::targets::Targets;
 use super::usable;
 use super::values::FeatureValues;
@@ -23,7 +22,7 @@ use super::weights;
 use super::{domain, irregularities};
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};
-use crate::policy::Policy;
+use crate::setting::{Origin, Settings};
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
 /// cross-validation on PyTorch's logs 1024 and 512 lose nothing against exact ranks; 256 lose
@@ -68,13 +67,15 @@ pub struct Task {
     pub usable: Vec<u32>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
+    /// The settings that reading resolved.
+    pub settings: Settings,
     /// Sentences for the user.
     pub warnings: Vec<String>,
 }
 
 impl Task {
     /// Reads the logs and makes them ready.
-    pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
+    pub fn read(params: &ValidParams) -> Result<Self, TrainError> {
         let (mut log, devices) = read_logs(params)?;
         if params.test_split == SplitBy::Device && devices.len() < 2 {
             return Err(TrainError::TooLittle {
@@ -105,12 +106,14 @@ impl Task {
         exclude::exclude(&mut log, &params.exclude)?;
         let (optimization, undeclared) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
-        let policy = policy.unwrap_or(&optimization.training);
-        let features = declared::features(&optimization, policy, &log.schema, &mut warnings)?;
+        let features = declared::features(&optimization, &log.schema, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
-        let table = table(log, params, policy, &sources, &mut warnings)?;
+        let table = table(log, params, &mut warnings)?;
         let values = FeatureValues::new(&table, &features);
-        let named_fallback = named_fallback(params, policy, &optimization, &table, &mut warnings)?;
+        let mut settings = Settings::default();
+        settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
+        let named_fallback =
+            named_fallback(params, (&optimization, undeclared), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
         let common = if devices.len() == 1 { &metadata } else { &unnamed };
@@ -119,7 +122,7 @@ impl Task {
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = usable::filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
+        let usable = usable::filtered(usable, &optimization, &features, &table, &mut warnings)?;
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
@@ -135,6 +138,7 @@ impl Task {
             eligible,
             usable,
             named_fallback,
+            settings,
             warnings,
         })
     }
@@ -191,7 +195,9 @@ impl Task {
 
     /// Returns the features as ranked from these inputs.
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
-        RankedFeatures::new(&self.values, inputs, MAX_BINS)
+        // A row and its code share 32 bits while a tree grows.
+        let fitting = (1_u64 << 32) / inputs.len().next_power_of_two() as u64;
+        RankedFeatures::new(&self.values, inputs, MAX_BINS.min(fitting as usize).max(2))
     }
 
     /// Returns the costs of all inputs, for the choices of `portfolio` (empty: all).
@@ -214,10 +220,10 @@ impl Task {
         split::keys(&self.table, &self.features, &self.optimization.training.dimensions, by, inputs)
     }
 
-    /// Returns how many of these inputs may be held out, to judge or to calibrate: those of further logs may not. The same
-    /// input on several devices counts once.
+    /// Returns how many of these inputs may be held out, to judge or to calibrate. The same input on several devices counts
+    /// once.
     pub fn count_judging(&self, inputs: &[u32]) -> usize {
-        let may = |input: &u32| !self.table.inputs[*input as usize].further;
+        let may = |input: &u32| !self.table.inputs[*input as usize].never_held_out;
         let inputs: Vec<u32> = inputs.iter().copied().filter(may).collect();
         if self.devices.len() < 2 {
             return inputs.len();
@@ -226,16 +232,16 @@ impl Task {
         keys.len()
     }
 
-    /// Holds out the test part. Inputs of further logs stay in the training part.
-    pub fn hold_out(&self, by: SplitBy, policy: &dyn Policy, seed: u64) -> Result<Partition, TrainError> {
+    /// Holds out about this share as the test part. Inputs that are never held out stay in the training part.
+    pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);
         let Partition { mut training, mut held_out } =
-            split::hold_out(&self.usable, &keys, policy.test_share(), seed, "test");
-        let further = |i: &u32| self.table.inputs[*i as usize].further;
-        training.extend(held_out.iter().filter(|i| further(i)));
+            split::hold_out(&self.usable, &keys, share, seed, "test");
+        let stays = |i: &u32| self.table.inputs[*i as usize].never_held_out;
+        training.extend(held_out.iter().filter(|i| stays(i)));
         training.sort_unstable();
-        held_out.retain(|i| !further(i));
-        if held_out.is_empty() || training.len() < policy.folds() {
+        held_out.retain(|i| !stays(i));
+        if held_out.is_empty() {
             return Err(usable::too_few(self.usable.len()));
         }
         Ok(Partition { training, held_out })
@@ -243,37 +249,16 @@ impl Task {
 }
 
 fn read_logs(params: &ValidParams) -> Result<(Log, Vec<LoggedDevice>), TrainError> {
-    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: params.nrows };
-    let further = params.also_train.iter().map(|log| &log.path);
-    let paths: Vec<&PathBuf> = params.logs.iter().chain(further).collect();
+    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: None };
     let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
-    Ok(devices::read(&paths, options, &wanted)?)
+    Ok(devices::read(&params.logs, options, &wanted)?)
 }
 
 /// Returns the table of a log, with the weights of its inputs.
-fn table(
-    log: Log,
-    params: &ValidParams,
-    policy: &dyn Policy,
-    sources: &[Source],
-    warnings: &mut Vec<String>,
-) -> Result<Table, TrainError> {
-    let (main, further) = sources.split_at(params.logs.len().min(sources.len()));
-    let mut end = main.iter().map(|s| s.new_inputs).sum();
-    let mut parts = vec![LogPart { end, weight: 1.0, further: false }];
-    for (source, log) in further.iter().zip(&params.also_train) {
-        end += source.new_inputs;
-        parts.push(LogPart { end, weight: log.weight, further: true });
-    }
-    let mut table = Table::new(log, &parts, &policy.cell_filter());
+fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
+    let mut table = Table::new(log);
     if table.copies > 0 {
         warnings.push(format!("the log repeats {} measurements; each counts once", table.copies));
-    }
-    if table.filtered > 0 {
-        warnings.push(format!(
-            "the training policy leaves out {} pairs of an input and a choice",
-            table.filtered
-        ));
     }
     if table.rare().next().is_some() {
         let (least, inputs) = (evidence::least(table.inputs.len()), table.inputs.len());
@@ -289,25 +274,29 @@ fn table(
     Ok(table)
 }
 
-/// Returns the fallback that is named: by the flag, else by the policy, else by the optimization.
+/// Returns the fallback that is named: by the flag, else by the optimization, which the log may declare.
 fn named_fallback(
     params: &ValidParams,
-    policy: &dyn Policy,
-    optimization: &Optimization,
+    (optimization, undeclared): (&Optimization, bool),
     table: &Table,
+    settings: &mut Settings,
     warnings: &mut Vec<String>,
 ) -> Result<Option<ChoiceId>, TrainError> {
-    let flag = params.fallback.clone().map(|name| ("--fallback", name));
-    let hook = || policy.default_choice().map(|name| ("default_choice", name));
-    let known = || optimization.fallback_among(&table.choices).map(|name| ("fallback", name.to_owned()));
-    let Some((flag, choice)) = flag.or_else(hook).or_else(known) else {
+    let declared = || {
+        let name = optimization.fallback_among(&table.choices)?;
+        Some(("fallback", name.to_owned(), if undeclared { Origin::Log } else { Origin::Optimization }))
+    };
+    let flag = params.fallback.clone().map(|name| ("--fallback", name, Origin::Flag));
+    let Some((flag, choice, origin)) = flag.or_else(declared) else {
         if !optimization.fallback.is_empty() {
             warnings.push(format!(
                 "the log has none of the optimization's fallbacks ({}); the best single choice takes their place",
                 listed(&optimization.fallback)
             ));
         }
+        settings.add("fallback", &"the best single choice", Origin::Default);
         return Ok(None);
     };
+    settings.add("fallback", &choice, origin);
     table.named(flag, choice).map(Some)
 }

@@ -1,13 +1,12 @@
 //! The inputs to learn from.
 
 use ah_types::shown::{listed, quoted};
-use ah_types::{Context, Features, Optimization};
+use ah_types::{Features, Optimization};
 use rustc_hash::FxHashSet;
 
 use super::domain;
 use super::table::Table;
 use crate::error::TrainError;
-use crate::policy::Policy;
 
 /// Fewer inputs than this cannot be split into a test part and folds.
 const MIN_INPUTS: usize = 10;
@@ -41,11 +40,10 @@ pub fn inputs(
     all.filter(|&i| table.is_usable(i)).filter(defined).collect()
 }
 
-/// Returns the inputs that the row filter and the policy keep.
+/// Returns the inputs that the row filter keeps.
 pub fn filtered(
     mut usable: Vec<u32>,
     optimization: &Optimization,
-    policy: &dyn Policy,
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
@@ -55,11 +53,6 @@ pub fn filtered(
         let typed = domain::truth(optimization, "row_filter", text, features.all())?;
         usable.retain(|&i| typed.eval(&features.row(&*table.inputs[i as usize].values)) == Some(true));
     }
-    let names = features.base().features();
-    usable.retain(|&i| {
-        let values = table.inputs[i as usize].values.iter().cloned();
-        policy.keeps(&names.iter().map(|f| f.name.as_str()).zip(values).collect::<Context>())
-    });
     if usable.len() < before {
         warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));
     }

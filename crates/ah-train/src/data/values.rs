@@ -15,41 +15,10 @@ pub struct FeatureValues {
 impl FeatureValues {
     /// Computes every feature of every input.
     pub fn new(table: &Table, features: &Features) -> Self {
-        Self::completed(Vec::new(), features, table.inputs.len(), |input| &table.inputs[input].values)
-    }
-
-    /// Returns the values of crossovers, one for each pair of inputs: the first one's logged features, with the
-    /// second one's where `is_second` is true for the pair's position and the slot.
-    pub fn crossed(
-        &self,
-        features: &Features,
-        pairs: &[(u32, u32)],
-        is_second: impl Fn(usize, usize) -> bool,
-    ) -> Self {
-        let parent = |slot: usize| {
-            let is_second = &is_second;
-            let parent = move |(at, &(a, b)): (usize, &(u32, u32))| if is_second(at, slot) { b } else { a };
-            pairs.iter().enumerate().map(move |pair| parent(pair) as usize)
-        };
-        let logged = |slot: usize| match &self.by_slot[slot] {
-            Values::Numbers(x) => Values::Numbers(parent(slot).map(|input| x[input]).collect()),
-            Values::Categories(ids, names) => {
-                Values::Categories(parent(slot).map(|input| ids[input]).collect(), names.clone())
-            }
-        };
-        let logged = (0..features.base().len()).map(logged).collect();
-        Self::completed(logged, features, pairs.len(), |_| &[])
-    }
-
-    /// Computes the features behind those in `by_slot` for rows with these logged values.
-    fn completed<'a>(
-        mut by_slot: Vec<Values>,
-        features: &Features,
-        rows: usize,
-        logged: impl Fn(usize) -> &'a [Value],
-    ) -> Self {
-        for _ in by_slot.len()..features.all().len() {
-            by_slot.push(Values::new(features, &by_slot, rows, &logged));
+        let rows = table.inputs.len();
+        let mut by_slot = Vec::new();
+        for _ in 0..features.all().len() {
+            by_slot.push(Values::new(table, features, &by_slot));
         }
         let mut undefined = FxHashMap::default();
         for (slot, values) in by_slot.iter().enumerate() {
@@ -75,15 +44,11 @@ const UNDEFINED: u32 = u32::MAX;
 
 impl Values {
     /// Returns the values of the next feature: logged, or computed from the ones in `done`.
-    fn new<'a>(
-        features: &Features,
-        done: &[Self],
-        rows: usize,
-        logged: impl Fn(usize) -> &'a [Value],
-    ) -> Self {
+    fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
         let slot = done.len();
         let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
-        let rows = (0..rows).map(|input| ColumnRow { base: logged(input), done, input });
+        let logged = table.inputs.iter().map(|input| &*input.values);
+        let rows = logged.enumerate().map(|(input, base)| ColumnRow { base, done, input });
         match features.all().features()[slot].kind {
             FeatureKind::Numerical => {
                 let value = |row: ColumnRow<'_>| match derived {
@@ -129,8 +94,8 @@ impl Values {
     }
 }
 
-/// A row of logged values and of the values in `done`: logged ones of a crossover, and derived ones, so that a
-/// derived feature of a derived feature is not computed again.
+/// A row of logged values and of the values in `done`, so that a derived feature of a derived feature is not computed
+/// again.
 struct ColumnRow<'a> {
     base: &'a [Value],
     done: &'a [Values],

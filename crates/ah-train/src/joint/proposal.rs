@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{JointModel, estimates, numbers, timings};
 use crate::data::{Table, random};
 use crate::error::TrainError;
-use crate::policy::CellFilter;
+
 
 /// Random choices that an input starts with.
 const START: usize = 12;
@@ -35,7 +35,7 @@ pub struct Proposal {
 /// [`TrainError`] if a log cannot be read.
 pub fn propose(logs: &[PathBuf], count: usize, seed: u64) -> Result<Vec<Proposal>, TrainError> {
     let log = log::read_with(logs, ReadOptions::default())?;
-    let table = Table::new(log, &[], &CellFilter::default());
+    let table = Table::new(log);
     let proposed = cells(&table, count, seed).into_iter().flat_map(|(input, cells)| {
         let text = &table.inputs[input as usize].text;
         let proposal = |(choice, slowdown): (ChoiceId, Option<f64>)| Proposal {

@@ -39,7 +39,7 @@ impl DeviceReport {
                 let features = task.ranked(training);
                 let recipe = Recipe { features: &features, ..*recipe };
                 let heuristic = recipe.learn_without_promise(training)?;
-                let model = recipe.always_deciding(&heuristic, model(&recipe, &heuristic, training)?);
+                let model = recipe.always_deciding(&heuristic, model(&recipe, &heuristic));
                 let judged = decisions::decide(&model, &task.table, &test, &slots);
                 Ok(Metrics::new(&task.table, &judged, heuristic.fallback, recipe.params.max_slowdown))
             };

@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, FeatureKind, Model, Value};
+use ah_types::{ChoiceId, Ensemble, FeatureKind, Model, Ranked, Unsure, Value};
 
 use crate::data::Table;
 
@@ -33,25 +33,33 @@ pub enum PlainPick {
 /// model's features; a feature that the table lacks is undefined.
 pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<JudgedInput> {
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
+    let ensemble = Ensemble::new(model);
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, slots);
+        let reached = ensemble.reach_row(model, &values);
+        let decide = |offered: &dyn Fn(ChoiceId) -> bool| {
+            let reached = reached.as_ref().map_err(|unsure| *unsure)?;
+            let choice = reached.pick(|choice| model.is_eligible(choice, &values) && offered(choice))?;
+            Ok::<_, Unsure>((choice, reached))
+        };
         let mut ranking = Vec::new();
-        if let Ok(first) = model.decide(&values, |c| offered(c).is_some())
-            && let Ok(all) = model.ranking(&values)
-        {
+        if let Ok((first, reached)) = decide(&|choice| offered(choice).is_some()) {
+            let all = reached.ranking();
             // Where the fallback is not offered, the first may be one that is not allowed.
-            let rest = all.iter().skip_while(|place| place.choice != first.choice);
-            let taken = rest.filter(|place| place.allowed || place.choice == first.choice);
-            ranking.extend(taken.filter_map(|place| offered(place.choice)));
+            let rest = all.iter().skip_while(|ranked| ranked.choice != first);
+            let is_taken = |ranked: &&Ranked| ranked.allowed || ranked.choice == first;
+            ranking.extend(rest.filter(is_taken).filter_map(|ranked| offered(ranked.choice)));
         }
-        let plain = match model.choose(&values) {
-            Ok(ranked) => offered(ranked.choice)
+        let is_expected = |choice| reached.as_ref().is_ok_and(|reached| reached.is_expected(choice));
+        let plain = match decide(&is_expected) {
+            Ok((choice, _)) => offered(choice)
                 .filter(|&choice| table.usable(input, choice).is_some())
                 .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,
         };
-        JudgedInput { input, ranking, plain, outside: model.is_outside(&values) }
+        let outside = model.leaf(&values).is_ok_and(|leaf| leaf.is_outside(&values));
+        JudgedInput { input, ranking, plain, outside }
     };
     inputs.iter().map(judge).collect()
 }

@@ -12,8 +12,7 @@ use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
 use crate::data::{Table, devices, irregularities};
 use crate::error::TrainError;
-use crate::params::Params;
-use crate::policy::CellFilter;
+use crate::params::MAX_SLOWDOWN;
 
 /// A model judged on a log.
 pub struct Evaluation {
@@ -50,7 +49,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let mut warnings = irregularities::warnings(&log.irregularities);
     let slots = slots(model, &log, &mut warnings);
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
-    let table = Table::new(log, &[], &CellFilter::default());
+    let table = Table::new(log);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {
@@ -78,9 +77,13 @@ pub fn is_learned_from(model: &Model, hashes: &[String]) -> bool {
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
 pub fn max_slowdown(model: &Model) -> f64 {
-    let recorded = || model.provenance.parameters.get("asked")?.get("max_slowdown")?.as_f64();
+    let parameters = &model.provenance.parameters;
+    let recorded = || match parameters.get("settings") {
+        Some(settings) => settings.get("max_slowdown")?.get("value")?.as_f64(),
+        None => parameters.get("asked")?.get("max_slowdown")?.as_f64(),
+    };
     let promised = model.promise.as_ref().map(|promise| promise.limit);
-    promised.or_else(recorded).unwrap_or(Params::default().max_slowdown)
+    promised.or_else(recorded).unwrap_or(MAX_SLOWDOWN)
 }
 
 /// Returns the log's slots of the model's features, by name and kind. A feature that the log lacks is

@@ -1,6 +1,6 @@
 //! A training judged on its test part.
 
-use ah_types::{Model, Tree};
+use ah_types::Model;
 
 use super::by_device::DeviceReport;
 use super::comparison::BaselineComparison;
@@ -18,11 +18,11 @@ pub struct TestReport {
     pub train_inputs: usize,
     /// The heuristic's leaves.
     pub leaves: usize,
-    /// The depth of its readable trees.
+    /// The depth of its tree.
     pub depth: usize,
     /// What is held out together.
     pub split: SplitBy,
-    /// The heuristic, declining where its promise or the policy wants it, beside always taking one
+    /// The heuristic, declining where its promise wants it, beside always taking one
     /// choice.
     pub comparison: BaselineComparison,
     /// The same heuristic, always deciding.
@@ -49,12 +49,12 @@ impl TestReport {
         let metrics = |model: &Model, test: &[u32]| {
             Metrics::new(table, &judge(model, test), fallback, params.max_slowdown)
         };
-        let declining = model(recipe, heuristic, &parts.training)?;
+        let declining = model(recipe, heuristic);
         let deciding = recipe.always_deciding(heuristic, declining.clone());
         let by_input = match params.test_split {
             SplitBy::Input | SplitBy::Device => None,
             SplitBy::Dims => {
-                let parts = task.hold_out(SplitBy::Input, recipe.policy, params.seed)?;
+                let parts = task.hold_out(SplitBy::Input, params.test_share, params.seed)?;
                 let features = task.ranked(&parts.training);
                 let recipe = Recipe { features: &features, ..*recipe };
                 let heuristic = recipe.learn_without_promise(&parts.training)?;
@@ -66,7 +66,7 @@ impl TestReport {
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
-            depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
+            depth: deciding.tree.depth(),
             split: params.test_split,
             comparison: BaselineComparison::new(table, &judged, fallback, single, params.max_slowdown),
             always: metrics(&deciding, &parts.held_out),

@@ -1,4 +1,4 @@
-//! The price of decisions. If the model declines, or its choice failed, the input costs the fallback's
+//! The loss of decisions. If the model declines, or its choice failed, the input costs the fallback's
 //! time. A choice that failed counts as slower than the fallback too: a program cannot always run another one.
 
 use ah_types::ChoiceId;
@@ -34,7 +34,7 @@ pub struct Metrics {
     pub top10: f64,
     /// Geometric mean of time ÷ winner's time for a program that does not list its choices.
     pub plain_slowdown: f64,
-    /// The number of inputs where its choice then has no time. They are priced as the fallback.
+    /// The number of inputs where its choice then has no time. The fallback's time counts there.
     pub plain_untimed: usize,
     /// The share of inputs with a feature outside the range of their leaf's training inputs.
     pub outside: f64,
@@ -56,22 +56,22 @@ impl Metrics {
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
-            let fallback_price = table.fallback_price(input, fallback);
-            let price = |&choice: &ChoiceId| table.price(input, choice, fallback);
+            let fallback_loss = table.fallback_loss(input, fallback);
+            let loss = |&choice: &ChoiceId| table.loss(input, choice, fallback);
             let best_of =
-                |k: usize| ranking.iter().take(k).map(price).reduce(f64::min).unwrap_or(fallback_price);
+                |k: usize| ranking.iter().take(k).map(loss).reduce(f64::min).unwrap_or(fallback_loss);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
             let slowdown = best_of(1);
             let comparable = table.usable(input, fallback).is_some();
             decided += if_true(!ranking.is_empty());
             let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
             failed += usize::from(has_failed);
-            let is_slower = slowdown - fallback_price > max_slowdown.ln();
+            let is_slower = slowdown - fallback_loss > max_slowdown.ln();
             over_limit += if_true(comparable && (is_slower || has_failed));
             if comparable {
                 with_fallback.0 += 1;
                 with_fallback.1 += weight;
-                over_fallback += weight * (fallback_price - slowdown);
+                over_fallback += weight * (fallback_loss - slowdown);
             }
             top3 += weight * best_of(3);
             top10 += weight * best_of(10);
@@ -79,8 +79,8 @@ impl Metrics {
             plain_untimed += usize::from(plain == PlainPick::Untimed);
             plain_mean += weight
                 * match plain {
-                    PlainPick::Timed(choice) => price(&choice),
-                    PlainPick::Declined | PlainPick::Untimed => fallback_price,
+                    PlainPick::Timed(choice) => loss(&choice),
+                    PlainPick::Declined | PlainPick::Untimed => fallback_loss,
                 };
             mean += weight * slowdown;
             slowdowns.push(slowdown);

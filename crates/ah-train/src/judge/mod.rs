@@ -1,6 +1,6 @@
 //! Judges a model: the cost of following it, against taking each input's winner.
 //!
-//! [`decisions`] are what a model decides on a table; [`metrics`] prices them. A [`BaselineComparison`] sets a
+//! [`decisions`] are what a model decides on a table; [`metrics`] has their losses. A [`BaselineComparison`] sets a
 //! model beside always taking one choice. [`held_out`] judges a training on its test part,
 //! [`evaluation`] a finished model on any log. A [`study`] adds other learners and a learning curve.
 

@@ -19,7 +19,7 @@ const DRAWS: usize = 5;
 /// Other learners, and a learning curve.
 #[derive(Debug, Serialize)]
 pub struct Study {
-    /// One for each learner and preset, with the depth and leaf size of the chosen one.
+    /// One for each learner, with the depth and leaf size of the chosen one.
     pub learners: Vec<LearnerCosts>,
     /// The loss against the number of inputs.
     pub learning_curve: Vec<CurvePoint>,
@@ -32,7 +32,7 @@ pub struct Study {
 /// A learner's cost on each input of the test part.
 #[derive(Debug, Serialize)]
 pub struct LearnerCosts {
-    /// The learner, and its preset.
+    /// The learner.
     pub name: String,
     /// Geometric-mean slowdown.
     pub slowdown: f64,
@@ -64,18 +64,18 @@ pub struct Difference {
 }
 
 impl Study {
-    /// Learns with the configurations of `recipe`, and with each other learner.
+    /// Learns with the configuration of `recipe`, and with each other learner.
     ///
     /// # Errors
     /// Those of the learners.
     pub fn new(recipe: &Recipe<'_>, parts: &Partition) -> Result<Self, TrainError> {
-        let others = recipe.configurations[0].all_learners();
+        let others = recipe.configuration.all_learners();
         let learners = others
             .into_par_iter()
-            .map(|(name, configuration)| {
-                let one = [configuration];
-                let log_slowdowns =
-                    costs(&Recipe { configurations: &one, ..*recipe }, parts, &parts.training)?;
+            .map(|configuration| {
+                let name = configuration.name().to_owned();
+                let recipe = Recipe { configuration: &configuration, ..*recipe };
+                let log_slowdowns = costs(&recipe, parts, &parts.training)?;
                 let slowdown = mean_and_error(&log_slowdowns).0.exp();
                 let worst = log_slowdowns.iter().copied().fold(0.0, f64::max).exp();
                 Ok(LearnerCosts { name, slowdown, worst, log_slowdowns })
@@ -140,14 +140,14 @@ fn draws(share: f64) -> usize {
 fn costs(recipe: &Recipe<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
     let (task, heuristic) = (recipe.task, recipe.learn_without_promise(inputs)?);
     let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-    let model = model(recipe, &heuristic, inputs)?;
+    let model = model(recipe, &heuristic);
     let judged = decisions::decide(&model, &task.table, &parts.held_out, &slots);
     // The fallback of the whole training part, so that all learners decline to the same choice.
     let fallback = task.fallback(&parts.training);
-    let price = |judged: &decisions::JudgedInput| {
-        task.table.price(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
+    let loss = |judged: &decisions::JudgedInput| {
+        task.table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
-    Ok(judged.iter().map(price).collect())
+    Ok(judged.iter().map(loss).collect())
 }
 
 /// Returns the mean over the draws, for each input of the test part.

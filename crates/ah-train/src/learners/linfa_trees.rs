@@ -1,4 +1,4 @@
-//! `linfa`: classification of the winner with linfa-trees. It is the baseline for `soft`.
+//! `linfa`: classification of the winner with linfa-trees. It is the baseline for `cost_tree`.
 //!
 //! linfa-trees 0.8.1 has traps; each was measured and has a test in `tests/linfa_traps.rs`.
 //!
@@ -17,7 +17,6 @@
 //! scan that breaks the ties finds the split again. That scan could find the best split alone;
 //! linfa-trees stays because its choice is the baseline.
 
-use ah_types::Criterion;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 use linfa_trees::{DecisionTree, SplitQuality};
@@ -37,6 +36,16 @@ pub struct LinfaTrees {
     pub max_depth: usize,
     /// Fewest inputs in a leaf.
     pub min_samples_leaf: usize,
+}
+
+/// The measures of impurity that linfa-trees can minimise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Criterion {
+    /// Gini impurity.
+    Gini,
+    /// Entropy.
+    Entropy,
 }
 
 /// linfa-trees sums squares in single precision and in any order: impurities this close may be equal.

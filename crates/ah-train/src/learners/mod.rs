@@ -8,10 +8,10 @@
 //! makes them from the training rows that reach them, so a library's own leaves do not matter (linfa's
 //! hold one class and no counts).
 
+mod cost_tree;
 mod learner;
 mod linfa_trees;
-mod soft;
 
+pub use cost_tree::{Boost, CostTree};
 pub use learner::{Dataset, Learner};
-pub use linfa_trees::LinfaTrees;
-pub use soft::{Boost, Preset, Soft};
+pub use linfa_trees::{Criterion, LinfaTrees};

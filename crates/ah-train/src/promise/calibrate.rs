@@ -1,4 +1,4 @@
-//! The threshold on the price that keeps the promise: "with 95 % confidence, on inputs drawn like the
+//! The threshold on the risk ratio that keeps the promise: "with 95 % confidence, on inputs drawn like the
 //! calibration inputs, at most a `target` share is more than `limit` times slower than the fallback".
 //!
 //! The method is fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): walk a
@@ -11,7 +11,6 @@
 //!
 //! | mode | calibration inputs | tested share, level | |
 //! | --- | --- | --- | --- |
-//! | hold-out | held out of the fit | target, 0.05 | a theorem |
 //! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
 //! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
 
@@ -21,8 +20,8 @@ use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::{Columns, Table, Targets};
-use crate::params::PromiseMode;
-use crate::tree::{FittedTrees, ScoredChoice};
+use crate::params::{PromiseMode, SplitBy};
+use crate::tree::{FittedEnsemble, ScoredChoice};
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
@@ -31,24 +30,28 @@ pub const CONFIDENCE: f64 = 0.95;
 pub const ROOM: u64 = 2;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 const USUAL_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
-/// The share of the inputs that hold-out calibration keeps out of the fit.
-pub const HOLD_OUT_SHARE: f64 = 0.3;
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.
     pub fn calibration(self) -> CalibrationMode {
         match self {
-            Self::HoldOut => CalibrationMode::HoldOut,
-            Self::Auto | Self::CrossFitted => CalibrationMode::CrossFitted,
+            Self::CrossFitted => CalibrationMode::CrossFitted,
             Self::ByDimensions => CalibrationMode::ByDimensions,
+        }
+    }
+
+    /// Returns what the folds of the calibration hold out together.
+    pub fn held_out_together(self) -> SplitBy {
+        match self {
+            Self::CrossFitted => SplitBy::Input,
+            Self::ByDimensions => SplitBy::Dims,
         }
     }
 
     /// Returns the tested share and the level of the test.
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
-            Self::HoldOut => (target, 0.05),
-            Self::Auto | Self::CrossFitted => (target, 0.02),
+            Self::CrossFitted => (target, 0.02),
             Self::ByDimensions => (target / 2.0, 0.05),
         }
     }
@@ -64,7 +67,6 @@ impl PromiseMode {
 
     /// Returns whether two violations among the calibration inputs of so many inputs would pass the test.
     fn has_room(self, share: f64, inputs: usize) -> bool {
-        let inputs = if self == Self::HoldOut { (inputs as f64 * HOLD_OUT_SHARE) as usize } else { inputs };
         passes(self.test(share), inputs, ROOM)
     }
 
@@ -90,7 +92,7 @@ pub fn passes((share, level): (f64, f64), inputs: usize, violations: u64) -> boo
 /// The threshold and the calibration inputs that break the limit at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibratedThreshold {
-    /// Choices up to this price are allowed; infinite: all, always.
+    /// Choices up to this [risk ratio](crate::tree::risk) are allowed; infinite: all, always.
     pub threshold: f64,
     /// Calibration inputs.
     pub inputs: usize,
@@ -102,7 +104,7 @@ pub struct CalibratedThreshold {
 }
 
 /// Steps of the grid. With 240 instead, boosted trees lose 1.0698 instead of 1.0667 on the forward convolutions (without
-/// cautions, mean of four seeds); smaller logs lose as much.
+/// the risks in the rows, mean of four seeds); smaller logs lose as much.
 const STEPS: u32 = 2400;
 
 /// Thresholds from "only choices without any risk" to "always decide".
@@ -121,14 +123,14 @@ pub struct Violation {
 
 /// Returns the choice that a model with this threshold takes from a ranking; `None` if it declines.
 pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
-    let of = |choice| ranking.iter().find(|ranked| ranked.vote.choice == choice);
-    let places = ranking.iter().map(|ranked| ranked.vote.place(threshold));
-    ah_types::pick(places, Some(fallback), |choice| of(choice).is_some()).and_then(of)
+    let is_offered = |choice| ranking.iter().any(|ranked| ranked.choice == choice);
+    let picked = ah_types::pick(ranking.iter().map(|r| r.ranked(threshold)), Some(fallback), is_offered)?;
+    ranking.iter().find(|ranked| ranked.choice == picked)
 }
 
 /// Returns the violations of the limit on these inputs, which must not have grown `fitted`.
 pub fn violations(
-    fitted: &FittedTrees,
+    fitted: &FittedEnsemble,
     columns: &Columns,
     table: &Table,
     targets: &Targets,
@@ -139,7 +141,7 @@ pub fn violations(
     let mut found = Vec::new();
     let mut ranking = Vec::new();
     for &input in inputs {
-        fitted.rank(columns, table, targets, input, &mut ranking);
+        fitted.rank(columns, targets, input, &mut ranking);
         found.extend(violations_of(&ranking, table, input, fallback, limit));
     }
     found
@@ -155,13 +157,13 @@ pub fn violations_of(
 ) -> Vec<Violation> {
     let Some(base) = table.usable(input, fallback) else { return Vec::new() };
     let too_slow =
-        |ranked: &ScoredChoice| table.cell(input, ranked.vote.choice).filter(|c| c.is_slower(base, limit));
+        |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
     // Most inputs have no choice that is too slow.
     if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
         return Vec::new();
     }
-    // The pick changes where the threshold passes a price.
-    let step = |ranked: &ScoredChoice| GRID.partition_point(|&threshold| threshold < ranked.vote.price);
+    // The pick changes where the threshold passes a ratio.
+    let step = |ranked: &ScoredChoice| GRID.partition_point(|&threshold| threshold < ranked.ratio);
     let mut steps: Vec<usize> = ranking.iter().map(step).chain([0, GRID.len()]).collect();
     steps.sort_unstable();
     steps.dedup();
@@ -175,18 +177,18 @@ pub fn violations_of(
 
 /// Walks the grid, testing for a `target` share of `inputs` inputs, of which only so many are `independent`: the same input on
 /// several devices counts once. `None`: even the safest threshold fails.
-pub fn walk(
+pub fn fixed_sequence_test(
     violations: &[Violation],
     inputs: usize,
     independent: usize,
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    walk_at(violations, inputs, independent, mode.test(target))
+    fixed_sequence_test_at(violations, inputs, independent, mode.test(target))
 }
 
-/// [`walk`] with this share and level.
-pub fn walk_at(
+/// [`fixed_sequence_test`] with this share and level.
+pub fn fixed_sequence_test_at(
     violations: &[Violation],
     inputs: usize,
     independent: usize,

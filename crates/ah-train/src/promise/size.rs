@@ -1,8 +1,8 @@
 //! `--max-leaves` and `--within`: smaller trees.
 //!
-//! With `--within`, sizes compete on folds inside the training part. The trees of each fold are pruned to each size and
-//! priced on the inputs that they were not learned from; inputs of the test part have no say. With a promise, each size
-//! is priced with the threshold that it would get: a small tree may lose little if it always decides, and decline nearly
+//! With `--within`, sizes compete on folds inside the training part. The tree of each fold is pruned to each size and
+//! judged on the inputs that it was not learned from; inputs of the test part have no say. With a promise, each size
+//! is judged with the threshold that it would get: a small tree may lose little if it always decides, and decline nearly
 //! everywhere (pad_mm H200 with 3 leaves: 0.9 % and 81 %).
 
 use ah_types::ChoiceId;
@@ -14,7 +14,7 @@ use crate::data::split::{self, Partition};
 use crate::data::{COST_ONE, Rows, Targets};
 use crate::error::TrainError;
 use crate::params::SplitBy;
-use crate::tree::FittedTrees;
+use crate::tree::FittedEnsemble;
 use crate::tree::prune::PruningOrder;
 
 /// Sizes that are tried grow by this factor.
@@ -29,11 +29,11 @@ pub struct Size {
     pub cost: f64,
 }
 
-/// The trees of a fold, whole, and how to prune them.
+/// The tree of a fold, whole, and how to prune it.
 struct Fold<'a> {
     part: &'a Partition,
-    whole: FittedTrees,
-    orders: Vec<PruningOrder>,
+    whole: FittedEnsemble,
+    order: PruningOrder,
 }
 
 /// Returns the size that the parameters ask for: at most `--max-leaves`, or as few leaves as lose at most `--within` (a
@@ -48,13 +48,12 @@ pub fn choose(recipe: &Recipe<'_>, inputs: &[u32]) -> Result<Option<Size>, Train
     }
     let judge = SizeJudge::new(recipe, inputs);
     let keys = recipe.task.keys(SplitBy::Input, inputs);
-    let parts = split::partitions(&recipe.task.table, inputs, &keys, recipe.policy.folds(), params.seed);
+    let parts = split::partitions(&recipe.task.table, inputs, &keys, params.folds, params.seed);
     let folds = parts.par_iter().map(|part| judge.fold(part)).collect::<Result<Vec<_>, TrainError>>()?;
     if let Some(most) = params.max_leaves {
         return Ok(Some(Size { most: Some(most), cost: judge.cost(&folds, most) }));
     }
-    let whole =
-        folds.iter().flat_map(|fold| &fold.whole.trees).map(|tree| tree.tree.leaves()).max().unwrap_or(1);
+    let whole = folds.iter().map(|fold| fold.whole.tree.leaves()).max().unwrap_or(1);
     let sizes = sizes(whole);
     let costs: Vec<f64> = sizes.par_iter().map(|size| judge.cost(&folds, *size)).collect();
     let best = costs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -82,7 +81,7 @@ impl<'a> SizeJudge<'a> {
         let (task, params) = (recipe.task, recipe.params);
         let fallback = task.fallback(inputs);
         let portfolio = &recipe.ranking.portfolio;
-        let limit = params.max_risk.share().map(|_| params.max_slowdown);
+        let limit = params.max_risk.map(|_| params.max_slowdown);
         let targets = task.targets_within(fallback, portfolio, limit);
         Self { recipe, fallback, targets, costs: task.targets(portfolio) }
     }
@@ -90,19 +89,16 @@ impl<'a> SizeJudge<'a> {
     fn fold<'f>(&self, part: &'f Partition) -> Result<Fold<'f>, TrainError> {
         let rows = Rows { columns: &self.recipe.features.columns, inputs: &part.training };
         let whole = self.recipe.fit(&rows, &self.targets)?;
-        let order = |tree| PruningOrder::new(tree, &rows, &self.targets);
-        let orders = whole.trees.iter().map(order).collect();
-        Ok(Fold { part, whole, orders })
+        let order = PruningOrder::new(&whole, &rows, &self.targets);
+        Ok(Fold { part, whole, order })
     }
 
-    /// Returns the fold's trees with at most this many leaves.
-    fn pruned(&self, fold: &Fold<'_>, most: usize) -> FittedTrees {
+    /// Returns the fold's tree with at most this many leaves.
+    fn pruned(&self, fold: &Fold<'_>, most: usize) -> FittedEnsemble {
         let Recipe { task, features, params, .. } = self.recipe;
         let rows = Rows { columns: &features.columns, inputs: &fold.part.training };
-        let trees = fold.whole.trees.iter().zip(&fold.orders).map(|(tree, order)| order.at_most(tree, most));
-        let mut pruned = FittedTrees { trees: trees.collect() };
-        self.recipe.watch(&mut pruned, &rows, &self.targets);
-        if params.max_risk.share().is_some() {
+        let mut pruned = fold.order.at_most(&fold.whole, most);
+        if params.max_risk.is_some() {
             pruned.assess(&task.table, &rows, self.fallback, params.max_slowdown);
         }
         pruned
@@ -112,26 +108,27 @@ impl<'a> SizeJudge<'a> {
     fn cost(&self, folds: &[Fold<'_>], most: usize) -> f64 {
         let Recipe { task, features, params, .. } = self.recipe;
         let (columns, table, limit) = (&features.columns, &task.table, params.max_slowdown);
-        let pruned: Vec<(FittedTrees, &[u32])> =
+        let pruned: Vec<(FittedEnsemble, &[u32])> =
             folds.iter().map(|fold| (self.pruned(fold, most), &fold.part.held_out[..])).collect();
-        let threshold = params.max_risk.share().map_or(f64::INFINITY, |target| {
-            let of_fold = |(trees, held_out): &(FittedTrees, &[u32])| {
-                calibrate::violations(trees, columns, table, &self.targets, held_out, self.fallback, limit)
+        let threshold = params.max_risk.map_or(f64::INFINITY, |target| {
+            let of_fold = |(tree, held_out): &(FittedEnsemble, &[u32])| {
+                calibrate::violations(tree, columns, table, &self.targets, held_out, self.fallback, limit)
             };
             let violations: Vec<_> = pruned.iter().flat_map(of_fold).collect();
             let judged: Vec<u32> = pruned.iter().flat_map(|(_, held_out)| *held_out).copied().collect();
             let (count, independent) = (judged.len(), task.count_judging(&judged));
-            let calibrated = calibrate::walk(&violations, count, independent, params.promise, target);
+            let calibrated =
+                calibrate::fixed_sequence_test(&violations, count, independent, params.promise, target);
             self.recipe.threshold(calibrated.as_ref(), target)
         });
         let (mut sum, mut weights) = (0.0, 0.0);
         let mut ranking = Vec::new();
-        for (trees, held_out) in &pruned {
+        for (tree, held_out) in &pruned {
             for &input in *held_out {
-                trees.rank(columns, table, &self.costs, input, &mut ranking);
+                tree.rank(columns, &self.costs, input, &mut ranking);
                 let cost = match pick(&ranking, self.fallback, threshold) {
                     Some(picked) => f64::from(picked.cost) / COST_ONE,
-                    None => table.fallback_price(input, self.fallback),
+                    None => table.fallback_loss(input, self.fallback),
                 };
                 let weight = f64::from(self.costs.weight(input));
                 sum += weight * cost;

@@ -11,20 +11,20 @@ const CLEAR: f64 = 0.01;
 
 /// Returns the summary: the old model, the other ways, the promise, and what more inputs would save.
 pub fn adapted(adaptation: &Adaptation) -> String {
-    let Adaptation { method, inputs, old, kept, corrected, anew, wanted, promise, .. } = adaptation;
+    let Adaptation { method, inputs, old, kept, corrected, retrained, wanted, promise, .. } = adaptation;
     let (taken, judged) = match method {
         Method::Kept => ("the old scores", kept),
         Method::Corrected => ("corrected scores", corrected),
-        Method::Anew => ("trees learned anew", anew),
+        Method::Retrained => ("retrained trees", retrained),
     };
     let mut text = format!(
         "The old model loses {} on the {inputs} new inputs (always deciding: {}).\n\
-         With corrected scores its trees would lose {}, trees learned anew {} (always deciding, cross-fitted). Takes \
+         With corrected scores its trees would lose {}, retrained trees {} (always deciding, cross-fitted). Takes \
          {taken}.\n",
         loss(old.slowdown),
         loss(old.always),
         loss(corrected.always),
-        loss(anew.always),
+        loss(retrained.always),
     );
     let _ = match (promise, wanted) {
         (Some(promise), _) => writeln!(
@@ -108,7 +108,7 @@ mod tests {
             old: judged(1.02),
             kept: judged(slowdown),
             corrected: judged(slowdown),
-            anew: judged(slowdown),
+            retrained: judged(slowdown),
             comparison: BaselineComparison {
                 model,
                 always_fallback: single(),

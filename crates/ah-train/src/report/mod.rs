@@ -1,7 +1,6 @@
-//! Reports for people: the last lines of a run, the table behind them, and the tree as a graph.
+//! Reports for people: the last lines of a run, the table behind them, and a page.
 
 pub mod adapted;
-pub mod dot;
 pub mod page;
 pub mod summary;
 pub mod table;

@@ -36,7 +36,7 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(learned_there.slowdown),
         );
     }
-    if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
+    if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| portfolio.is_usual()) {
         let sizes = portfolio.curve.iter().map(|(size, slowdown)| format!("{size}: {}", loss(*slowdown)));
         let _ = writeln!(
             text,
@@ -48,12 +48,11 @@ pub fn trained(trained: &TrainedModel) -> String {
     }
     let inputs = learned_from(trained);
     let leaves = model.leaf_count();
-    let _ = match &model.boosted {
-        None => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
-        Some(boosted) => writeln!(
+    let _ = match model.boosters.len() {
+        0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
+        boosters => writeln!(
             text,
-            "Learned from {inputs}: {} boosted trees, {leaves} leaves. (`--learner soft`: one tree, which people can read.)",
-            boosted.trees.len(),
+            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--learner cost_tree`: one tree, which people can read.)",
         ),
     };
     text
@@ -74,7 +73,7 @@ pub(super) fn learned_from(trained: &TrainedModel) -> String {
 /// Returns the figures of a training, for programs.
 pub fn json(trained: &TrainedModel) -> Value {
     let (model, held_out) = (&trained.model, &trained.held_out);
-    json!({
+    let mut figures = json!({
         "heuristic": model.heuristic,
         "optimization": model.optimization,
         "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
@@ -83,11 +82,14 @@ pub fn json(trained: &TrainedModel) -> Value {
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
         "promise": model.promise,
-        "timed": trained.timed,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained),
-    })
+    });
+    if let Some(share) = trained.timed {
+        figures["timed"] = share.into();
+    }
+    figures
 }
 
 /// Returns the advice and the exceptions of a training.

@@ -19,7 +19,7 @@ pub fn trained(trained: &TrainedModel) -> String {
         SplitBy::Dims => "on held-out dimensions",
     };
     let size = || vec![held_out.depth.to_string(), held_out.leaves.to_string()];
-    let name = trained.configurations[0].name();
+    let name = trained.configuration.name();
     let mut table = Figures::new(&[title, "depth", "leaves"], comparison.max_slowdown);
     if comparison.model != held_out.always {
         table.add(name, size(), &comparison.model);

@@ -1,25 +1,23 @@
 //! A learner with all its parameters.
 
-use ah_types::Criterion;
 use linfa::dataset::DatasetBase;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::learners::{Boost, Learner, LinfaTrees, Preset, Soft};
-use crate::tree::{FittedTree, FittedTrees, GrownTree, Scores};
+use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
+use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "learner")]
+#[serde(rename_all = "snake_case", tag = "learner")]
 pub enum Configuration {
-    /// Our trees over soft targets.
-    Soft(Soft),
+    /// One of our trees over soft targets.
+    CostTree(CostTree),
     /// Boosted trees beside one of our trees.
     Boosted {
         /// The parameters of that tree.
-        tree: Soft,
+        tree: CostTree,
         /// Those of the boosted ones.
         boost: Boost,
     },
@@ -34,8 +32,7 @@ impl Configuration {
     /// Returns the learner's name.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Soft(_) if self.is_regression() => "regression",
-            Self::Soft(_) => "soft",
+            Self::CostTree(_) => "cost_tree",
             Self::Boosted { .. } => "boosted",
             Self::Linfa(l) => match l.criterion {
                 Criterion::Gini => "linfa (gini)",
@@ -44,15 +41,10 @@ impl Configuration {
         }
     }
 
-    /// Returns true if leaves predict costs instead of winners.
-    pub fn is_regression(&self) -> bool {
-        matches!(self, Self::Soft(s) if s.temperatures.is_empty())
-    }
-
     /// Returns the greatest number of splits on a path.
     pub fn max_depth(&self) -> usize {
         match self {
-            Self::Soft(s) | Self::Boosted { tree: s, .. } => s.max_depth,
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.max_depth,
             Self::Linfa(l) => l.max_depth,
         }
     }
@@ -60,15 +52,15 @@ impl Configuration {
     /// Returns this configuration with boosted trees; its own tree becomes one of ours.
     pub fn boosted(&self, boost: Boost) -> Self {
         let tree = match self {
-            Self::Soft(tree) | Self::Boosted { tree, .. } => tree.clone(),
-            Self::Linfa(l) => Soft::preset(Preset::LookAhead, l.max_depth, l.min_samples_leaf),
+            Self::CostTree(tree) | Self::Boosted { tree, .. } => tree.clone(),
+            Self::Linfa(l) => CostTree::new(l.max_depth, l.min_samples_leaf),
         };
         Self::Boosted { tree, boost }
     }
 
     fn min_samples_leaf(&self) -> usize {
         match self {
-            Self::Soft(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,
             Self::Linfa(l) => l.min_samples_leaf,
         }
     }
@@ -77,22 +69,19 @@ impl Configuration {
     pub fn with_depth(&self, depth: usize) -> Self {
         let mut other = self.clone();
         match &mut other {
-            Self::Soft(s) | Self::Boosted { tree: s, .. } => s.max_depth = depth,
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.max_depth = depth,
             Self::Linfa(l) => l.max_depth = depth,
         }
         other
     }
 
-    /// Returns every learner and preset with the depth and leaf size of this one, by name.
-    pub fn all_learners(&self) -> Vec<(String, Self)> {
+    /// Returns every learner with the depth and leaf size of this one; boosted trees only if this has them.
+    pub fn all_learners(&self) -> Vec<Self> {
         let (max_depth, min_samples_leaf) = (self.max_depth(), self.min_samples_leaf());
-        let soft = |(name, preset): (&str, Preset)| {
-            (name.to_owned(), Self::Soft(Soft::preset(preset, max_depth, min_samples_leaf)))
-        };
-        let linfa = Self::Linfa(LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf });
         let boosted = Some(self).filter(|c| matches!(c, Self::Boosted { .. })).cloned();
-        let others = boosted.into_iter().chain([linfa]).map(|c| (c.name().to_owned(), c));
-        Preset::NAMED.into_iter().map(soft).chain(others).collect()
+        let linfa = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf };
+        let tree = Self::CostTree(CostTree::new(max_depth, min_samples_leaf));
+        [tree].into_iter().chain(boosted).chain([Self::Linfa(linfa)]).collect()
     }
 
     /// Grows a tree, which [`finish`](Self::finish) finishes, without boosted ones.
@@ -102,7 +91,7 @@ impl Configuration {
     pub fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<GrownTree, TrainError> {
         let dataset = DatasetBase::new(*rows, targets);
         match self {
-            Self::Soft(s) | Self::Boosted { tree: s, .. } => Learner::grow(s, &dataset),
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => Learner::grow(s, &dataset),
             Self::Linfa(l) => Learner::grow(l, &dataset),
         }
     }
@@ -111,7 +100,7 @@ impl Configuration {
     pub fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         match self {
-            Self::Soft(s) | Self::Boosted { tree: s, .. } => {
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => {
                 let tree = s.polish(tree, rows, targets);
                 let scores = s.scores(&tree, rows, targets);
                 (tree, scores)
@@ -127,35 +116,12 @@ impl Configuration {
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTree, TrainError> {
+    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedEnsemble, TrainError> {
         let grown = self.grow(rows, targets)?;
         let (tree, scores) = self.finish(&grown, rows, targets);
         Ok(match self {
             Self::Boosted { boost, .. } => boost.fit(tree, rows, targets),
-            Self::Soft(_) | Self::Linfa(_) => FittedTree::new(tree, scores),
+            Self::CostTree(_) | Self::Linfa(_) => FittedEnsemble::new(tree, scores),
         })
     }
-
-    /// Returns the configurations of `trees` trees that vote: this one, then presets with other errors.
-    pub fn committee(&self, trees: usize) -> Vec<Self> {
-        let others = Preset::COMMITTEE
-            .iter()
-            .cycle()
-            .skip(1)
-            .map(|&preset| Self::Soft(Soft::preset(preset, self.max_depth(), self.min_samples_leaf())));
-        std::iter::once(self.clone()).chain(others).take(trees).collect()
-    }
-}
-
-/// Learns one tree for each configuration.
-///
-/// # Errors
-/// Those of the learners.
-pub fn fit_all(
-    configurations: &[Configuration],
-    rows: &Rows<'_>,
-    targets: &Targets,
-) -> Result<FittedTrees, TrainError> {
-    let fit = |configuration: &Configuration| configuration.fit(rows, targets);
-    Ok(FittedTrees { trees: configurations.par_iter().map(fit).collect::<Result<_, _>>()? })
 }

@@ -8,12 +8,11 @@ use super::grid::Grid;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Rows, Targets};
 use crate::error::TrainError;
+use crate::tree::GrownTree;
 
-/// A tree must be better than one leaf by this many standard errors: a test at 5 %. On four logs of 116 inputs whose times
-/// were given to other inputs at random, the rules before lost 1.083 in the mean of four seeds, the best single choice
-/// 1.059; this takes it in all 16 cases. On 13 logs of 60 to 250 honest inputs it costs 0.0007 in the mean, on mm HF
-/// (232 inputs, six seeds) 0.0043. So only logs without a declared optimization, whose features nobody chose, are
-/// tested, and no adaptation.
+/// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
+/// single choice in 16 of 16 cases; on 13 honest logs of 60 to 250 inputs it costs 0.0007 in the mean. So only logs without a
+/// declared optimization, whose features nobody chose, are tested.
 pub const BEYOND_NOISE: f64 = 1.645;
 
 /// A configuration and its cost on held-out folds.
@@ -25,9 +24,12 @@ pub struct ScoredConfiguration {
     pub cost: f64,
     /// The standard error of the cost's difference from the first configuration's.
     pub error: f64,
+    /// What was learned on each fold: the tree, and its log slowdown on each held-out input.
+    #[serde(skip)]
+    pub folds: Vec<(GrownTree, Vec<f64>)>,
 }
 
-/// Learns every configuration of the grid from `targets` and prices it by `costs` on the folds.
+/// Learns every configuration of the grid and judges it on the folds.
 ///
 /// One growth serves all depths: the tree is grown to the greatest depth and cut back.
 ///
@@ -37,32 +39,34 @@ pub fn cross_validate(
     grid: &Grid,
     columns: &Columns,
     folds: &[Partition],
-    targets: &Targets,
     costs: &Targets,
 ) -> Result<Vec<ScoredConfiguration>, TrainError> {
     let tasks: Vec<(usize, usize)> =
         (0..grid.growths.len()).flat_map(|g| (0..folds.len()).map(move |f| (g, f))).collect();
-    // By growth and fold: for each depth the cost of each held-out input.
+    // By growth and fold: for each depth the tree, and the cost of each held-out input.
     let by_task = tasks
         .into_par_iter()
         .map(|(g, fold)| {
             let Partition { training, held_out } = &folds[fold];
             let rows = Rows { columns, inputs: training };
-            let grown = grid.growths[g].grow(&rows, targets)?;
+            let grown = grid.growths[g].grow(&rows, costs)?;
             let by_depth = |depth: &usize| {
-                let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, targets);
-                let cost = |&input: &u32| scores.cost(tree.leaf_of(columns, input), costs, input);
-                held_out.iter().map(cost).collect::<Vec<u32>>()
+                let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, costs);
+                let cost = |&input: &u32| {
+                    f64::from(scores.cost(tree.leaf_of(columns, input), costs, input)) / COST_ONE
+                };
+                let costs: Vec<f64> = held_out.iter().map(cost).collect();
+                (tree, costs)
             };
             Ok(grid.depths.iter().map(by_depth).collect::<Vec<_>>())
         })
         .collect::<Result<Vec<_>, TrainError>>()?;
     let of = |g: usize, depth: usize| {
         let of_growth = &by_task[g * folds.len()..(g + 1) * folds.len()];
-        of_growth.iter().flat_map(move |f| f[depth].iter().map(|&c| f64::from(c) / COST_ONE))
+        of_growth.iter().flat_map(move |fold| fold[depth].1.iter().copied())
     };
     let weights: Vec<f64> =
-        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(targets.weight(i))).collect();
+        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(costs.weight(i))).collect();
     let total: f64 = weights.iter().sum();
     let deepest = grid.depths.len() - 1;
     let score = |g: usize, depth: usize| {
@@ -74,35 +78,11 @@ pub fn cross_validate(
             configuration: grid.growths[g].with_depth(grid.depths[depth]),
             cost,
             error: squares.sqrt() / total,
+            folds: by_task[g * folds.len()..(g + 1) * folds.len()].iter().map(|f| f[depth].clone()).collect(),
         }
     };
     let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
     Ok(configurations.map(|(g, d)| score(g, d)).collect())
-}
-
-/// Returns the cost of a configuration on each held-out input of these folds, times its weight over the mean weight.
-///
-/// # Errors
-/// Those of the learners.
-pub fn costs_of(
-    configuration: &Configuration,
-    columns: &Columns,
-    folds: &[Partition],
-    costs: &Targets,
-) -> Result<Vec<f64>, TrainError> {
-    let (mut all, mut weights) = (Vec::new(), 0.0);
-    for Partition { training, held_out } in folds {
-        let rows = Rows { columns, inputs: training };
-        let fitted = configuration.fit(&rows, costs)?;
-        for &input in held_out {
-            let cost = fitted.cost(columns, costs, input);
-            all.push(f64::from(costs.weight(input)) * f64::from(cost) / COST_ONE);
-            weights += f64::from(costs.weight(input));
-        }
-    }
-    let mean = weights / all.len() as f64;
-    all.iter_mut().for_each(|cost| *cost /= mean);
-    Ok(all)
 }
 
 /// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.

@@ -13,18 +13,18 @@ use ah_types::{ChoiceId, DerivedFeature, Device, Features, FieldValue, fields};
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 
-use super::{LARGE, Portfolio};
+use super::Portfolio;
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
 use crate::data::{COST_ONE, Column, Columns, RankedFeatures, Rows, Table, Targets, Task, random};
-use crate::learners::{Learner, Preset, Soft};
+use crate::learners::{CostTree, Learner};
+use crate::plan::LARGE;
 use crate::tree::Scores;
 
 /// Most inputs to judge formulas by: pad_mm loses more with 7,000.
 const MAX_INPUTS: usize = 3000;
-/// The same for logs of [`LARGE`] or more inputs: with 3,000, the convolutions lose 1.0423 1.0160 1.0307 instead of 1.0418
-/// 1.0165 1.0290 (mean of eight seeds).
+/// The same for logs of [`LARGE`] or more inputs: with 3,000, the convolutions of weights lose 1.0307 instead of 1.0290.
 const MAX_INPUTS_OF_LARGE: usize = 12_000;
 /// Bins of a column: formulas are compared, not fitted.
 const MAX_BINS: usize = 256;
@@ -36,8 +36,7 @@ const TILE_SIZES: [u32; 4] = [16, 32, 64, 128];
 const STAGES: u64 = 3;
 /// Trees in the first round of a stage.
 const TREES: usize = 6;
-/// Most formulas that remain of a stage. With 40 instead of 80, boosted trees lose 1.0452 instead of 1.0422 on the forward
-/// convolutions, and 1.0227 instead of 1.0217 on triton_mm; 120 lose as much as 80 and take longer to find.
+/// Most formulas that remain of a stage. With 40, boosted trees lose 1.0452 instead of 1.0422 on the forward convolutions.
 const PLACES: usize = 80;
 /// The share of the candidates in a tree of the first round; it grows by half each round.
 const SHARE: f64 = 0.5;
@@ -54,7 +53,7 @@ pub fn find(
     let step = training.len().div_ceil(most).max(1);
     let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();
     let table = task.table.part(&inputs);
-    let kept = portfolio.filter(|portfolio| !portfolio.curve.is_empty()).map(|portfolio| &portfolio.choices[..]);
+    let kept = portfolio.filter(|portfolio| portfolio.is_usual()).map(|portfolio| &portfolio.choices[..]);
     let tournament = Tournament::new(task, &table, kept, seed);
     let words = tournament.vocabulary(task);
     let mut best: Vec<Formula> = Vec::new();
@@ -62,9 +61,8 @@ pub fn find(
         let mut candidates = if stage == 0 { words.simple() } else { words.combined(&best) };
         candidates.extend(best);
         candidates.retain(|formula| !tournament.is_logged(formula));
-        // Many inputs need no quotients, and those that win by chance cost more: with quotients, the convolutions lose 1.0452
-        // 1.0167 1.0295 instead of 1.0423 1.0160 1.0300 (mean of four seeds). Few inputs need them: without, pad_mm loses 1.0046
-        // instead of 1.0037, and mixed_mm 1.0045 instead of 1.0039.
+        // Few inputs need quotients (without them pad_mm loses 1.0046 instead of 1.0037). On many inputs quotients win by
+        // chance (with them the forward convolutions lose 1.0452 instead of 1.0423).
         candidates.retain(|formula| !is_large || !formula.is_quotient());
         best = tournament.best(&Vec::from_iter(candidates), stage);
     }
@@ -207,15 +205,15 @@ impl<'a> Tournament<'a> {
 
     /// Adds the gains of one tree.
     fn add_gains(&self, columns: &Columns, seed: u64, gains: &mut [f64]) {
-        let soft = Soft::preset(Preset::Variance, 8, 3);
+        let parameters = CostTree::greedy(8, 3);
         let all = 0..self.table.inputs.len() as u32;
         let (inputs, others): (Vec<u32>, Vec<u32>) =
             all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
         let rows = Rows { columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows, &self.targets);
         // Only linfa-trees can fail.
-        let Ok(tree) = Learner::grow(&soft, &dataset) else { return };
-        let scores = Scores::new(&tree, &rows, &self.targets, soft.kappa);
+        let Ok(tree) = Learner::grow(&parameters, &dataset) else { return };
+        let scores = Scores::new(&tree, &rows, &self.targets, parameters.kappa);
         for &input in &others {
             let mut node = 0;
             let mut cost = scores.cost(node, &self.targets, input);

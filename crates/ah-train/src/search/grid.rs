@@ -1,9 +1,9 @@
 //! The configurations to search.
 
-use ah_types::{Criterion, LearnerKind};
+use ah_types::LearnerKind;
 
 use super::configuration::Configuration;
-use crate::learners::{LinfaTrees, Preset, Soft};
+use crate::learners::{CostTree, Criterion, LinfaTrees};
 
 /// The configurations to search: every growth at every depth.
 pub struct Grid {
@@ -13,41 +13,19 @@ pub struct Grid {
     pub depths: Vec<usize>,
 }
 
-/// [`Preset::Thorough`] takes twice as long as [`Preset::LookAhead`]. It is tried where inputs ×
-/// columns are at most this.
-const MAX_FOR_THOROUGH: usize = 40_000;
-
 impl Grid {
-    /// Returns the grid of a learner over these depths and leaf sizes, for a table of `inputs` × `columns`.
-    pub fn new(
-        kind: LearnerKind,
-        criteria: &[Criterion],
-        depths: &[usize],
-        leaves: &[usize],
-        inputs: usize,
-        columns: usize,
-    ) -> Self {
-        let mut depths = depths.to_vec();
-        depths.sort_unstable();
-        depths.dedup();
-        let deepest = depths.last().copied().unwrap_or(1);
-        let growths = leaves.iter().flat_map(|&min_samples_leaf| {
-            let soft = |preset| Configuration::Soft(Soft::preset(preset, deepest, min_samples_leaf));
-            let linfa = |criterion| {
-                Configuration::Linfa(LinfaTrees { criterion, max_depth: deepest, min_samples_leaf })
-            };
-            match kind {
-                LearnerKind::Soft => vec![soft(Preset::LookAhead)],
-                LearnerKind::Auto | LearnerKind::Boosted if inputs * columns <= MAX_FOR_THOROUGH => {
-                    [Preset::LookAhead, Preset::Variance, Preset::Thorough].map(soft).to_vec()
-                }
-                LearnerKind::Auto | LearnerKind::Boosted => {
-                    [Preset::LookAhead, Preset::Variance].map(soft).to_vec()
-                }
-                LearnerKind::Regression => vec![soft(Preset::Regression)],
-                LearnerKind::Linfa => criteria.iter().copied().map(linfa).collect(),
+    /// Returns the grid of a learner over these depths, ascending, and leaf sizes.
+    pub fn new(kind: LearnerKind, depths: &[usize], leaves: &[usize]) -> Self {
+        let max_depth = depths.last().copied().unwrap_or(1);
+        let growths = leaves.iter().flat_map(|&min_samples_leaf| match kind {
+            LearnerKind::Auto | LearnerKind::CostTree | LearnerKind::Boosted => {
+                vec![Configuration::CostTree(CostTree::new(max_depth, min_samples_leaf))]
+            }
+            LearnerKind::Linfa => {
+                let with = |criterion| LinfaTrees { criterion, max_depth, min_samples_leaf };
+                [Criterion::Gini, Criterion::Entropy].map(with).map(Configuration::Linfa).to_vec()
             }
         });
-        Self { growths: growths.collect(), depths }
+        Self { growths: growths.collect(), depths: depths.to_vec() }
     }
 }

@@ -33,6 +33,13 @@ pub struct Portfolio {
     pub curve: Vec<(usize, f64)>,
 }
 
+impl Portfolio {
+    /// Returns whether nobody asked for it.
+    pub fn is_usual(&self) -> bool {
+        !self.curve.is_empty()
+    }
+}
+
 /// Chooses the choices to keep on these inputs: `asked` ones, else as many as are worth it where a log of many choices is not
 /// declared. `None`: all of them.
 pub fn choose(task: &Task, inputs: &[u32], asked: Option<usize>) -> Option<Portfolio> {
@@ -84,10 +91,10 @@ fn costs(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Vec<f64> {
     let choices = table.choices.len();
     let mut costs = vec![0.0_f64; choices * inputs.len()];
     for (row, &input) in inputs.iter().enumerate() {
-        let price = table.fallback_price(input, fallback);
-        costs[row * choices..][..choices].fill(price);
+        let loss = table.fallback_loss(input, fallback);
+        costs[row * choices..][..choices].fill(loss);
         for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
-            costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(price);
+            costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(loss);
         }
     }
     costs

@@ -1,8 +1,6 @@
 //! A tree while it is learned: splits over column codes, leaves without content.
 
 use ah_types::Test;
-use linfa::traits::PredictInplace;
-use ndarray::Array1;
 
 use crate::data::{Columns, Rows};
 
@@ -36,6 +34,16 @@ pub struct Split {
     pub left: u32,
     /// The right child.
     pub right: u32,
+}
+
+/// Returns the leaf below a node. `split` returns a node's code, the greatest one that goes left, and its children; `None` for
+/// a leaf.
+#[inline(always)]
+pub fn walk<N: Copy>(mut node: N, split: impl Fn(N) -> Option<(u16, u16, [N; 2])>) -> N {
+    while let Some((code, limit, children)) = split(node) {
+        node = children[usize::from(code > limit)];
+    }
+    node
 }
 
 impl GrownTree {
@@ -109,12 +117,13 @@ impl GrownTree {
     }
 
     /// Returns the leaf that an input reaches from `node`.
-    pub fn leaf_below(&self, columns: &Columns, mut node: u32, input: u32) -> u32 {
-        while let Some(split) = &self.nodes[node as usize].split {
+    pub fn leaf_below(&self, columns: &Columns, node: u32, input: u32) -> u32 {
+        let split = |node: u32| {
+            let split = self.nodes[node as usize].split.as_ref()?;
             let code = columns.all()[split.column as usize].codes()[input as usize];
-            node = if code <= split.limit { split.left } else { split.right };
-        }
-        node
+            Some((code, split.limit, [split.left, split.right]))
+        };
+        walk(node, split)
     }
 
     /// Returns the leaf that an input reaches.
@@ -155,18 +164,5 @@ impl GrownTree {
             }
         }
         (tree, old_ids)
-    }
-}
-
-/// linfa's `Predict` returns the leaf of each row.
-impl PredictInplace<Rows<'_>, Array1<u32>> for GrownTree {
-    fn predict_inplace<'a>(&'a self, rows: &'a Rows<'_>, leaves: &mut Array1<u32>) {
-        for (leaf, &input) in leaves.iter_mut().zip(rows.inputs) {
-            *leaf = self.leaf_of(rows.columns, input);
-        }
-    }
-
-    fn default_target(&self, rows: &Rows<'_>) -> Array1<u32> {
-        Array1::zeros(rows.inputs.len())
     }
 }

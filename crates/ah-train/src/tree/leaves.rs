@@ -2,58 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Node, Place, Precondition, RankedChoice, Tree};
+use ah_types::{ChoiceId, Leaf, Node, Precondition, RankedChoice, Tree};
 
-use super::fitted::{FittedTree, FittedTrees};
+use super::fitted::FittedEnsemble;
 use super::grown::GrownNode;
-use super::outside::ranges;
 use super::scores::Scores;
 use super::shortlist;
 use crate::data::{Rows, Table};
 
-/// Returns the trees of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
+/// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 ///
-/// Choices with a [price](super::price) above `threshold` are not allowed.
-pub fn trees(
-    fitted: &FittedTrees,
+/// Without boosters, choices with a [risk ratio](super::risk) above `threshold` are not allowed.
+pub fn tree(
+    fitted: &FittedEnsemble,
     table: &Table,
     rows: &Rows<'_>,
     fallback: ChoiceId,
     threshold: f64,
     policy: &RankingPolicy,
-) -> Vec<Tree> {
-    let rankable = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.votes());
-    let build = |fitted: &FittedTree| {
-        let (members, own) = (fitted.members(rows), fitted.tree.members(rows, 1));
-        let node = |(id, node): (usize, &GrownNode)| {
-            let Some(split) = &node.split else {
-                let outside =
-                    fitted.outside.as_ref().map(|o| o.leaf(id as u32, fitted.scores.node(id as u32)));
-                let mut ranking = rankable.ranking(&fitted.scores, id as u32, outside.as_deref());
-                if policy.at_least > 0 {
-                    let parents = &members[node.parent as usize];
-                    shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
-                    policy.include(&mut ranking);
-                }
-                let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
-                for ranked in &mut leaf.ranking {
-                    let price = fitted.prices.of(id as u32, ranked.choice);
-                    ranked.allowed = ranked.measured > 0 && (ranked.choice == fallback || price <= threshold);
-                }
-                // `spread` and `include` may move a choice up that was never measured here.
-                leaf.ranking.sort_by_key(|ranked| ranked.measured == 0);
-                if fitted.boosted.is_some() {
-                    // Here the scores are the same everywhere: the evidence says more.
-                    by_evidence(&mut leaf);
-                }
-                leaf.outside = outside.map(|scores| places_outside(&leaf, &scores)).unwrap_or_default();
-                return Node::Leaf(leaf);
-            };
-            Node::Split { test: split.test.clone(), left: split.left, right: split.right }
-        };
-        Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
+) -> Tree {
+    let rankable = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.is_boosted());
+    let (members, own) = (fitted.members(rows), fitted.tree.members(rows, 1));
+    let node = |(id, node): (usize, &GrownNode)| {
+        if let Some(split) = &node.split {
+            return Node::Split { test: split.test.clone(), left: split.left, right: split.right };
+        }
+        let mut ranking = rankable.ranking(&fitted.scores, id as u32);
+        if policy.at_least > 0 {
+            let parents = &members[node.parent as usize];
+            shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
+            policy.include(&mut ranking);
+        }
+        let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
+        if fitted.is_boosted() {
+            // Here the scores are the same everywhere: the evidence says more.
+            by_evidence(&mut leaf);
+        } else {
+            let scores = fitted.scores.node(id as u32);
+            let ratio = |choice| fitted.ratio(id as u32, scores, &[], choice);
+            leaf.ranking.iter_mut().for_each(|ranked| ranked.allowed = ratio(ranked.choice) <= threshold);
+        }
+        Node::Leaf(leaf)
     };
-    fitted.trees.iter().map(build).collect()
+    Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
 }
 
 /// Which choices a leaf ranks.
@@ -91,7 +82,7 @@ struct RankableChoices {
 }
 
 impl RankableChoices {
-    fn new(table: &Table, inputs: &[u32], fallback: ChoiceId, policy: &RankingPolicy, votes: bool) -> Self {
+    fn new(table: &Table, inputs: &[u32], fallback: ChoiceId, policy: &RankingPolicy, boosted: bool) -> Self {
         let mut rankable = vec![false; table.choices.len()];
         let mut always = true;
         for &input in inputs {
@@ -104,25 +95,17 @@ impl RankableChoices {
             let kept = |id: usize| policy.portfolio.iter().any(|c| c.index() == id);
             rankable.iter_mut().enumerate().for_each(|(id, r)| *r &= kept(id));
         }
-        // Trees that vote need a score for each choice; a program that measures the first K offered
-        // choices goes on behind the fallback.
-        let last = (always && !votes && policy.at_least == 0).then_some(fallback);
+        // Boosters change the order; a program that measures the first K offered choices goes on behind the fallback.
+        let last = (always && !boosted && policy.at_least == 0).then_some(fallback);
         Self { rankable, last }
     }
 
-    /// Returns the choices of a node, best first, up to the last one that is before the end inside or
-    /// outside.
-    fn ranking(&self, scores: &Scores, node: u32, outside: Option<&[f64]>) -> Vec<(ChoiceId, f64)> {
+    /// Returns the choices of a node, best first, up to the last one.
+    fn ranking(&self, scores: &Scores, node: u32) -> Vec<(ChoiceId, f64)> {
         let mut ranking = scores.ranking(node);
         ranking.retain(|(choice, _)| self.rankable[choice.index()]);
-        if let Some(last) = self.last {
-            let is_before = |scores: &[f64], choice: ChoiceId| scores[choice.index()] < scores[last.index()];
-            let end = ranking.iter().position(|(choice, _)| *choice == last).unwrap_or(ranking.len());
-            let mut at = 0;
-            ranking.retain(|(choice, _)| {
-                at += 1;
-                at <= end + 1 || outside.is_some_and(|scores| is_before(scores, *choice))
-            });
+        if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
+            ranking.truncate(end + 1);
         }
         ranking
     }
@@ -130,17 +113,21 @@ impl RankableChoices {
 
 /// Ranks the choices of a leaf by the mean of their slowdowns there.
 pub fn by_evidence(leaf: &mut Leaf) {
-    let order = |a: &RankedChoice, b: &RankedChoice| a.slowdown.total_cmp(&b.slowdown);
-    leaf.ranking.sort_by(|a, b| (a.measured == 0).cmp(&(b.measured == 0)).then(order(a, b)));
+    leaf.ranking.sort_by(|a, b| a.slowdown.total_cmp(&b.slowdown));
 }
 
-/// Returns the leaf's ranking by these scores; empty if the order is that of its own.
-fn places_outside(leaf: &Leaf, scores: &[f64]) -> Vec<Place> {
-    let mut places: Vec<Place> = leaf.places(false).collect();
-    places.sort_by(|a, b| scores[a.choice.index()].total_cmp(&scores[b.choice.index()]));
-    places.iter_mut().for_each(|place| place.score = rounded(scores[place.choice.index()], 5));
-    let same = places.iter().zip(&leaf.ranking).all(|(place, ranked)| place.choice == ranked.choice);
-    if same { Vec::new() } else { places }
+/// Returns the least and greatest value of each logged feature on these inputs; `None` for categories.
+fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
+    let Some(&first) = members.first() else { return Vec::new() };
+    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
+    let range = |slot: usize| {
+        let values = members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite());
+        values.fold(None, |range, x| {
+            let (least, greatest) = range.unwrap_or((x, x));
+            Some((x.min(least), x.max(greatest)))
+        })
+    };
+    (0..table.inputs[first as usize].values.len()).map(range).collect()
 }
 
 /// Returns the number with this many significant digits: more mean nothing, and would double the size of a model.
@@ -159,7 +146,7 @@ struct ChoiceStatistics {
     worst_over_fallback: f64,
 }
 
-/// Returns a leaf with the evidence of `members`. A choice is usual by `own`: the evidence may come from inputs beyond the
+/// Returns a leaf with the evidence of `members`. A choice is expected by `own`: the evidence may come from inputs beyond the
 /// leaf, on which other choices are offered.
 fn leaf(
     table: &Table,
@@ -200,25 +187,22 @@ fn leaf(
             own.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
         });
         let measured = measured[choice.index()];
-        let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
         let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };
         RankedChoice {
             choice,
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            usual: s.measured > 0 && measured > 0 && measured * 100 >= offered * 99,
+            expected: s.measured > 0 && measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
-            worst: rounded(if_measured(s.worst.exp()), 4),
-            worst_over_fallback: rounded(if_measured(s.worst_over_fallback), 4),
+            worst: rounded(s.worst.exp(), 4),
+            worst_over_fallback: rounded(s.worst_over_fallback, 4),
             allowed: true,
         }
     };
     Leaf {
         samples: members.len() as u64,
-        unsure: None,
         ranking: ranking.iter().map(ranked).collect(),
         ranges: ranges(table, members),
-        outside: Vec::new(),
     }
 }

@@ -1,23 +1,21 @@
-//! Trees, from their splits to the leaves of the model.
+//! Ensembles, from the splits of a tree to the leaves of the model.
 //!
-//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes and [`price`]
-//! weighs what a choice risks; [`FittedTrees`] hold both. [`leaves`] turns them into the trees of a
-//! model.
+//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes, [`risk::Risks`] are what choices risk, and
+//! [`Boosters`] add to the scores; a [`FittedEnsemble`] holds all four. [`leaves`] turns its tree into that of a model.
 
-mod boosted;
+mod boosters;
+mod compact_tree;
 pub mod fitted;
 pub mod grown;
 pub mod leaves;
-mod lookup;
-mod outside;
-pub mod price;
 pub mod prune;
+pub mod risk;
 pub mod scores;
 mod shortlist;
 
-pub use boosted::{Boosted, BoostedTree, CAUTION_UNIT, nearest_score};
-pub use fitted::{FittedTree, FittedTrees, ScoredChoice};
+pub use boosters::{Booster, Boosters, nearest};
+pub use compact_tree::CompactTree;
+pub use fitted::{FittedEnsemble, ScoredChoice};
 pub use grown::GrownTree;
 pub use leaves::RankingPolicy;
-pub use lookup::Lookup;
 pub use scores::Scores;

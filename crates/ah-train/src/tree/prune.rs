@@ -6,15 +6,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::fitted::{FittedTree, FittedTrees};
+use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
 use crate::data::{Rows, Targets};
 
-/// Takes splits back until no tree has more leaves than this. The rows are those that the trees were learned from.
-pub fn prune(trees: &mut FittedTrees, rows: &Rows<'_>, targets: &Targets, most: usize) {
-    for tree in &mut trees.trees {
-        *tree = PruningOrder::new(tree, rows, targets).at_most(tree, most);
-    }
+/// Takes splits back until the tree has no more leaves than this. The rows are those that it was learned from.
+pub fn prune(fitted: &FittedEnsemble, rows: &Rows<'_>, targets: &Targets, most: usize) -> FittedEnsemble {
+    PruningOrder::new(fitted, rows, targets).at_most(fitted, most)
 }
 
 /// The order in which splits are taken back.
@@ -25,12 +23,12 @@ pub struct PruningOrder {
 
 impl PruningOrder {
     /// Returns the order by the costs of the rows that the tree was learned from.
-    pub fn new(fitted: &FittedTree, rows: &Rows<'_>, targets: &Targets) -> Self {
+    pub fn new(fitted: &FittedEnsemble, rows: &Rows<'_>, targets: &Targets) -> Self {
         Self { steps: order(&fitted.tree, &costs_as_leaf(fitted, rows, targets)) }
     }
 
     /// Returns the largest tree of the sequence with at most this many leaves.
-    pub fn at_most(&self, fitted: &FittedTree, most: usize) -> FittedTree {
+    pub fn at_most(&self, fitted: &FittedEnsemble, most: usize) -> FittedEnsemble {
         let enough = |(_, remaining): &(u32, usize)| *remaining <= most;
         let needed = match fitted.tree.leaves() <= most {
             true => 0,
@@ -108,7 +106,7 @@ impl PartialOrd for Saving {
 }
 
 /// Returns what each node would cost if it were a leaf.
-fn costs_as_leaf(fitted: &FittedTree, rows: &Rows<'_>, targets: &Targets) -> Vec<i64> {
+fn costs_as_leaf(fitted: &FittedEnsemble, rows: &Rows<'_>, targets: &Targets) -> Vec<i64> {
     let mut costs = vec![0; fitted.tree.nodes.len()];
     for &input in rows.inputs {
         let mut node = fitted.tree.leaf_of(rows.columns, input);

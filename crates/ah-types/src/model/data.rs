@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::boosted::{BoostedNode, BoostedTrees};
+use super::boosters::ScoreTree;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
@@ -42,12 +42,15 @@ pub struct Model {
     pub fallback: Option<ChoiceId>,
     /// The condition under which a choice can run; choices without an entry can run everywhere.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
-    /// What to do with inputs outside the ranges of a leaf's training inputs.
-    pub outside: OutsidePolicy,
-    /// One tree, or several that vote with their scores.
-    pub trees: Vec<Tree>,
-    /// Trees that add to the scores of the only one in `trees`.
-    pub boosted: Option<BoostedTrees>,
+    /// The tree that people read. Its leaves rank the choices.
+    pub tree: Tree,
+    /// Trees that add to the scores of a leaf.
+    pub boosters: Vec<ScoreTree>,
+    /// What a number of 1 in a booster's row is worth: a power of two.
+    pub unit: f64,
+    /// What a choice must save against the fallback at a risk of 1 to be allowed, in the unit of the scores. `None`: the leaf
+    /// alone decides.
+    pub margin: Option<f64>,
     /// The promise about the decisions.
     pub promise: Option<Promise>,
     /// The origin of the model.
@@ -61,19 +64,6 @@ pub struct Precondition {
     pub expression: String,
     /// The resolved expression, over the slots of the logged features.
     pub typed: BoolExpr,
-}
-
-/// What a heuristic does with an input outside the ranges of its leaf's training inputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutsidePolicy {
-    /// Decides as inside.
-    #[default]
-    Decide,
-    /// Takes a choice that the nodes above the leaf support too ([`Leaf::outside`](crate::Leaf::outside)).
-    Safe,
-    /// Declines.
-    Decline,
 }
 
 /// The result of calibration: "on inputs drawn like the calibration inputs, with this confidence, at most
@@ -169,11 +159,9 @@ pub struct LogRecord {
 }
 
 impl Model {
-    /// Returns the number of leaves of all trees, boosted ones included.
+    /// Returns the number of leaves, those of boosters included.
     pub fn leaf_count(&self) -> usize {
-        let boosted = self.boosted.iter().flat_map(|boosted| &boosted.trees).flatten();
-        let boosted = boosted.filter(|node| matches!(node, BoostedNode::Leaf(_))).count();
-        self.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>() + boosted
+        self.tree.leaves().count() + self.boosters.iter().map(|tree| tree.leaves().count()).sum::<usize>()
     }
 
     /// Returns the name of a choice.

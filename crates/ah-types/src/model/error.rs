@@ -30,7 +30,7 @@ pub struct InvalidModel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The text shows the fields.
 pub enum ModelPlace {
-    /// The model as a whole, outside its trees.
+    /// The model as a whole.
     Model,
     /// A position in the JSON text, counted from 1.
     Text {
@@ -38,10 +38,10 @@ pub enum ModelPlace {
         /// The column in bytes.
         column: usize,
     },
-    /// A tree, counted from 0.
-    Tree(usize),
-    /// A node of a tree, both counted from 0.
-    Node { tree: usize, node: usize },
+    /// A node of the tree, counted from 0.
+    Node(usize),
+    /// A node of a booster, both counted from 0.
+    BoosterNode { booster: usize, node: usize },
 }
 
 impl ModelPlace {
@@ -57,8 +57,8 @@ impl fmt::Display for ModelPlace {
         match self {
             Self::Model => Ok(()),
             Self::Text { line, column } => write!(f, "line {line}, column {column}: "),
-            Self::Tree(tree) => write!(f, "tree {tree}: "),
-            Self::Node { tree, node } => write!(f, "tree {tree}: node {node}: "),
+            Self::Node(node) => write!(f, "node {node}: "),
+            Self::BoosterNode { booster, node } => write!(f, "booster {booster}: node {node}: "),
         }
     }
 }

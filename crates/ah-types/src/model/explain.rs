@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::boosted::hardened;
+use super::boosters::{risk, unsaturate};
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::clause::Clause;
 use crate::context::Value;
+use crate::pick::Ranked;
 use crate::row::Row;
 use crate::shown::whole;
 use crate::tree::{Leaf, Node, Test, Tree};
 use crate::unsure::Unsure;
-use crate::vote::is_marked;
 
 /// The decision for one input, with its reasons; `Display` prints it for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,20 +27,19 @@ pub struct Explanation {
     pub declines: Option<String>,
     /// The choice that runs if the heuristic declines.
     pub fallback: Option<String>,
-    /// The path through each tree that reaches a leaf.
-    pub paths: Vec<Path>,
-    /// The slowdowns that boosted trees predict for the choices that training measured in the leaf, best first; empty
-    /// without boosted trees.
+    /// The path through the tree, if it reaches a leaf.
+    pub path: Option<Path>,
+    /// The slowdowns that the boosters predict for the choices of the leaf, best first; empty without boosters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
-    /// How many times as much as elsewhere a choice must save here to be allowed; `None` without boosted trees that say so.
+    /// How many times as much as elsewhere a choice must save here to be allowed; `None` without boosters or a promise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub caution: Option<f64>,
+    pub risk: Option<f64>,
     /// For each feature, the nearest values found that change the decision.
     pub changes: Vec<Change>,
 }
 
-/// What boosted trees predict for a choice.
+/// What boosters predict for a choice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
     /// The choice.
@@ -51,7 +50,7 @@ pub struct Predicted {
     pub allowed: bool,
 }
 
-/// The path of one input through one tree.
+/// The path of one input through the tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
     /// The conditions of the path on each feature, behind the feature's value: `m = 12: 8 < m <= 16`.
@@ -112,33 +111,29 @@ impl Model {
             choice: decision.ok().map(|choice| self.choice_name(choice).to_owned()),
             declines: decision.err().map(|unsure| self.reason(unsure, &names)),
             fallback: self.fallback.map(|choice| self.choice_name(choice).to_owned()),
-            paths: self.trees.iter().filter_map(|tree| self.path(tree, values, &names)).collect(),
+            path: self.path(values, &names),
             predicted: self.predicted(values),
-            caution: self.caution(values),
+            risk: self.risk(values),
             changes: self.changes(values, decision.ok(), &|values| decide(values).ok()),
         }
     }
 
     fn predicted(&self, values: &[Value]) -> Vec<Predicted> {
-        if self.boosted.is_none() {
+        if self.boosters.is_empty() {
             return Vec::new();
         }
-        let ranking = self.ranking(values).unwrap_or_default();
-        let measured = ranking.into_iter().filter(|place| !is_marked(place.score));
-        let predicted = measured.map(|place| Predicted {
-            choice: self.choice_name(place.choice).to_owned(),
-            slowdown: hardened(place.score).exp().clamp(1.0, 10.0),
-            allowed: place.allowed,
-        });
-        predicted.collect()
+        let predicted = |ranked: Ranked| Predicted {
+            choice: self.choice_name(ranked.choice).to_owned(),
+            slowdown: unsaturate(ranked.score).exp().clamp(1.0, 10.0),
+            allowed: ranked.allowed,
+        };
+        self.ranking(values).unwrap_or_default().into_iter().map(predicted).collect()
     }
 
-    fn caution(&self, values: &[Value]) -> Option<f64> {
-        let boosted = self.boosted.as_ref().filter(|b| b.caution_unit.is_some() && b.margin.is_some())?;
+    fn risk(&self, values: &[Value]) -> Option<f64> {
         let logged = self.row(values);
-        let row = self.features.row(&logged);
-        let known = |slot: usize, category: &str| self.knows(slot, category);
-        boosted.added(self.choices.len(), &row, known).ok().map(|added| added.caution)
+        let sums = self.margin.and_then(|_| self.booster_sums(&self.features.row(&logged)).ok())?;
+        sums.last().map(|last| risk(*last))
     }
 
     fn reason(&self, unsure: Unsure, names: &[&str]) -> String {
@@ -148,7 +143,8 @@ impl Model {
         }
     }
 
-    fn path(&self, tree: &Tree, values: &[Value], names: &[&str]) -> Option<Path> {
+    fn path(&self, values: &[Value], names: &[&str]) -> Option<Path> {
+        let tree = &self.tree;
         let logged = self.row(values);
         let row = self.features.row(&logged);
         let end = tree.leaf_index(&row, |slot, category| self.knows(slot, category)).ok()?;
@@ -160,7 +156,7 @@ impl Model {
         let tests = Clause::all(way(tree, end)).into_iter().map(test).collect();
         let leaf = tree.leaf(end)?;
         let outside = outside(leaf, &logged, names);
-        let evidence = leaf.ranking.iter().filter(|ranked| ranked.measured > 0).map(|ranked| Evidence {
+        let evidence = leaf.ranking.iter().map(|ranked| Evidence {
             choice: self.choice_name(ranked.choice).to_owned(),
             slowdown: ranked.slowdown,
             worst: ranked.worst,
@@ -287,11 +283,8 @@ impl fmt::Display for Explanation {
                 }
             }
         }
-        for (i, path) in self.paths.iter().enumerate() {
+        if let Some(path) = &self.path {
             writeln!(f)?;
-            if self.paths.len() > 1 {
-                writeln!(f, "Tree {} of {}:", i + 1, self.paths.len())?;
-            }
             self.write_path(f, path)?;
         }
         if !self.predicted.is_empty() {
@@ -326,11 +319,11 @@ impl Explanation {
             };
             writeln!(f, "  {:>8.3}  {}{mark}", predicted.slowdown, whole(&predicted.choice))?;
         }
-        if let Some(caution) = self.caution {
-            let often = if caution > 1.0 { "more" } else { "less" };
+        if let Some(risk) = self.risk {
+            let often = if risk > 1.0 { "more" } else { "less" };
             writeln!(
                 f,
-                "To be taken, a choice must save {caution:.2} times as much as elsewhere: inputs like this one\n\
+                "To be taken, a choice must save {risk:.2} times as much as elsewhere: inputs like this one\n\
                  were slower than the fallback {often} often."
             )?;
         }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::boosted_file::{self, BoostedFile};
-use super::data::{Model, OutsidePolicy, Precondition, Promise, Provenance};
+use super::booster_file::{self, BoostersFile};
+use super::data::{Model, Precondition, Promise, Provenance};
 use super::error::{InvalidModel, ModelError, ModelPlace};
-use super::tree_file::{Names, TreeFile};
+use super::migrate::migrate;
+use super::tree_file::{self, Names, NodeFile};
 use super::tree_text;
 use crate::artefact;
 use crate::choice::ChoiceId;
@@ -20,11 +21,10 @@ use crate::shown::{quoted, reason};
 
 /// The value of the key `format`.
 const FORMAT: &str = "autoheuristic-model";
-/// The newest version: with boosted trees. Models without them are written as version 4, which older tools read.
-const VERSION: u32 = 5;
-const WITHOUT_BOOSTED: u32 = 4;
-/// The oldest version that it reads. In version 3, a leaf lists all choices and a range is always two numbers.
-const OLDEST: u32 = 3;
+/// The version that is written.
+const VERSION: u32 = 6;
+/// The oldest version that is read ([`migrate`]).
+const OLDEST: u32 = 4;
 
 /// The largest file that is read: a tree of 20,000 leaves that each measured 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;
@@ -55,15 +55,13 @@ struct ModelFile {
     fallback: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     eligible: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    outside: OutsidePolicy,
     promise: Option<Promise>,
     /// Written by [`tree_text::print`] instead.
     #[serde(serialize_with = "nothing")]
-    trees: Vec<TreeFile>,
-    /// Written by [`boosted_file::print`] instead.
+    tree: Vec<NodeFile>,
+    /// Written by [`booster_file::print`] instead.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "nothing")]
-    boosted: Option<BoostedFile>,
+    boosters: Option<BoostersFile>,
     provenance: Provenance,
 }
 
@@ -100,7 +98,14 @@ impl Model {
                 format!("expected a version from {OLDEST} to {VERSION}, found {}; {remedy}", header.version);
             return Err(ModelPlace::Model.error(problem));
         }
-        let model = resolve(from_json(text)?)?;
+        let file = if header.version < VERSION {
+            let file = migrate(from_json(text)?).map_err(|problem| ModelPlace::Model.error(problem))?;
+            let invalid = |e: serde_json::Error| ModelPlace::Model.error(reason(&e.to_string()));
+            ModelFile::deserialize(serde_json::Value::from(file)).map_err(invalid)?
+        } else {
+            from_json(text)?
+        };
+        let model = resolve(file)?;
         model.validate()?;
         Ok(model)
     }
@@ -152,7 +157,7 @@ fn print(model: &Model) -> String {
     let categories = model.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
     let file = ModelFile {
         format: FORMAT.to_owned(),
-        version: if model.boosted.is_some() { VERSION } else { WITHOUT_BOOSTED },
+        version: VERSION,
         heuristic: model.heuristic.clone(),
         optimization: model.optimization.clone(),
         features: model.features.base().features().to_vec(),
@@ -165,25 +170,22 @@ fn print(model: &Model) -> String {
         choices: model.choices.clone(),
         fallback: model.fallback.map(choice),
         eligible: model.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
-        outside: model.outside,
         promise: model.promise.clone(),
-        trees: Vec::new(),
-        boosted: None,
+        tree: Vec::new(),
+        boosters: None,
         provenance: model.provenance.clone(),
     };
     let text = serde_json::to_string_pretty(&file).unwrap_or_default();
-    let boosted = model.boosted.as_ref().map(|boosted| boosted_file::print(model, boosted));
-    let boosted = boosted.map(|text| format!(",\n  \"boosted\": {text}")).unwrap_or_default();
+    let boosters = match model.boosters.is_empty() {
+        true => String::new(),
+        false => format!(",\n  \"boosters\": {}", booster_file::print(model)),
+    };
     // The keys of this object are ours, so the placeholder occurs nowhere before.
-    text.replacen("\"trees\": null", &format!("\"trees\": {}{boosted}", tree_text::print(model)), 1) + "\n"
+    text.replacen("\"tree\": null", &format!("\"tree\": {}{boosters}", tree_text::print(model)), 1) + "\n"
 }
 
 fn nothing<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_none()
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
@@ -211,10 +213,9 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
     let eligible = eligible.collect::<Result<_, InvalidModel>>()?;
     let fallback =
         file.fallback.map(|name| names.choice(&name).map_err(|e| invalid(format!("fallback: {e}"))));
-    let trees = file.trees.into_iter().enumerate();
-    let trees = trees.map(|(position, tree)| tree.resolve(&names, position)).collect::<Result<_, _>>()?;
-    let boosted = file.boosted.map(|boosted| boosted.resolve(&names, file.choices.len()));
-    let boosted = boosted.transpose().map_err(|problem| invalid(format!("boosted: {problem}")))?;
+    let tree = tree_file::resolve(file.tree, &names)?;
+    let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&names)).transpose();
+    let boosters = boosters.map_err(|problem| invalid(format!("boosters: {problem}")))?.unwrap_or_default();
     Ok(Model {
         heuristic: file.heuristic,
         optimization: file.optimization,
@@ -222,13 +223,14 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
         precondition: precondition.transpose()?,
         categories,
         eligible,
-        outside: file.outside,
         device: file.device,
         shared_memory: file.shared_memory,
         device_capa: file.device_capa,
         promise: file.promise,
-        trees,
-        boosted,
+        tree,
+        boosters,
+        unit: file.boosters.as_ref().map_or(0.0, |boosters| boosters.unit),
+        margin: file.boosters.as_ref().and_then(|boosters| boosters.margin),
         provenance: file.provenance,
         choices: file.choices,
         features,

@@ -1,23 +1,24 @@
 //! The model: a learned heuristic with everything needed to decide, to generate code and to learn it again.
 //! On disk it is `model.json`; `docs/model-format.md` is the specification.
 
-mod boosted;
-mod boosted_file;
+mod booster_file;
+mod boosters;
 mod data;
 mod decide;
+mod ensemble;
 mod error;
 mod explain;
 mod file;
-mod others;
+mod migrate;
 mod tree_file;
 mod tree_text;
 mod validate;
 
-pub use boosted::{
-    Added, BOOSTED_SCORES, BoostedColumn, BoostedNode, BoostedTrees, LEAST_CAUTION, MARGIN_STEP,
-    MAX_BOOSTED_TREES, hardened, softened,
+pub use boosters::{
+    LEAST_RISK, MARGIN_STEP, RISK_UNIT, ROW_NUMBERS, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
 };
-pub use data::{CalibrationMode, LogRecord, Model, OutsidePolicy, Precondition, Promise, Provenance};
-pub use decide::{Leaves, LoggedRow};
+pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
+pub use decide::LoggedRow;
+pub use ensemble::{Ensemble, FlatNode, Reached};
 pub use error::{InvalidModel, ModelError, ModelPlace};
 pub use explain::{Change, Evidence, Explanation, Path, Predicted};

@@ -1,18 +1,15 @@
-//! Reads the trees in `model.json`.
+//! Reads the tree in `model.json`.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::error::{InvalidModel, ModelPlace};
-use super::others::{self, Others};
 use crate::choice::ChoiceId;
 use crate::derived::Features;
 use crate::feature::FeatureKind;
 use crate::null_is_infinite;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, RankedChoice, Test, Tree};
-use crate::unsure::LeafUnsure;
-use crate::vote::Place;
 
 /// The positions of a file's names.
 pub(super) struct Names<'a> {
@@ -53,30 +50,19 @@ impl<'a> Names<'a> {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TreeFile {
-    nodes: Vec<NodeFile>,
-}
-
 /// A node: a split has `feature`, `threshold` or `category`, `left` and, if it is not the node after that, `right`; a leaf
-/// has the other keys. Both can have `others`.
+/// has the other keys.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct NodeFile {
+pub(super) struct NodeFile {
     feature: Option<String>,
     threshold: Option<f64>,
     category: Option<String>,
     left: Option<u32>,
     right: Option<u32>,
     samples: Option<u64>,
-    unsure: Option<UnsureFile>,
     ranges: Option<Vec<Option<RangeFile>>>,
     ranking: Option<Vec<RankedFile>>,
-    outside: Vec<PlaceFile>,
-    others: Vec<OtherFile>,
-    /// False if a leaf takes no `others` of the nodes above.
-    inherits: Option<bool>,
 }
 
 /// The range of a feature: its only value, or the least and the greatest.
@@ -87,43 +73,26 @@ enum RangeFile {
     Two(f64, f64),
 }
 
-/// A choice that leaves below never measured: its position in `choices` and its score.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(expecting = "another choice: position and score")]
-struct OtherFile(u32, f64);
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum UnsureFile {
-    LowConfidence,
-    Unsafe,
-}
-
 /// A ranked choice: its position in `choices`, its score, `measured`, `probability`, `slowdown`, `worst`,
-/// `worst_over_fallback`, and its marks. A choice that was not measured has the first two.
+/// `worst_over_fallback`, and its marks.
 #[derive(Deserialize)]
-#[serde(expecting = "a ranked choice: position, score and, if it was measured, six more")]
+#[serde(expecting = "a ranked choice: position, score, five numbers of evidence and its marks")]
 struct RankedFile(
     u32,
     f64,
-    #[serde(default)] u64,
-    #[serde(default)] f64,
-    #[serde(default = "infinite", with = "null_is_infinite")] f64,
-    #[serde(default = "infinite", with = "null_is_infinite")] f64,
-    #[serde(default = "infinite", with = "null_is_infinite")] f64,
+    u64,
+    f64,
+    #[serde(with = "null_is_infinite")] f64,
+    #[serde(with = "null_is_infinite")] f64,
+    #[serde(with = "null_is_infinite")] f64,
     #[serde(default)] Marks,
 );
 
-/// A choice of the ranking outside: its position in `choices`, its score, and `allowed` if that is not as inside.
-#[derive(Deserialize)]
-#[serde(expecting = "a choice outside: position, score and, if it is not as inside, allowed")]
-struct PlaceFile(u32, f64, #[serde(default)] Option<bool>);
-
-/// `u`: usual; `a`: allowed.
+/// `e`: expected; `a`: allowed.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 struct Marks {
-    usual: bool,
+    expected: bool,
     allowed: bool,
 }
 
@@ -132,34 +101,21 @@ impl TryFrom<String> for Marks {
 
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
-            "" => Ok(Self { usual: false, allowed: false }),
-            "u" => Ok(Self { usual: true, allowed: false }),
-            "a" => Ok(Self { usual: false, allowed: true }),
-            "ua" => Ok(Self { usual: true, allowed: true }),
-            _ => Err(format!("expected the marks \"\", \"u\", \"a\" or \"ua\", found {}", quoted(&text))),
+            "" => Ok(Self { expected: false, allowed: false }),
+            "e" => Ok(Self { expected: true, allowed: false }),
+            "a" => Ok(Self { expected: false, allowed: true }),
+            "ea" => Ok(Self { expected: true, allowed: true }),
+            _ => Err(format!("expected the marks \"\", \"e\", \"a\" or \"ea\", found {}", quoted(&text))),
         }
     }
 }
 
-fn infinite() -> f64 {
-    f64::INFINITY
-}
-
-impl TreeFile {
-    /// Returns the tree at this position, with ids in the place of names and positions.
-    pub(super) fn resolve(self, names: &Names<'_>, tree: usize) -> Result<Tree, InvalidModel> {
-        let (mut nodes, mut others, mut inherits) = (Vec::new(), Others::new(), Vec::new());
-        for (node, mut file) in self.nodes.into_iter().enumerate() {
-            let invalid = |problem: String| ModelPlace::Node { tree, node }.error(problem);
-            let own = std::mem::take(&mut file.others).into_iter();
-            let own = own.map(|OtherFile(position, score)| Ok((names.at(position)?, score + 0.0)));
-            others.push(own.collect::<Result<_, String>>().map_err(invalid)?);
-            inherits.push(file.inherits.unwrap_or(true));
-            nodes.push(file.resolve(names).map_err(invalid)?);
-        }
-        others::inherit(&mut nodes, &others, |node| inherits[node]);
-        Ok(Tree { nodes })
-    }
+/// Returns the tree of these nodes, with ids in the place of names and positions.
+pub(super) fn resolve(nodes: Vec<NodeFile>, names: &Names<'_>) -> Result<Tree, InvalidModel> {
+    let node = |(at, file): (usize, NodeFile)| {
+        file.resolve(names).map_err(|problem| ModelPlace::Node(at).error(problem))
+    };
+    Ok(Tree { nodes: nodes.into_iter().enumerate().map(node).collect::<Result<_, _>>()? })
 }
 
 impl RangeFile {
@@ -172,17 +128,13 @@ impl RangeFile {
 }
 
 impl NodeFile {
-    /// Returns the node with ids in the place of names and positions, without the choices that a leaf inherits.
+    /// Returns the node with ids in the place of names and positions.
     fn resolve(self, names: &Names<'_>) -> Result<Node, String> {
         const SPLIT: &str = "expected feature, left and either threshold or category (a split), \
-                             or samples, unsure, ranges and ranking (a leaf)";
-        let Self {
-            feature, threshold, category, left, right, samples, unsure, ranges, ranking, outside, ..
-        } = self;
+                             or samples, ranges and ranking (a leaf)";
+        let Self { feature, threshold, category, left, right, samples, ranges, ranking } = self;
         match (feature, left, right, samples, ranking) {
-            (Some(feature), Some(left), right, None, None)
-                if unsure.is_none() && ranges.is_none() && outside.is_empty() && self.inherits.is_none() =>
-            {
+            (Some(feature), Some(left), right, None, None) if ranges.is_none() => {
                 let slot = names.slot(&feature)?;
                 let test = match (threshold, category) {
                     (Some(threshold), None) => Test::Numerical { slot, threshold },
@@ -192,29 +144,11 @@ impl NodeFile {
                 Ok(Node::Split { test, left, right: right.unwrap_or(left.saturating_add(1)) })
             }
             (None, None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
-                let mut ranges: Vec<Option<(f64, f64)>> = ranges
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|range| range.map(RangeFile::bounds))
-                    .collect();
+                let ranges = ranges.unwrap_or_default().into_iter();
+                let mut ranges: Vec<_> = ranges.map(|range| range.map(RangeFile::bounds)).collect();
                 names.pad(&mut ranges);
-                let mut leaf = Leaf {
-                    samples,
-                    ranges,
-                    unsure: unsure.map(|reason| match reason {
-                        UnsureFile::LowConfidence => LeafUnsure::LowConfidence,
-                        UnsureFile::Unsafe => LeafUnsure::Unsafe,
-                    }),
-                    ranking: ranking.into_iter().map(|r| r.resolve(names)).collect::<Result<_, _>>()?,
-                    outside: Vec::new(),
-                };
-                let place = |PlaceFile(position, score, allowed): PlaceFile| -> Result<Place, String> {
-                    let choice = names.at(position)?;
-                    let allowed = allowed.unwrap_or_else(|| leaf.ranked(choice).is_some_and(|r| r.allowed));
-                    Ok(Place { choice, score: score + 0.0, allowed })
-                };
-                leaf.outside = outside.into_iter().map(place).collect::<Result<_, _>>()?;
-                Ok(Node::Leaf(leaf))
+                let ranking = ranking.into_iter().map(|r| r.resolve(names)).collect::<Result<_, _>>()?;
+                Ok(Node::Leaf(Leaf { samples, ranking, ranges }))
             }
             _ => Err(SPLIT.to_owned()),
         }
@@ -230,7 +164,7 @@ impl RankedFile {
             score: score + 0.0,
             probability,
             measured,
-            usual: marks.usual,
+            expected: marks.expected,
             slowdown,
             worst,
             worst_over_fallback,

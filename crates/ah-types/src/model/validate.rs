@@ -1,6 +1,6 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
-use super::boosted_file;
+use super::boosters::{MARGIN_STEP, MAX_BOOSTERS, ROW_NUMBERS};
 use super::data::{MAX_DEPTH, Model};
 use super::error::{InvalidModel, ModelPlace};
 use crate::feature::FeatureKind;
@@ -13,12 +13,15 @@ impl Model {
     /// # Errors
     /// [`InvalidModel`] with the first mistake.
     pub fn validate(&self) -> Result<(), InvalidModel> {
-        validate(self).map_err(|problem| ModelPlace::Model.error(problem))?;
-        for (i, tree) in self.trees.iter().enumerate() {
-            validate_tree(self, i, tree)?;
+        let invalid = |problem: String| ModelPlace::Model.error(problem);
+        validate(self).map_err(invalid)?;
+        validate_tree(self, &self.tree, ModelPlace::Node, |leaf| validate_leaf(self, leaf))?;
+        validate_boosters(self).map_err(|problem| invalid(format!("boosters: {problem}")))?;
+        for (booster, tree) in self.boosters.iter().enumerate() {
+            let place = |node| ModelPlace::BoosterNode { booster, node };
+            validate_tree(self, tree, place, |row| validate_row(self, row))?;
         }
-        let boosted = self.boosted.as_ref().map(|boosted| boosted_file::validate(self, boosted));
-        boosted.unwrap_or(Ok(())).map_err(|problem| ModelPlace::Model.error(format!("boosted: {problem}")))
+        Ok(())
     }
 }
 
@@ -52,44 +55,95 @@ fn validate(model: &Model) -> Result<(), String> {
             return Err(format!("the categories of {} are not sorted and distinct", quoted(&feature.name)));
         }
     }
-    if model.trees.is_empty() {
-        return Err("expected at least one tree, found none".to_owned());
-    }
     Ok(())
 }
 
-fn validate_tree(model: &Model, position: usize, tree: &Tree) -> Result<(), InvalidModel> {
+/// Checks the form of a tree and its tests; `leaf` checks a leaf.
+fn validate_tree<L>(
+    model: &Model,
+    tree: &Tree<L>,
+    place: impl Fn(usize) -> ModelPlace,
+    leaf: impl Fn(&L) -> Result<(), String>,
+) -> Result<(), InvalidModel> {
     let count = tree.nodes.len();
     if count == 0 {
-        return Err(ModelPlace::Tree(position).error("expected at least one node, found none"));
+        return Err(place(0).error("expected at least one node, found none"));
     }
     let mut depths: Vec<Option<usize>> = vec![None; count];
     depths[0] = Some(0);
     for (i, node) in tree.nodes.iter().enumerate() {
-        let place = ModelPlace::Node { tree: position, node: i };
+        let invalid = |problem: String| place(i).error(problem);
         let Some(depth) = depths[i] else {
-            return Err(place.error("expected a child of an earlier node, found one without a parent"));
+            return Err(invalid(
+                "expected a child of an earlier node, found one without a parent".to_owned(),
+            ));
         };
         if depth > MAX_DEPTH {
-            return Err(place.error(format!("expected a depth of at most {MAX_DEPTH}, found {depth}")));
+            return Err(invalid(format!("expected a depth of at most {MAX_DEPTH}, found {depth}")));
         }
         match node {
-            Node::Leaf(leaf) => validate_leaf(model, leaf).map_err(|problem| place.error(problem))?,
+            Node::Leaf(content) => leaf(content).map_err(invalid)?,
             Node::Split { test, left, right } => {
-                validate_test(model, test).map_err(|problem| place.error(problem))?;
+                validate_test(model, test).map_err(invalid)?;
                 for child in [*left as usize, *right as usize] {
                     if child <= i || child >= count {
                         let range = format!("{} to {}", i + 1, count - 1);
-                        return Err(place.error(format!("expected children from {range}, found {child}")));
+                        return Err(invalid(format!("expected children from {range}, found {child}")));
                     }
                     if depths[child].replace(depth + 1).is_some() {
-                        return Err(place.error(format!("its child {child} is the child of two nodes")));
+                        return Err(invalid(format!("its child {child} is the child of two nodes")));
                     }
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Checks what all boosters share.
+fn validate_boosters(model: &Model) -> Result<(), String> {
+    let (count, unit) = (model.boosters.len(), model.unit);
+    if let Some(margin) =
+        model.margin.filter(|margin| !margin.is_finite() || (margin / MARGIN_STEP).fract() != 0.0)
+    {
+        return Err(format!("expected a multiple of 2^-20 as the margin, found {margin}"));
+    }
+    if count == 0 {
+        return model
+            .margin
+            .map_or(Ok(()), |margin| Err(format!("expected no margin without them, found {margin}")));
+    }
+    if count > MAX_BOOSTERS {
+        return Err(format!("expected at most {MAX_BOOSTERS} trees, found {count}"));
+    }
+    if !UNITS.contains(&unit) || unit.to_bits().trailing_zeros() < 52 {
+        return Err(format!("expected a power of two from 2^-40 to 1 as the unit, found {unit}"));
+    }
+    let is_preorder = |(at, node): (usize, &Node<_>)| match node {
+        Node::Split { left, .. } => *left as usize == at + 1,
+        Node::Leaf(_) => true,
+    };
+    match model.boosters.iter().position(|tree| !tree.nodes.iter().enumerate().all(is_preorder)) {
+        Some(booster) => Err(format!("booster {booster}: expected each left child right after its parent")),
+        None => Ok(()),
+    }
+}
+
+/// The units of boosters: sums of their numbers are finite, and so small that scores do not lose digits.
+const UNITS: std::ops::RangeInclusive<f64> = 1.0 / (1_u64 << 40) as f64..=1.0;
+
+fn validate_row(model: &Model, row: &[i8]) -> Result<(), String> {
+    let length = model.choices.len() + 1;
+    if row.len() != length {
+        return Err(format!("expected a row of {length} numbers, found {}", row.len()));
+    }
+    match row.iter().find(|number| !ROW_NUMBERS.contains(number)) {
+        None => Ok(()),
+        Some(number) => {
+            let (least, most) = (ROW_NUMBERS.start(), ROW_NUMBERS.end());
+            Err(format!("expected numbers from {least} to {most}, found {number}"))
+        }
+    }
 }
 
 fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
@@ -134,8 +188,8 @@ fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
             let (measured, samples) = (ranked.measured, leaf.samples);
             return Err(format!("{} was measured on {measured} of {samples} inputs", quoted(name)));
         }
-        if ranked.usual && ranked.measured == 0 {
-            return Err(format!("{} is usual and was never measured in this leaf", quoted(name)));
+        if ranked.measured == 0 {
+            return Err(format!("{} is ranked and was never measured in this leaf", quoted(name)));
         }
         let numbers = [ranked.score, ranked.probability];
         let bounds = [ranked.slowdown, ranked.worst, ranked.worst_over_fallback];
@@ -143,34 +197,9 @@ fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
             return Err(format!("expected numbers for {}, found NaN or infinity", quoted(name)));
         }
     }
-    validate_places(model, leaf, false)?;
-    validate_places(model, leaf, true)
-}
-
-/// Checks that a choice that training never measured in a leaf comes last there and is not allowed.
-fn validate_places(model: &Model, leaf: &Leaf, outside: bool) -> Result<(), String> {
-    let mut is_placed = vec![false; model.choices.len()];
-    let mut unmeasured = None;
-    for place in leaf.places(outside) {
-        let id = place.choice.index();
-        let name = quoted(model.choices.get(id).ok_or_else(|| format!("no choice has id {id}"))?);
-        let ranked = leaf.ranked(place.choice).ok_or(format!("{name} is ranked outside and not inside"))?;
-        if std::mem::replace(&mut is_placed[id], true) {
-            return Err(format!("{name} is ranked twice outside"));
-        }
-        if !place.score.is_finite() {
-            return Err(format!("expected a number for {name}, found {}", place.score));
-        }
-        match (ranked.measured, &unmeasured) {
-            (0, _) if place.allowed => {
-                return Err(format!("{name} is allowed and was never measured in this leaf"));
-            }
-            (0, _) => unmeasured = Some(name),
-            (_, Some(before)) => {
-                return Err(format!("{before}, never measured in this leaf, is ranked before {name}"));
-            }
-            (_, None) => {}
-        }
+    // The boosters change the order.
+    if model.boosters.is_empty() && !leaf.ranking.is_sorted_by(|a, b| a.score <= b.score) {
+        return Err("expected the ranking in the order of the scores".to_owned());
     }
     Ok(())
 }

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use super::definition::Optimization;
 use super::error::OptimizationError;
-use super::toml_text;
+use crate::artefact;
+
+/// The largest file that is read.
+const MAX_MIB: u64 = 16;
 
 macro_rules! built_in {
     ($($file:literal),* $(,)?) => {
@@ -38,7 +41,9 @@ impl Optimization {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        Self::parse(&toml_text::read(path)?, path)
+        let text = artefact::read_text(path, MAX_MIB)
+            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
+        Self::parse(&text, path)
     }
 
     /// Reads an optimization from TOML that a program embeds.

@@ -4,9 +4,8 @@
 mod definition;
 mod error;
 mod file;
-mod toml_text;
 mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
-pub use training::{Criterion, LearnerKind, TrainingPolicy};
+pub use training::{LearnerKind, TrainingPolicy};

@@ -1,25 +1,23 @@
 //! How an optimization is learned: the table `[training]` of its TOML file.
 
-use std::path::Path;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::OptimizationError;
-use super::toml_text;
+use crate::shown::{did_you_mean, listed, quoted};
 
-/// How `ah-train` learns an optimization: the hooks of PyTorch's trainers as fields. The TOML may omit
-/// every field, and flags override it.
+/// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
+/// it too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingPolicy {
     /// The learner; `None` is [`LearnerKind::Auto`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learner: Option<LearnerKind>,
-    /// The split criteria that `linfa` searches; empty means both.
-    pub criterion: Vec<Criterion>,
-    /// Depth limits to search.
+    /// Depth limits to search; empty: ah-train's own.
     pub max_depth: Vec<usize>,
-    /// Least numbers of inputs in a leaf to search; a number below 1 is a share of the training inputs.
+    /// Least numbers of inputs in a leaf to search; a number below 1 is a share of the training inputs. Empty:
+    /// ah-train's own.
     pub min_samples_leaf: Vec<f64>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out
     /// together by `--test-split dims`, and calibrated together.
@@ -27,71 +25,59 @@ pub struct TrainingPolicy {
     /// Only inputs on which this condition holds are used for learning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_filter: Option<String>,
-    /// Cells with fewer measurements than this are ignored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_samples: Option<u32>,
-    /// Cells are ignored if the standard deviation of their measurements, divided by the mean, is above
-    /// this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_relative_deviation: Option<f64>,
     /// The share of the inputs that is held out for the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_share: Option<f64>,
-    /// The share of the training part that a validation fold holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation_share: Option<f64>,
     /// With `--ranking`, every leaf ranks these choices.
     pub always_included: Vec<String>,
-    /// PyTorch's rule for unsafe leaves: a leaf declines if its best choice was more than this many times
-    /// slower than the fallback on one of its inputs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unsafe_leaf: Option<f64>,
-    /// PyTorch's rule for low confidence: the least leaf probability is chosen so that at most this share of
-    /// the validation inputs is decided and wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_wrong_share: Option<f64>,
 }
 
 /// The learners of `ah-train` by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case", try_from = "String")]
 pub enum LearnerKind {
-    /// Trees over soft targets, with the preset that cross-validation prefers.
+    /// One of our trees over soft targets, with boosted trees beside it where they pay.
     Auto,
-    /// Trees over soft targets, with the default preset.
-    Soft,
-    /// Boosted trees beside one of these, whatever the size of the log.
+    /// One of our trees over soft targets.
+    CostTree,
+    /// Boosted trees beside one of ours, whatever the size of the log.
     Boosted,
     /// Classification of the winner by linfa-trees.
     Linfa,
-    /// Regression trees over the costs themselves.
-    Regression,
 }
 
-/// The measures of impurity that linfa-trees can minimise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    /// Gini impurity.
-    Gini,
-    /// Entropy.
-    Entropy,
+impl LearnerKind {
+    /// All learners by name.
+    pub const NAMES: [(&str, Self); 4] = [
+        ("auto", Self::Auto),
+        ("cost_tree", Self::CostTree),
+        ("boosted", Self::Boosted),
+        ("linfa", Self::Linfa),
+    ];
 }
 
-impl TrainingPolicy {
-    /// Reads a training policy from a TOML file of its own.
-    ///
-    /// # Errors
-    /// [`OptimizationError`] with the file and, for bad TOML, line and column.
-    pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        Self::parse(&toml_text::read(path)?, path)
+impl FromStr for LearnerKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let names = || Self::NAMES.iter().map(|(name, _)| *name);
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        found.ok_or_else(|| match name {
+            "soft" => "the learner \"soft\" is now \"cost_tree\"".to_owned(),
+            _ => format!(
+                "expected a learner of {}, found {}{}",
+                listed(names()),
+                quoted(name),
+                did_you_mean(name, names())
+            ),
+        })
     }
+}
 
-    /// Parses a training policy; messages call the text `path`.
-    ///
-    /// # Errors
-    /// [`OptimizationError`] with line and column.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
-        toml::from_str(text).map_err(|e| OptimizationError::toml(path, &e))
+impl TryFrom<String> for LearnerKind {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse()
     }
 }

@@ -1,9 +1,9 @@
 //! The values that the templates of every target print: the lowered model in the words of a language.
 
 mod choices;
+mod ensemble;
 mod features;
 mod origin;
-mod table;
 mod trees;
 mod viewer;
 
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
 use serde::Serialize;
 
-use crate::lower::{Form, LoweredModel};
+use crate::lower::LoweredModel;
 use crate::printing::expression::Printer;
 use crate::printing::language::Language;
 use crate::printing::text::number;
 use choices::{ChoiceView, ConfigView, Fields};
+use ensemble::EnsembleView;
 use features::{ConditionView, DerivedView, EligibleView, FeatureView};
 use origin::{DeviceView, PromiseView, ProvenanceView};
-use table::{BoostedView, TableView};
 use trees::{LeafView, LineView};
 use viewer::{NameView, Viewer};
 
@@ -58,22 +58,16 @@ pub struct ModelView {
     /// The helpers that expressions call, and those that they call.
     helpers: BTreeSet<&'static str>,
     log2: Log2View,
-    /// The leaves, if the trees are branches.
+    /// The leaves of the model's own tree.
     leaves: Vec<LeafView>,
-    /// True if every ranked choice of every leaf is allowed.
-    all_allowed: bool,
-    /// True if a leaf has another one for inputs outside its ranges.
-    has_outside: bool,
-    /// The number of trees; several trees vote.
-    count: usize,
-    votes: bool,
-    /// The most choices that the trees can rank.
+    /// The length of the longest ranking.
     most: usize,
-    /// The trees as branches, or as a table.
-    trees: Vec<Vec<LineView>>,
-    table: Option<TableView>,
-    /// Trees that add to the scores.
-    boosted: Option<BoostedView>,
+    /// The model's own tree as branches; empty if the language has it in the arrays of the ensemble.
+    tree: Vec<LineView>,
+    /// The arrays; none for branches.
+    ensemble: Option<EnsembleView>,
+    /// The boosters as branches; empty if the language has them in the arrays.
+    boosters: Vec<Vec<LineView>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,12 +87,10 @@ impl ModelView {
         let eligible = viewer.eligible(&mut printer);
         let fields = Fields::new(&model.choices);
         let choices = viewer.choices(&fields);
-        let (trees, table, boosted) = match &lowered.trees {
-            Form::Branches(trees) => (trees.iter().map(|tree| viewer.tree(tree)).collect(), None, None),
-            Form::Table(table) => {
-                (vec![], Some(viewer.table(table)), table.boosted.as_ref().map(BoostedView::new))
-            }
-        };
+        let arrays = lowered.ensemble.as_deref();
+        let is_nested = arrays.is_none() || language.nests_ensembles();
+        let (branches, boosters) =
+            if is_nested { (lowered.branches(), lowered.boosters()) } else { Default::default() };
         Self {
             generator: concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
             version: env!("CARGO_PKG_VERSION"),
@@ -126,15 +118,11 @@ impl ModelView {
                 coefficients: LOG2_COEFFICIENTS.map(number).into(),
                 largest: number(LOG2_LARGEST),
             },
-            leaves: if table.is_none() { viewer.leaves() } else { vec![] },
-            all_allowed: lowered.leaves.iter().all(|leaf| leaf.ranking.iter().all(|r| r.allowed)),
-            has_outside: lowered.leaves.iter().any(|leaf| leaf.outside.is_some()),
-            count: model.trees.len(),
-            votes: lowered.votes(),
+            leaves: viewer.leaves(),
             most: lowered.longest_ranking(),
-            trees,
-            table,
-            boosted,
+            tree: viewer.tree(&branches, 4),
+            ensemble: arrays.map(|arrays| viewer.ensemble(arrays)),
+            boosters: boosters.iter().map(|events| viewer.tree(events, 1)).collect(),
         }
     }
 }

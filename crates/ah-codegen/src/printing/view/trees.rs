@@ -1,9 +1,10 @@
 //! Views of leaves, and of trees as branches.
 
+use ah_types::{Leaf, RankedChoice};
 use serde::Serialize;
 
 use super::viewer::Viewer;
-use crate::lower::{Condition, Event, LoweredLeaf, LoweredPlace, Reason};
+use crate::lower::{Condition, Event};
 use crate::printing::evidence::{evidence, leaf_comment};
 use crate::printing::language::{Language, ValueKind};
 use crate::printing::paths::paths;
@@ -16,20 +17,13 @@ pub struct LeafView {
     end: usize,
     /// Its choice and the evidence, for a comment.
     comment: String,
-    /// True if the branches of the tree have this comment.
-    in_branches: bool,
     /// The conditions on its path and the evidence, as string literals.
     path: String,
     evidence: String,
-    /// The choice for a program that does not list its choices, if every choice is eligible.
+    /// The choice for a program that does not list its choices, if every choice is eligible and there are no boosters.
     best: Option<String>,
-    /// The reason why the leaf declines if the fallback is offered.
-    declines: Option<Reason>,
-    outside: Option<OutsideView>,
-    /// The choices, best first.
+    /// The choices, in the order of the leaf.
     ranking: Vec<RankedView>,
-    /// The choices in the order of their positions.
-    votes: Vec<RankedView>,
 }
 
 #[derive(Debug, Serialize)]
@@ -38,22 +32,7 @@ pub struct RankedView {
     score: String,
     share: String,
     allowed: bool,
-    usual: bool,
-}
-
-/// The leaf for inputs outside another leaf's ranges.
-#[derive(Debug, Serialize)]
-pub struct OutsideView {
-    index: usize,
-    ranges: Vec<RangeView>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct RangeView {
-    slot: usize,
-    identifier: String,
-    least: String,
-    greatest: String,
+    expected: bool,
 }
 
 /// A line of a tree that is printed as branches.
@@ -100,65 +79,40 @@ pub enum LineStep {
 
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn leaves(&self) -> Vec<LeafView> {
-        let paths = paths(self.lowered.model);
-        let inside = |index: usize| {
-            let leaves = self.lowered.leaves.iter();
-            leaves.enumerate().find(|(_, leaf)| leaf.outside == Some(index)).map_or(index, |(i, _)| i)
-        };
+        let model = self.lowered.model;
+        let paths = paths(model);
         let mut end = 0;
-        let view = |(index, leaf): (usize, &LoweredLeaf<'_>)| {
+        let view = |(index, (_, leaf)): (usize, (usize, &Leaf))| {
             end += leaf.ranking.len();
-            let ranking: Vec<RankedView> = leaf.ranking.iter().map(|place| self.ranked(place)).collect();
-            let mut votes = leaf.ranking.clone();
-            votes.sort_by_key(|place| place.choice);
+            let best = leaf.choose(model.fallback).map(|ranked| ranked.choice);
             LeafView {
                 index,
                 end,
-                comment: leaf_comment(self.lowered, leaf),
-                in_branches: inside(index) == index,
-                path: self.language.string(&paths[inside(index)]),
-                evidence: self.language.string(&evidence(leaf)),
-                best: leaf.best.map(|choice| self.language.choice(choice)),
-                declines: leaf.declines,
-                outside: leaf.outside.map(|index| self.outside(index, leaf)),
-                ranking,
-                votes: votes.iter().map(|place| self.ranked(place)).collect(),
+                comment: leaf_comment(self.lowered, leaf, best),
+                path: self.language.string(&paths[index]),
+                evidence: self.language.string(&evidence(leaf, best)),
+                best: best.map(|choice| self.language.choice(choice)),
+                ranking: leaf.ranking.iter().map(|ranked| self.ranked(ranked)).collect(),
             }
         };
-        self.lowered.leaves.iter().enumerate().map(view).collect()
+        model.tree.leaves().enumerate().map(view).collect()
     }
 
-    fn outside(&self, index: usize, leaf: &LoweredLeaf<'_>) -> OutsideView {
-        OutsideView { index, ranges: self.ranges(leaf) }
-    }
-
-    /// Returns the ranges of a leaf's training inputs.
-    pub(super) fn ranges(&self, leaf: &LoweredLeaf<'_>) -> Vec<RangeView> {
-        let range = |(slot, range): (usize, &Option<(f64, f64)>)| {
-            range.map(|(least, greatest)| RangeView {
-                slot,
-                identifier: self.identifier(slot),
-                least: number(least),
-                greatest: number(greatest),
-            })
-        };
-        leaf.leaf.ranges.iter().enumerate().filter_map(range).collect()
-    }
-
-    fn ranked(&self, place: &LoweredPlace) -> RankedView {
+    fn ranked(&self, ranked: &RankedChoice) -> RankedView {
         RankedView {
-            choice: self.language.choice(place.choice),
+            choice: self.language.choice(ranked.choice),
             // Avoids -0.0.
-            score: number(place.score + 0.0),
-            share: number(place.share),
-            allowed: place.allowed,
-            usual: place.usual,
+            score: number(ranked.score + 0.0),
+            share: number(ranked.probability),
+            allowed: ranked.allowed,
+            expected: ranked.expected,
         }
     }
 
-    pub(super) fn tree(&self, events: &[(usize, Event<'_>)]) -> Vec<LineView> {
+    /// Returns the lines of a tree. Levels below the first are indented by this many spaces.
+    pub(super) fn tree(&self, events: &[(usize, Event<'_>)], indentation: usize) -> Vec<LineView> {
         let line = |(level, event): &(usize, Event<'_>)| LineView {
-            indent: " ".repeat(4 * (level + 1)),
+            indent: " ".repeat(4 + indentation * level),
             step: self.step(event),
         };
         events.iter().map(line).collect()

@@ -143,6 +143,11 @@ impl Language for PythonLanguage<'_> {
         format!("{} not in ({},)", self.names.features[slot], seen.collect::<Vec<_>>().join(", "))
     }
 
+    /// Steps of a loop take Python three times as long as branches.
+    fn nests_ensembles(&self) -> bool {
+        true
+    }
+
     fn negated(&self, truth: &str) -> String {
         format!("not {truth}")
     }

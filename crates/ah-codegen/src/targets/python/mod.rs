@@ -8,7 +8,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::names::{Case, single};
 use crate::printing::view::ModelView;
-use crate::target::{OutputPlace, Surroundings, Target, View};
+use crate::target::{OutputPlace, Target, TargetOptions, View};
 
 pub use language::{PythonLanguage, RESERVED};
 
@@ -36,7 +36,7 @@ impl Target for Python {
         "python"
     }
 
-    fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
+    fn view(&self, lowered: &LoweredModel<'_>, _: &TargetOptions<'_>) -> Result<View, CodegenError> {
         let reserved = [RESERVED, RESERVED_NAMES].join(" ");
         let module = single(&lowered.model.heuristic, Case::Snake, "heuristic", &reserved);
         let model = ModelView::new(lowered, &PythonLanguage::new(lowered, (Case::Kept, &reserved)));

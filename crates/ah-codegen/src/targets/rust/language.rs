@@ -15,11 +15,11 @@ const RESERVED: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false final fn \
     for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct \
     super trait true try type typeof unsafe unsized use virtual where while yield union raw safe row \
-    context values memo node at slot leaf leaves features known needed number seen defined divide modulo \
+    context values memo node at slot leaf leaves tree ensemble reached codes code descend pick offered features known needed number seen defined divide modulo \
     min max abs floor ceil log2 ctz same eq ne lt le gt ge precondition into try_into";
 const RESERVED_TYPES: &str = "\
-    Self Choice Config Context Row Number Leaf Vote Ends Ranking Unsure Device Promise UnknownChoice Heuristic \
-    Option Some None Result Ok Err Fn Other Memo Node Outside Whole";
+    Self Choice Config Context Row Number Leaf Ranked Reached Ranking Unsure Device Promise UnknownChoice Heuristic \
+    Option Some None Result Ok Err Fn Other Memo Node Whole";
 /// Names that no package may have, beside the keywords.
 const RESERVED_CRATES: &str = "\
     core std alloc test proc_macro serde ah_runtime ah_types con nul aux prn";
@@ -187,6 +187,10 @@ impl Language for RustLanguage<'_> {
         let row = [Code::atom("row")].into_iter();
         let function = format!("features::{}", self.names.features[slot]);
         Code::call(&function, row.chain(arguments.iter().map(argument))).alone()
+    }
+
+    fn threshold(&self, x: f64) -> String {
+        if x.is_infinite() { "f64::INFINITY".to_owned() } else { number(x) }
     }
 
     fn at_most(&self, slot: usize, threshold: f64) -> String {

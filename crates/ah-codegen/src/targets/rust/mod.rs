@@ -12,7 +12,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::text::rust_string;
 use crate::printing::view::ModelView;
-use crate::target::{OutputPlace, Surroundings, Target, View};
+use crate::target::{OutputPlace, Target, TargetOptions, View};
 use language::{RustLanguage, krate};
 
 /// A crate without dependencies and without std.
@@ -40,22 +40,18 @@ impl Target for Rust {
         "rust"
     }
 
-    fn view(
-        &self,
-        lowered: &LoweredModel<'_>,
-        surroundings: &Surroundings<'_>,
-    ) -> Result<View, CodegenError> {
+    fn view(&self, lowered: &LoweredModel<'_>, options: &TargetOptions<'_>) -> Result<View, CodegenError> {
         let name = krate(&lowered.model.heuristic);
         let model = ModelView::new(lowered, &RustLanguage::new(lowered));
-        let from = surroundings.out.join(&name);
-        let runtime_path = surroundings.runtime_path.map(|path| relative(&from, path)).transpose()?;
+        let from = options.out.join(&name);
+        let runtime_path = options.runtime_path.map(|path| relative(&from, path)).transpose()?;
         View::new(
             OutputPlace::Folder(name.clone()),
             &CrateView {
                 name,
                 runtime_path,
-                explain: surroundings.explain,
-                model_version: surroundings.version.clone(),
+                explain: options.explain,
+                model_version: options.version.clone(),
                 model,
             },
         )

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{FeatureKind, Model, Node as ModelNode, Test};
+use ah_types::{ChoiceId, Ensemble, FeatureKind, Model, Test, Tree};
 use rustc_hash::FxHashMap;
 
 use super::categories::Categories;
 use super::code::{self, Operand, Scope};
-use super::decision::{Code, CompiledModel, Feature, Node, NodeKind};
+use super::decision::{Code, Column, CompiledModel, Feature};
 
 impl CompiledModel {
     /// Compiles `model`, which must be valid.
@@ -24,22 +24,21 @@ impl CompiledModel {
         for slot in needed(model) {
             compiler.position(slot);
         }
-        let trees = model.trees.iter().map(|tree| tree.nodes.iter().map(|n| compiler.node(n)).collect());
-        let trees = trees.collect();
-        Self { categories: compiler.categories, features: compiler.features, precondition, trees }
+        let choices = (0..model.choices.len() as u32).map(ChoiceId);
+        let condition = |choice| model.eligible.get(&choice).map(|c| code::truth(&c.typed, &mut compiler));
+        let eligible = choices.map(condition).collect();
+        let ensemble = Ensemble::new(model);
+        let columns = ensemble.columns.iter().map(|column| compiler.column(column)).collect();
+        let Compiler { categories, features, .. } = compiler;
+        Self { categories, features, precondition, eligible, ensemble, columns }
     }
 }
 
 /// Returns the slots of all tested features, and of their operands except logged numbers.
 fn needed(model: &Model) -> BTreeSet<usize> {
     let (logged, all) = (model.features.base().len(), model.features.all().features());
-    let nodes = model.trees.iter().flat_map(|tree| &tree.nodes);
-    let mut needed: BTreeSet<usize> = nodes
-        .filter_map(|node| match node {
-            ModelNode::Split { test, .. } => Some(test.slot()),
-            ModelNode::Leaf(_) => None,
-        })
-        .collect();
+    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    let mut needed: BTreeSet<usize> = tests.map(Test::slot).collect();
     for (i, (_, typed)) in model.features.derived().iter().enumerate().rev() {
         if needed.contains(&(logged + i)) {
             typed.for_each_feature(&mut |slot| {
@@ -66,20 +65,9 @@ impl Compiler<'_> {
         self.model.features.all().features()[slot].kind == FeatureKind::Numerical
     }
 
-    fn node(&mut self, node: &ModelNode) -> Node {
-        let (test, left, right) = match node {
-            ModelNode::Leaf(_) => {
-                return Node { than: 0.0, feature: 0, left: 0, right: 0, kind: NodeKind::Leaf };
-            }
-            ModelNode::Split { test, left, right } => (test, *left, *right),
-        };
-        let (kind, than) = match test {
-            Test::Numerical { threshold, .. } => (NodeKind::Numerical, *threshold),
-            Test::Categorical { category, .. } => (NodeKind::Categorical, self.categories.id(category)),
-        };
-        // Each feature is text in the model's file.
-        let feature = self.position(test.slot()) as u32;
-        Node { than, feature, left, right, kind }
+    fn column(&mut self, column: &ah_types::Column<String>) -> Column {
+        let category = column.category.as_ref().map(|category| self.categories.id(category));
+        Column { feature: self.position(column.slot), category }
     }
 
     /// Returns a feature's position; compiles it at its first use.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ah_types::{Scalar, Unsure, goes_left};
+use ah_types::{ChoiceId, Ensemble, Reached, Scalar, Unsure};
 
 use super::categories::Categories;
 
@@ -22,28 +22,20 @@ pub(crate) struct CompiledModel {
     /// The computed features. Each comes after the features that it uses.
     pub(super) features: Vec<Feature>,
     pub(super) precondition: Option<Code<Option<bool>>>,
-    /// The model's trees, node for node.
-    pub(super) trees: Vec<Box<[Node]>>,
+    /// By choice, the condition under which it can run.
+    pub(super) eligible: Vec<Option<Code<Option<bool>>>>,
+    /// The trees.
+    pub(super) ensemble: Ensemble,
+    /// The columns of the ensemble.
+    pub(super) columns: Vec<Column>,
 }
 
-/// A split or a leaf. Logged and computed numbers share one kind: with two kinds, mispredicted jumps made a
-/// decision of `mixed_mm` a third slower.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    /// The threshold, or the category's id.
-    pub(super) than: f64,
+/// A value that trees compare.
+pub(super) struct Column {
     /// The feature's position in [`CompiledModel::features`].
-    pub(super) feature: u32,
-    pub(super) left: u32,
-    pub(super) right: u32,
-    pub(super) kind: NodeKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NodeKind {
-    Numerical,
-    Categorical,
-    Leaf,
+    pub(super) feature: usize,
+    /// The id of the category for which the value is 1.
+    pub(super) category: Option<f64>,
 }
 
 /// A feature that a decision computes at most once.
@@ -69,35 +61,32 @@ impl CompiledModel {
     }
 }
 
-impl Decision<'_> {
-    /// Returns true if the precondition holds or there is none.
-    #[inline]
-    pub(crate) fn precondition_holds(&mut self) -> bool {
-        self.compiled.precondition.as_ref().is_none_or(|holds| holds(self) == Some(true))
+impl<'a> Decision<'a> {
+    /// Returns what the values reach in the trees.
+    pub(crate) fn reach(&mut self) -> Result<Reached<'a>, Unsure> {
+        let compiled = self.compiled;
+        if compiled.precondition.as_ref().is_some_and(|holds| holds(self) != Some(true)) {
+            return Err(Unsure::Precondition);
+        }
+        compiled.ensemble.reach(|column| self.column(&compiled.columns[column]))
     }
 
-    /// Returns the position of the leaf that the values reach in this tree, by the split rule of
-    /// [`ah_types::tree`].
-    pub(crate) fn leaf(&mut self, tree: usize) -> Result<usize, Unsure> {
-        let nodes = &self.compiled.trees[tree];
-        let mut at = 0;
-        loop {
-            let node = &nodes[at];
-            if node.kind == NodeKind::Leaf {
-                return Ok(at);
-            }
-            let feature = node.feature as usize;
-            let x = self.computed(feature);
-            if x.is_nan() {
-                return Err(Unsure::Undefined(self.compiled.features[feature].slot));
-            }
-            let goes_left = match node.kind {
-                NodeKind::Numerical => goes_left(x, node.than),
-                _ if x == node.than => false,
-                _ if self.knows(feature, x) => true,
-                _ => return Err(Unsure::UnknownCategory(self.compiled.features[feature].slot)),
-            };
-            at = if goes_left { node.left } else { node.right } as usize;
+    /// Returns true if the choice can run on this input, as far as the model knows.
+    pub(crate) fn is_eligible(&mut self, choice: ChoiceId) -> bool {
+        let condition = self.compiled.eligible.get(choice.index()).and_then(Option::as_ref);
+        condition.is_none_or(|holds| holds(self) == Some(true))
+    }
+
+    #[inline]
+    fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
+        let x = self.computed(column.feature);
+        let slot = self.compiled.features[column.feature].slot;
+        match column.category {
+            _ if x.is_nan() => Err(Unsure::Undefined(slot)),
+            None => Ok(x),
+            Some(category) if x == category => Ok(1.0),
+            Some(_) if self.knows(column.feature, x) => Ok(0.0),
+            Some(_) => Err(Unsure::UnknownCategory(slot)),
         }
     }
 

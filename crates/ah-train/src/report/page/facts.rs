@@ -39,7 +39,7 @@ pub struct Facts<'a> {
     choices: Vec<ChoiceFacts<'a>>,
     worst: Vec<WorstInput<'a>>,
     noise: Noise,
-    trees: Vec<Vec<NodeFacts>>,
+    tree: Vec<NodeFacts>,
     /// The number of boosted trees.
     boosted: usize,
 }
@@ -136,16 +136,16 @@ impl<'a> Facts<'a> {
             .iter()
             .map(|j| {
                 let choice = j.ranking.first().copied().unwrap_or(fallback);
-                let log_slowdown = table.price(j.input, choice, fallback);
+                let log_slowdown = table.loss(j.input, choice, fallback);
                 let base = table.usable(j.input, fallback);
                 let slow = base.zip(table.cell(j.input, choice));
                 let slow = slow.is_some_and(|(base, cell)| cell.is_slower(base, comparison.max_slowdown));
                 Taken { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
             })
             .collect();
-        let curve = |name, price: &dyn Fn(&Taken) -> f64| Curve {
+        let curve = |name, loss: &dyn Fn(&Taken) -> f64| Curve {
             name,
-            slowdowns: quantiles(taken.iter().map(price).collect()),
+            slowdowns: quantiles(taken.iter().map(loss).collect()),
         };
         let learners = study.iter().flat_map(|study| &study.learners);
         let learners =
@@ -164,8 +164,8 @@ impl<'a> Facts<'a> {
             provenance: &model.provenance,
             curves: [
                 curve(&model.heuristic, &|t| t.log_slowdown),
-                curve(&comparison.best_single.choice, &|t| table.price(t.input, single, fallback)),
-                curve(&comparison.always_fallback.choice, &|t| table.fallback_price(t.input, fallback)),
+                curve(&comparison.best_single.choice, &|t| table.loss(t.input, single, fallback)),
+                curve(&comparison.always_fallback.choice, &|t| table.fallback_loss(t.input, fallback)),
             ]
             .into_iter()
             .chain(learners)
@@ -177,16 +177,16 @@ impl<'a> Facts<'a> {
             choices: choices(table, &taken),
             worst: worst(model, evaluation, &taken),
             noise: noise(table, &taken),
-            trees: model.trees.iter().map(|tree| nodes(model, tree, evaluation, &taken)).collect(),
-            boosted: model.boosted.as_ref().map_or(0, |boosted| boosted.trees.len()),
+            tree: nodes(model, &model.tree, evaluation, &taken),
+            boosted: model.boosters.len(),
         }
     }
 }
 
-fn quantiles(mut prices: Vec<f64>) -> Vec<f64> {
-    prices.sort_unstable_by(f64::total_cmp);
-    let at = |i: usize| prices[i * (prices.len() - 1) / (QUANTILES - 1)];
-    if prices.is_empty() { Vec::new() } else { (0..QUANTILES).map(|i| at(i).exp()).collect() }
+fn quantiles(mut losses: Vec<f64>) -> Vec<f64> {
+    losses.sort_unstable_by(f64::total_cmp);
+    let at = |i: usize| losses[i * (losses.len() - 1) / (QUANTILES - 1)];
+    if losses.is_empty() { Vec::new() } else { (0..QUANTILES).map(|i| at(i).exp()).collect() }
 }
 
 fn columns(model: &Model) -> Vec<FeatureColumn<'_>> {
@@ -289,9 +289,9 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
             let (count, loss, slow) = here[at];
             let often = || takes[at].iter().max_by_key(|(_, count)| **count).map(|(choice, _)| *choice);
             let often = || leaf.ranked(model.choice_id(&evaluation.table.choices[often()?.index()])?);
-            let chosen = match model.boosted {
-                Some(_) => often().or(leaf.ranking.first()),
-                None => leaf.choose(model.fallback, false),
+            let chosen = match model.boosters.is_empty() {
+                false => often().or(leaf.ranking.first()),
+                true => leaf.choose(model.fallback),
             };
             let shown = chosen.or_else(|| model.fallback.and_then(|fallback| leaf.ranked(fallback)));
             NodeFacts::Leaf {

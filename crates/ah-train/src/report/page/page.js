@@ -119,7 +119,7 @@ function trees() {
     at("boosted").textContent = `${facts.boosted} boosted trees decide the order of the choices in each leaf. A leaf shows the one that is taken most often there.`;
     at("boosted").hidden = false;
   }
-  at("trees").append(...facts.trees.map((nodes, i) => branch(nodes, 0, facts.trees.length > 1 ? `Tree ${i + 1}` : "All inputs", 0)[0]));
+  at("trees").append(branch(facts.tree, 0, "All inputs", 0)[0]);
   const fold = (open) => () => at("trees").querySelectorAll("details").forEach((details) => { details.open = open; });
   at("unfold").addEventListener("click", fold(true));
   at("fold").addEventListener("click", fold(false));

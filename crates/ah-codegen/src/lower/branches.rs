@@ -1,0 +1,181 @@
+//! A tree as nested branches, in the order of printing, with the features that each needs.
+
+use std::collections::HashMap;
+
+use ah_types::expr::Type;
+use ah_types::{Model, Node, ScoreRow, ScoreTree, Test, Tree};
+
+use super::features::{derived_type, inputs};
+
+/// One line of the branches.
+pub enum Event<'m> {
+    /// A derived feature that others need is computed; it may be undefined.
+    Compute(usize, Vec<Argument>),
+    /// The tree needs this feature for the first time on this path. Without arguments it is a logged
+    /// feature, or a derived one that was computed before.
+    Need(usize, Option<Vec<Argument>>),
+    /// `if …`, or `else if …` if the flag is set.
+    If(Condition<'m>, bool),
+    /// `else`
+    Else,
+    /// The end of an `if`.
+    End,
+    /// The leaf of this number.
+    Leaf(usize),
+}
+
+/// A derived feature that another one takes as an argument.
+pub struct Argument {
+    pub slot: usize,
+    /// True if the tree has needed it before, so that it has a value.
+    pub checked: bool,
+}
+
+/// The condition of a branch.
+#[derive(Clone, Copy)]
+pub enum Condition<'m> {
+    /// value <= threshold
+    AtMost(usize, f64),
+    /// value == category
+    Is(usize, &'m str),
+    /// A derived truth value.
+    Holds(usize),
+}
+
+/// Returns the model's own tree as nested branches for people to read: events with their level of nesting. Leaves are numbered
+/// in the order of the nodes. A derived feature is computed where a path first needs it, unless `computed` says that all are.
+pub(super) fn branches(model: &Model, computed: bool) -> Vec<(usize, Event<'_>)> {
+    let numbers: HashMap<usize, usize> =
+        model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
+    let state = if computed { State::Computed } else { State::Unknown };
+    Order::new(model, &model.tree, state, |at, _| numbers[&at]).branches()
+}
+
+/// Returns a booster as nested branches; `number` returns the number of a row. All features that it tests have a value.
+pub(super) fn booster<'m>(
+    model: &'m Model,
+    tree: &'m ScoreTree,
+    number: impl Fn(&ScoreRow) -> usize,
+) -> Vec<(usize, Event<'m>)> {
+    Order::new(model, tree, State::Checked, |_, row| number(row)).branches()
+}
+
+/// The state of a feature on a path.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Unknown,
+    Computed,
+    Checked,
+}
+
+/// Puts the nodes of one tree into the order of printing.
+struct Order<'m, L, N> {
+    model: &'m Model,
+    nodes: &'m [Node<L>],
+    /// Returns the number of a leaf by its position and itself.
+    number: N,
+    /// By slot.
+    states: Vec<State>,
+}
+
+impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
+    fn new(model: &'m Model, tree: &'m Tree<L>, state: State, number: N) -> Self {
+        let states = vec![state; model.features.all().len()];
+        Self { model, nodes: &tree.nodes, number, states }
+    }
+
+    fn branches(mut self) -> Vec<(usize, Event<'m>)> {
+        let mut events = Vec::new();
+        self.append_node(0, 0, false, &mut events);
+        events
+    }
+
+    /// Appends a node and its children. A `chained` node is the only one in an `else`, which may become an
+    /// `else if`. Returns whether it did.
+    fn append_node(
+        &mut self,
+        at: usize,
+        level: usize,
+        chained: bool,
+        events: &mut Vec<(usize, Event<'m>)>,
+    ) -> bool {
+        let (test, left, right) = match &self.nodes[at] {
+            Node::Leaf(leaf) => {
+                if chained {
+                    events.push((level - 1, Event::Else));
+                }
+                events.push((level, Event::Leaf((self.number)(at, leaf))));
+                return false;
+            }
+            Node::Split { test, left, right } => (test, *left as usize, *right as usize),
+        };
+        let slot = test.slot();
+        let before = self.states.clone();
+        let (condition, swapped) = self.condition(test);
+        let joins = chained && condition.is_some() && self.states[slot] == State::Checked;
+        let level = if joins { level - 1 } else { level };
+        if chained && !joins {
+            events.push((level - 1, Event::Else));
+        }
+        self.append_need(slot, level, events);
+        match condition {
+            // This category cannot occur: only the check that the feature is defined remains.
+            None => {
+                self.append_node(left, level, false, events);
+            }
+            Some(condition) => {
+                let (first, second) = if swapped { (right, left) } else { (left, right) };
+                events.push((level, Event::If(condition, joins)));
+                self.append_node(first, level + 1, false, events);
+                if !self.append_node(second, level + 1, true, events) {
+                    events.push((level, Event::End));
+                }
+            }
+        }
+        self.states = before;
+        joins
+    }
+
+    /// Returns the condition of a branch, and whether a true condition leads to the right child.
+    fn condition(&self, test: &'m Test) -> (Option<Condition<'m>>, bool) {
+        match test {
+            Test::Numerical { slot, threshold } => (Some(Condition::AtMost(*slot, *threshold)), false),
+            Test::Categorical { slot, category } => {
+                match (derived_type(self.model, *slot), category.as_str()) {
+                    (Some(Type::Bool), "True") => (Some(Condition::Holds(*slot)), true),
+                    (Some(Type::Bool), "False") => (Some(Condition::Holds(*slot)), false),
+                    (Some(Type::Bool), _) => (None, false),
+                    (_, category) => (Some(Condition::Is(*slot, category)), true),
+                }
+            }
+        }
+    }
+
+    fn append_need(&mut self, slot: usize, level: usize, events: &mut Vec<(usize, Event<'m>)>) {
+        if self.states[slot] == State::Checked {
+            return;
+        }
+        let fresh = self.states[slot] == State::Unknown && slot >= self.model.features.base().len();
+        let arguments = fresh.then(|| self.arguments(slot, level, events));
+        events.push((level, Event::Need(slot, arguments)));
+        self.states[slot] = State::Checked;
+    }
+
+    fn arguments(
+        &mut self,
+        slot: usize,
+        level: usize,
+        events: &mut Vec<(usize, Event<'m>)>,
+    ) -> Vec<Argument> {
+        let (_, parameters) = inputs(self.model, slot);
+        for &parameter in &parameters {
+            if self.states[parameter] == State::Unknown {
+                let arguments = self.arguments(parameter, level, events);
+                events.push((level, Event::Compute(parameter, arguments)));
+                self.states[parameter] = State::Computed;
+            }
+        }
+        let checked = |slot: &usize| self.states[*slot] == State::Checked;
+        parameters.iter().map(|slot| Argument { slot: *slot, checked: checked(slot) }).collect()
+    }
+}

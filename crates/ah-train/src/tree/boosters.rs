@@ -1,0 +1,73 @@
+//! Boosters over the inputs of one table.
+
+use ah_types::{Node, ROW_NUMBERS, ScoreTree, add_row};
+
+use super::compact_tree::CompactTree;
+use crate::data::Columns;
+
+/// Trees whose rows add to the scores of an ordinary tree ([`ah_types::Model::boosters`]).
+#[derive(Clone, Debug, Default)]
+pub struct Boosters {
+    /// The length of a row: a number for each choice, and one for the risk.
+    pub row_length: usize,
+    /// What a number of 1 is worth in a score.
+    pub unit: f64,
+    /// The trees.
+    pub trees: Vec<Booster>,
+}
+
+/// One of the trees.
+#[derive(Clone, Debug)]
+pub struct Booster {
+    /// The splits.
+    pub splits: CompactTree,
+    /// Node after node, a row.
+    pub rows: Vec<i8>,
+}
+
+/// Returns the number of a row that comes nearest to a value, in this unit.
+pub fn nearest(value: f64, unit: f64) -> i8 {
+    let [least, most] = [ROW_NUMBERS.start(), ROW_NUMBERS.end()].map(|number| f64::from(*number));
+    (value / unit).round().clamp(least, most) as i8
+}
+
+impl Boosters {
+    /// Returns the sum of the rows that an input with these codes reaches; empty without boosters.
+    pub fn sums(&self, codes: &[u16]) -> Vec<i32> {
+        let mut sums = vec![0; self.row_length];
+        for tree in &self.trees {
+            let start = tree.splits.leaf(codes) * self.row_length;
+            add_row(&mut sums, &tree.rows[start..][..self.row_length]);
+        }
+        sums
+    }
+
+    /// Returns the boosters of a model.
+    pub fn in_model(&self, columns: &Columns) -> Vec<ScoreTree> {
+        self.trees.iter().map(|tree| self.tree_in_model(tree, columns)).collect()
+    }
+
+    fn tree_in_model(&self, tree: &Booster, columns: &Columns) -> ScoreTree {
+        let mut nodes = Vec::new();
+        // A node, and the split whose right child it is: in a model, a left child is the next node.
+        let mut open = vec![(0, None)];
+        while let Some((at, right_of)) = open.pop() {
+            let here = nodes.len() as u32;
+            if let Some(Node::Split { right, .. }) =
+                right_of.and_then(|split: u32| nodes.get_mut(split as usize))
+            {
+                *right = here;
+            }
+            match tree.splits.split(at) {
+                None => nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length].into())),
+                Some((column, limit, left)) => {
+                    let test = columns.all()[usize::from(column)].test_behind(limit);
+                    nodes.push(Node::Split { test, left: here + 1, right: 0 });
+                    open.push((left + 1, Some(here)));
+                    open.push((left, None));
+                }
+            }
+        }
+        ScoreTree { nodes }
+    }
+}

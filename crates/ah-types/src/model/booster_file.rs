@@ -1,0 +1,116 @@
+//! Boosters in `model.json`: one line a tree, and one line for every row.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::boosters::{ScoreRow, ScoreTree};
+use super::data::Model;
+use super::tree_file::Names;
+use super::tree_text::{joined, number, text};
+use crate::tree::{Column, Node, Test, Tree};
+
+/// The key `boosters`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoostersFile {
+    pub(super) unit: f64,
+    pub(super) margin: Option<f64>,
+    columns: Vec<ColumnFile>,
+    trees: Vec<Vec<NodeFile>>,
+    rows: Vec<Box<[i8]>>,
+}
+
+/// A column: a feature, or a feature and one of its categories.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a column: a feature, or a feature and a category")]
+enum ColumnFile {
+    Number(String),
+    Category(String, String),
+}
+
+/// A node: the number of a leaf's row, or a split's column, threshold and right child.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged, expecting = "expected a node: a row, or a column, a threshold and the right child")]
+enum NodeFile {
+    Leaf(usize),
+    Split(usize, f64, u32),
+}
+
+impl BoostersFile {
+    /// Returns the trees with slots in the place of names.
+    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Vec<ScoreTree>, String> {
+        let column = |column: &ColumnFile| {
+            let (name, category) = match column {
+                ColumnFile::Number(name) => (name, None),
+                ColumnFile::Category(name, category) => (name, Some(category.clone())),
+            };
+            Ok(Column { slot: names.slot(name)?, category })
+        };
+        let columns = self.columns.iter().map(column).collect::<Result<Vec<_>, String>>()?;
+        let node = |(at, node): (usize, &NodeFile)| match *node {
+            NodeFile::Leaf(row) => {
+                let count = self.rows.len();
+                let found = || format!("node {at}: expected a row below {count}, found {row}");
+                self.rows.get(row).cloned().map(Node::Leaf).ok_or_else(found)
+            }
+            NodeFile::Split(column, threshold, right) => {
+                let count = columns.len();
+                let found = || format!("node {at}: expected a column below {count}, found {column}");
+                let Column { slot, category } = columns.get(column).cloned().ok_or_else(found)?;
+                let test = match category {
+                    None => Test::Numerical { slot, threshold },
+                    Some(category) if (0.0..1.0).contains(&threshold) => Test::Categorical { slot, category },
+                    Some(_) => {
+                        return Err(format!(
+                            "node {at}: expected the threshold 0 for a category, found {threshold}"
+                        ));
+                    }
+                };
+                Ok(Node::Split { test, left: at as u32 + 1, right })
+            }
+        };
+        let tree = |(position, nodes): (usize, &Vec<NodeFile>)| {
+            let nodes: Result<_, String> = nodes.iter().enumerate().map(node).collect();
+            Ok(Tree { nodes: nodes.map_err(|problem| format!("booster {position}: {problem}"))? })
+        };
+        self.trees.iter().enumerate().map(tree).collect()
+    }
+}
+
+/// Returns the JSON text of a model's boosters.
+pub(super) fn print(model: &Model) -> String {
+    let columns: Vec<Column<&str>> = model.booster_columns().into_iter().collect();
+    let column = |column: &Column<&str>| {
+        let feature = text(&model.features.all().features()[column.slot].name);
+        column.category.map_or(feature.clone(), |category| format!("[{feature},{}]", text(category)))
+    };
+    let (mut rows, mut numbers): (Vec<&[i8]>, HashMap<&[i8], usize>) = Default::default();
+    for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {
+        numbers.entry(row).or_insert_with(|| {
+            rows.push(row);
+            rows.len() - 1
+        });
+    }
+    let node = |node: &Node<ScoreRow>| match node {
+        Node::Leaf(row) => numbers[&**row].to_string(),
+        Node::Split { test, right, .. } => {
+            let (column, threshold) = test.column();
+            let at = columns.partition_point(|other| *other < column);
+            format!("[{at},{},{right}]", number(threshold))
+        }
+    };
+    let lines = |lines: Vec<String>| {
+        lines.iter().map(|line| format!("      [{line}]")).collect::<Vec<_>>().join(",\n")
+    };
+    let trees = model.boosters.iter().map(|tree| joined(&tree.nodes, node)).collect();
+    let trees = lines(trees);
+    let rows = lines(rows.iter().map(|row| joined(*row, i8::to_string)).collect());
+    format!(
+        "{{\n    \"unit\": {},\n    \"margin\": {},\n    \"columns\": [{}],\n    \"trees\": [\n{trees}\n    ],\n    \"rows\": \
+         [\n{rows}\n    ]\n  }}",
+        number(model.unit),
+        model.margin.map_or("null".to_owned(), number),
+        joined(&columns, column),
+    )
+}

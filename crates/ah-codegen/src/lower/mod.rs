@@ -15,7 +15,7 @@ use ah_types::expr::{NumberExpr, Type};
 use ah_types::{Model, ScoreRow, Test, Tree};
 
 use crate::error::{CodegenError, MOST};
-pub use branches::{Argument, Condition, Event};
+pub use branches::{Argument, Condition, Event, Source};
 use categories::Categories;
 pub use ensemble::{EnsembleArrays, Group, Search};
 pub use features::WholeOperation;

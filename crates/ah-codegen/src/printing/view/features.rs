@@ -209,8 +209,10 @@ impl<L: Language> Viewer<'_, L> {
     pub(super) fn computed(&self, printer: &mut Printer<'_, L>) -> Vec<AssignmentView> {
         let base = self.lowered.model.features.base().len();
         let derived = (base..).zip(self.lowered.model.features.derived());
-        let used: Vec<(usize, &TypedExpr)> =
-            derived.filter(|(slot, _)| self.lowered.used[*slot]).map(|(slot, (_, typed))| (slot, typed)).collect();
+        let used: Vec<(usize, &TypedExpr)> = derived
+            .filter(|(slot, _)| self.lowered.used[*slot])
+            .map(|(slot, (_, typed))| (slot, typed))
+            .collect();
         printer.shared = Some(SharedParts::default());
         used.iter().for_each(|(_, typed)| drop(printer.print(typed)));
         printer.called.take_variables();

@@ -12,6 +12,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::text::rust_string;
 use crate::printing::view::ModelView;
+use crate::switch::Syntax;
 use crate::target::{OutputPlace, Target, TargetOptions, View};
 use language::{RustLanguage, krate};
 
@@ -38,6 +39,10 @@ struct CrateView {
 impl Target for Rust {
     fn name(&self) -> &'static str {
         "rust"
+    }
+
+    fn syntax(&self) -> Option<Syntax> {
+        Some(Syntax::Rust)
     }
 
     fn view(&self, lowered: &LoweredModel<'_>, options: &TargetOptions<'_>) -> Result<View, CodegenError> {

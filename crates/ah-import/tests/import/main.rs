@@ -1,8 +1,9 @@
 //! Tables become logs: the roles of columns, the times, the device, and adding to a log. `formats` has every
-//! format of a table, and `mistakes` the sentence about every bad one.
+//! format of a table, and `tuners` those of autotuners, and `mistakes` the sentence about every bad one.
 
 mod formats;
 mod mistakes;
+mod tuners;
 
 use std::path::PathBuf;
 

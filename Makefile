@@ -17,7 +17,7 @@ SEED ?= 1
 MAX_RISK ?= 0.05
 BACKEND ?= auto
 
-.PHONY: help setup pipeline test lint bench check-generated examples package docs
+.PHONY: help setup pipeline check test lint bench check-generated examples package docs
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -29,7 +29,10 @@ setup: ## Fetch the dependencies and build the tools (the first time: some minut
 pipeline: setup ## Measure, learn, generate, compile and consult a heuristic (about two minutes after the build)
 	scripts/pipeline.sh $(PIPELINE) --name $(NAME) --samples $(SAMPLES) --seconds $(SECONDS_TO_COLLECT) --fresh $(FRESH) --seed $(SEED) --backend $(BACKEND) --max-risk $(MAX_RISK)
 
-test: lint ## Formats, lints and tests everything; CI runs exactly this
+check: ## The quick part of the tests: format, unit tests, quick integration tests
+	scripts/test.sh --quick
+
+test: ## Formats, lints and tests everything; CI runs exactly this
 	scripts/test.sh
 
 lint: ## Formats and lints, warnings denied

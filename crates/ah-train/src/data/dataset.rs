@@ -16,6 +16,7 @@ use super::evidence;
 use super::exclude;
 use super::split::{self, Partition};
 use super::table::Table;
+use super::undefined;
 use super::unrepeated;
 use super::usable;
 use super::values::FeatureValues;
@@ -106,10 +107,10 @@ impl Dataset {
         warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, ad_hoc) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
-        let features = declared::features(&optimization, &log.schema, &mut warnings)?;
+        let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let table = table(log, params, &mut warnings)?;
-        let values = FeatureValues::new(&table, &features);
+        let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         let mut settings = Settings::default();
         settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
         let named_fallback =
@@ -122,7 +123,7 @@ impl Dataset {
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = usable::filtered(usable, &optimization, &features, &table, &mut warnings)?;
+        let usable = usable::filtered(usable, &optimization, &declared, &table, &mut warnings)?;
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
@@ -142,7 +143,7 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset with further derived features. Inputs where one is undefined are not learned from.
+    /// Returns the same dataset with further derived features, which are numbers.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
@@ -151,8 +152,6 @@ impl Dataset {
             source: Box::new(source),
         })?;
         self.values = FeatureValues::new(&self.table, &self.features);
-        let undefined = &self.values.undefined;
-        self.usable.retain(|input| undefined.binary_search_by_key(input, |u| u.0).is_err());
         Ok(self)
     }
 
@@ -174,7 +173,7 @@ impl Dataset {
 
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
-        self.named_fallback.unwrap_or_else(|| self.table.best_single(inputs, None))
+        self.named_fallback.unwrap_or_else(|| self.table.best_fallback(inputs))
     }
 
     /// Returns the features as ranked from these inputs.

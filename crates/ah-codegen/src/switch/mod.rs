@@ -176,7 +176,13 @@ impl Writer<'_> {
                 let is_whole = self.lowered.is_whole(*slot);
                 let threshold = self.plain.threshold(if is_whole { threshold.floor() } else { *threshold });
                 let value = value(*slot).above(Binds::Comparison);
-                Some([format!("{value} <= {threshold}"), format!("{value} > {threshold}")])
+                let right = format!("{value} > {threshold}");
+                let left = if self.lowered.is_missing(*slot) {
+                    self.plain.negated(Code::new(Binds::Choice, right.clone()))
+                } else {
+                    format!("{value} <= {threshold}")
+                };
+                Some([left, right])
             }
             Test::Categorical { slot, category } => {
                 let truth = |slot| [self.plain.negated(value(slot)), value(slot).alone()];

@@ -371,7 +371,7 @@ impl Ensemble {
             return Err(Unsure::Precondition);
         }
         let row = model.features.row(&logged);
-        self.reach(|column| self.columns[column].value(&row, |slot, category| model.knows(slot, category)))
+        self.reach(|column| model.column_value(&self.columns[column], &row))
     }
 
     /// Returns the choice for a program that does not list its choices, where every choice can run.

@@ -29,6 +29,8 @@ pub struct FeatureView {
     used: bool,
     /// True if the tree tests it.
     tested: bool,
+    /// True if training saw it missing.
+    missing: bool,
     /// The categories that code distinguishes.
     variants: Vec<VariantView>,
     /// The literals of the categories in the training data.
@@ -77,6 +79,8 @@ pub struct ParameterView {
     /// The feature's name as a string literal.
     string: String,
     r#type: String,
+    /// The code that converts the value of a logged feature, if the language does so.
+    converted: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -127,6 +131,9 @@ impl<L: Language> Viewer<'_, L> {
         if let Some(unit) = sentence(&feature.unit) {
             doc.push_str(&format!(" ({unit})"));
         }
+        if model.missing.contains(&slot) {
+            doc.push_str("; NaN where it is missing");
+        }
         let variants = lowered.variants[slot].iter().zip(&self.language.names().variants[slot]);
         let variant = |(text, identifier): (&&str, &String)| VariantView {
             identifier: identifier.clone(),
@@ -146,6 +153,7 @@ impl<L: Language> Viewer<'_, L> {
             r#type: self.language.type_name(slot),
             used: lowered.used[slot],
             tested: lowered.tested[slot],
+            missing: lowered.is_missing(slot),
             variants: variants.map(variant).collect(),
             seen: self.seen(slot),
         }
@@ -161,6 +169,7 @@ impl<L: Language> Viewer<'_, L> {
             identifier: self.identifier(slot),
             string: self.language.string(&self.lowered.model.features.all().features()[slot].name),
             r#type: self.language.type_name(slot),
+            converted: self.language.convert(slot),
         };
         slots.into_iter().map(parameter).collect()
     }

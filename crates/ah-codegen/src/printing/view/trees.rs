@@ -64,6 +64,8 @@ pub enum LineStep {
         kind: ValueKind,
         r#type: String,
         logged: bool,
+        /// True if training saw it missing.
+        missing: bool,
         /// The source of its value; `None` if the variable has it already.
         value: Option<String>,
         /// The condition for a category that is not in the training data.
@@ -142,6 +144,7 @@ impl<L: Language> Viewer<'_, L> {
                     kind: ValueKind::of(self.lowered, *slot),
                     r#type: self.language.type_name(*slot),
                     logged,
+                    missing: self.lowered.is_missing(*slot),
                     value: match source {
                         Source::Derived(arguments) => Some(self.language.compute(*slot, arguments)),
                         Source::Logged => self.language.read(*slot).or_else(|| self.language.convert(*slot)),

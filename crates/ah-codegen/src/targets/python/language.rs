@@ -162,8 +162,14 @@ impl Language for PythonLanguage<'_> {
 
     /// A call may give whole numbers and any objects.
     fn convert(&self, slot: usize) -> Option<String> {
-        let class = if self.lowered.is_logged_category(slot) { "str" } else { "float" };
-        Some(format!("{class}({})", self.names.features[slot]))
+        let is_category = self.lowered.is_logged_category(slot);
+        let (class, missing) = if is_category { ("str", "\"\"") } else { ("float", "math.nan") };
+        let name = &self.names.features[slot];
+        Some(if self.lowered.is_missing(slot) {
+            format!("{missing} if {name} is None else {class}({name})")
+        } else {
+            format!("{class}({name})")
+        })
     }
 
     fn compute(&self, slot: usize, arguments: &[Argument]) -> String {
@@ -174,7 +180,12 @@ impl Language for PythonLanguage<'_> {
     }
 
     fn at_most(&self, slot: usize, threshold: f64) -> String {
-        format!("{} <= {}", self.names.features[slot], number(threshold))
+        let (name, threshold) = (&self.names.features[slot], number(threshold));
+        if self.lowered.is_missing(slot) {
+            format!("not {name} > {threshold}")
+        } else {
+            format!("{name} <= {threshold}")
+        }
     }
 
     fn is(&self, slot: usize, category: &str) -> String {

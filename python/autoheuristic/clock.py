@@ -25,6 +25,8 @@ class Launch(NamedTuple):
     run: Callable[[], object]
     after: Callable[[Exception | None], None]
     """The hooks behind it; they get the exception that ``run`` raised."""
+    runs: int = 1
+    """How often it runs; its time is the mean."""
 
 
 class GpuClock:
@@ -38,8 +40,8 @@ class GpuClock:
         self._interface = self._driver.get_device_interface()
         self._buffer = self._driver.get_empty_cache_for_benchmark()
 
-    def time(self, launches: Sequence[Launch], cold: bool) -> list[float]:
-        """Runs the launches one after the other and returns the milliseconds of each.
+    def time(self, launches: Sequence[Launch], cold: bool = True) -> list[float]:
+        """Queues all launches, waits once, and returns the milliseconds of each.
 
         If the GPU reaches the first event before the host has launched the kernel, the GPU's idle time counts as the
         kernel's. Such a late sample is taken again; of several late ones the least counts.
@@ -68,12 +70,14 @@ class GpuClock:
                 for _ in range(1 if i else LEAD):
                     self._driver.clear_cache(self._buffer)
             start.record()
-            launch.run()
+            for _ in range(launch.runs):
+                launch.run()
             end.record()
             in_time.append(not (cold and start.query()))
             launch.after(None)
         self.wait()
-        return [(start.elapsed_time(end), ok) for (start, end), ok in zip(events, in_time)]
+        times = zip(events, launches, in_time)
+        return [(start.elapsed_time(end) / launch.runs, ok) for (start, end), launch, ok in times]
 
     def wait(self) -> None:
         """Waits for all launches; a fault of one is raised here."""

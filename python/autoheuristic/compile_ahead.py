@@ -11,7 +11,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -23,8 +23,16 @@ MOST_JOBS = 16_000
 """Their numbers, of four bytes each, fit into a pipe."""
 
 
-def compile_ahead(kernel: Kernel, call: Call, choices: Sequence[int]) -> None:
-    """Compiles these configurations, where Triton hands compilations out (3.4 and later). Failures show at launch."""
+def compile_ahead(
+    kernel: Kernel,
+    calls: Iterable[tuple[Call, Sequence[int]]],
+    seconds: float = MOST_SECONDS,
+    each: Callable[[], None] = lambda: None,
+) -> None:
+    """Compiles these configurations for these calls, where Triton hands compilations out (3.4 and later).
+
+    Failures show at launch. After ``seconds``, compilations are left to the launches. ``each`` is called often.
+    """
     import triton
 
     mode = getattr(triton, "AsyncCompileMode", None)
@@ -32,13 +40,15 @@ def compile_ahead(kernel: Kernel, call: Call, choices: Sequence[int]) -> None:
         return
     waiting = _Waiting()
     with mode(waiting, ignore_errors=True):
-        for i in choices:
-            try:
-                kernel.launch(call, i, warmup=True)
-            except Exception as error:
-                if not cannot_launch(error):
-                    raise
-    run_forked(waiting.jobs)
+        for call, choices in calls:
+            for i in choices:
+                try:
+                    kernel.launch(call, i, warmup=True)
+                except Exception as error:
+                    if not cannot_launch(error):
+                        raise
+                each()
+    run_forked(waiting.jobs, seconds, each)
 
 
 class _Waiting(Executor):
@@ -54,8 +64,13 @@ class _Waiting(Executor):
         return future
 
 
-def run_forked(jobs: Sequence[Callable[[], Any]], seconds: float = MOST_SECONDS) -> None:
-    """Runs functions in as many processes as there are cores, and waits for them; what they return or raise is lost."""
+def run_forked(
+    jobs: Sequence[Callable[[], Any]], seconds: float = MOST_SECONDS, each: Callable[[], None] = lambda: None
+) -> None:
+    """Runs functions in as many processes as there are cores, and waits for them; what they return or raise is lost.
+
+    ``each`` is called often while they run.
+    """
     jobs = jobs[:MOST_JOBS]
     count = min(len(jobs), _cores())
     if count < 2:
@@ -80,6 +95,7 @@ def run_forked(jobs: Sequence[Callable[[], Any]], seconds: float = MOST_SECONDS)
         deadline = time.monotonic() + seconds
         while children and time.monotonic() < deadline:
             children -= {child for child in children if _has_ended(child)}
+            each()
             time.sleep(0.005)
     finally:
         os.close(numbers)

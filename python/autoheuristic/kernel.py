@@ -15,7 +15,7 @@ from triton.compiler.errors import CompilationError
 
 from .choices import choice_names
 from .clock import Launch
-from .measure import Outcome
+from .outcome import Outcome
 
 CANNOT_LAUNCH = (
     CompilationError,
@@ -111,6 +111,14 @@ class Kernel:
             autotuner.nargs = {}
         return [self.configs.index(config) for config in kept]
 
+    def specialization(self, call: Call) -> tuple[Any, ...]:
+        """Returns what a compiled kernel depends on: calls that agree in it share their kernels.
+
+        Triton tells integers apart that are 1 or multiples of 16 or need 64 bits, and pointers that are aligned to 16.
+        """
+        named = self.named_args(call)
+        return tuple((name, *_kind(named[name], name in self.constants)) for name in sorted(named))
+
     def named_args(self, call: Call) -> dict[str, Any]:
         """Returns the arguments of a call by name."""
         return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
@@ -129,6 +137,14 @@ def cannot_launch(error: Exception) -> bool:
     # A failed pass of the compiler is a plain RuntimeError.
     passes = isinstance(error, RuntimeError) and "PassManager::run failed" in str(error)
     return passes or isinstance(error, CANNOT_LAUNCH)
+
+
+def _kind(value: Any, is_constant: bool) -> tuple[Any, ...]:
+    if hasattr(value, "data_ptr"):
+        return "tensor", str(value.dtype), value.data_ptr() % 16 == 0
+    if isinstance(value, int) and not is_constant:
+        return "int", value == 1, value % 16 == 0, not -(2**31) <= value < 2**31
+    return ("float",) if isinstance(value, float) and not is_constant else ("constant", str(value))
 
 
 def _innermost(fn: Any) -> Any:

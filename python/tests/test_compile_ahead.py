@@ -116,12 +116,12 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     hits = []
     monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
 
-    module.compile_ahead(kernel, call, range(5))
+    module.compile_ahead(kernel, [(call, range(5))])
     assert not hits, "this process compiled nothing"
     for i in range(4):
         assert kernel.launch(call, i, warmup=True).asm["cubin"]
     assert hits == [True] * 4
-    module.compile_ahead(kernel, call, range(4))
+    module.compile_ahead(kernel, [(call, range(4))])
     assert hits == [True] * 4, "known already"
     with pytest.raises(triton.compiler.errors.CompilationError):
         kernel.launch(call, 4, warmup=True)

@@ -1,4 +1,4 @@
-"""The log of measurements, ``train.txt``: read, write, append, and to and from data frames.
+"""The log of measurements, ``train.txt``: read, write, append.
 
 The format is the project's (``docs/log-format.md``): a line of JSON metadata, a CSV header, one row a timing.
 """

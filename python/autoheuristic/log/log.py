@@ -6,18 +6,13 @@ import gzip
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 from ..errors import LogError
-from . import frames, text
+from . import text
 from .metadata import Metadata
 from .reader import CHOICE, FEEDBACK, Dirt, PathLike, Rows, open_text, read_head
 from .text import Value
-from .writer import LogWriter
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
 Times = Union[float, Sequence[float]]
 
@@ -161,93 +156,11 @@ class Log:
                 packed.close()
         os.replace(beside, path)
 
-    def append_to(self, path: PathLike) -> None:
-        """Appends all rows to the log at ``path``, or makes it; whole inputs, safe beside other writers.
-
-        Raises:
-            MetadataError: The file's metadata differ.
-
-        """
-        metadata = Metadata(**{**vars(self.metadata), "choices": self.choices})
-        with LogWriter(path, metadata) as writer:
-            for values, times in self.inputs().items():
-                samples = [(choice, ms) for choice, all_ms in times.items() for ms in all_ms]
-                writer.append(dict(zip(self.features, values)), samples)
-
     def _text(self) -> str:
         head = Metadata(**{**vars(self.metadata), "choices": self.choices})
         lines = [head.to_json(), text.row([*self.features, CHOICE, FEEDBACK])]
         lines += (text.row([*map(text.value, v), choice, text.number(ms)]) for v, choice, ms in self._rows)
         return "\n".join(lines) + "\n"
-
-    # Frames
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        name: str,
-        choice: str | Sequence[str] = CHOICE,
-        feedback: str = FEEDBACK,
-        categorical: Iterable[str] | None = None,
-    ) -> Log:
-        """Makes a log from a pandas or polars frame, one row a timing.
-
-        Args:
-            frame: The frame. All columns but ``choice`` and ``feedback`` are features.
-            name: The optimization.
-            choice: The column with the choice's name, or several columns that make one: ``BLOCK=64_warps=4``.
-            feedback: The column with the time in milliseconds.
-            categorical: The features that are categories; by default those that do not hold numbers.
-
-        Raises:
-            LogError: A column is missing, a value is missing, or a time is not above 0.
-
-        """
-        columns = frames.columns(frame)
-        parts = [choice] if isinstance(choice, str) else list(choice)
-        for column in [*parts, feedback]:
-            if column not in columns:
-                raise LogError(f"the frame lacks the column {column!r}; it has {', '.join(columns)}")
-        features = [column for column in columns if column not in (*parts, feedback)]
-        if categorical is None:
-            categorical = [f for f in features if not all(map(text.is_number, map(_plain, columns[f])))]
-        categories = list(categorical)
-        log = cls(name, [f for f in features if f not in categories], categories)
-        for i, ms in enumerate(columns[feedback]):
-            for column in (*features, *parts):
-                if columns[column][i] is None or columns[column][i] != columns[column][i]:
-                    raise LogError(f"row {i}, column {column!r}: the value is missing; drop the row or fill it")
-            values = [_plain(columns[part][i]) for part in parts]
-            named = "_".join(f"{part}={text.value(v)}" for part, v in zip(parts, values))
-            chosen = named if len(parts) > 1 or not isinstance(choice, str) else str(values[0])
-            if _plain(ms) is None:
-                raise LogError(f"row {i}, column {feedback!r}: the time is missing; drop the row, or inf for a failure")
-            log.add({f: columns[f][i] for f in features}, {chosen: _plain(ms)})
-        return log
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Returns the rows as a pandas frame: the features, ``choice``, ``feedback``."""
-        import pandas
-
-        return pandas.DataFrame(self._columns())
-
-    def to_polars(self) -> polars.DataFrame:
-        """Returns the rows as a polars frame: the features, ``choice``, ``feedback``."""
-        import polars
-
-        return polars.DataFrame(self._columns())
-
-    def _columns(self) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = {}
-        for slot, name in enumerate(self.features):
-            columns[name] = [values[slot] for values, _, _ in self._rows]
-            # A column has one type, also where only some of its numbers are whole.
-            if any(isinstance(value, float) for value in columns[name]):
-                columns[name] = [float(value) for value in columns[name]]
-        columns[CHOICE] = [choice for _, choice, _ in self._rows]
-        columns[FEEDBACK] = [feedback for _, _, feedback in self._rows]
-        return columns
 
 
 def _plain(value: Any) -> Any:

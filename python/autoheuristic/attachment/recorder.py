@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import device
-from .errors import LogError
-from .log import LogWriter, Metadata, text
-from .measure import Outcome
-from .race import TimingPolicy
+from .. import device
+from ..errors import LogError
+from ..log import LogWriter, Metadata, text
+from ..outcome import Outcome
 
 TOOL = "autoheuristic-python 0.1.0"
 
@@ -19,14 +18,12 @@ TOOL = "autoheuristic-python 0.1.0"
 class Recorder:
     """A log that grows by one input at a time, with the reasons of failures beside it."""
 
-    def __init__(self, path: Path, name: str, seed: int, policy: TimingPolicy | None):
-        """The log is made by the first input, because that tells the kinds of the features.
+    def __init__(self, path: Path, name: str, timing: Mapping[str, Any] | None):
+        """The log is made by the first input, which shows the kinds of the features.
 
-        ``policy`` is ``None`` where another program measures by its own clock.
+        ``timing`` is the timing policy; ``None`` where the package measures by its own clock.
         """
-        self.path, self._name, self._seed, self._policy = path, name, seed, policy
-        self.measured = 0
-        """Inputs that this process added."""
+        self.path, self._name, self._timing = path, name, timing
         self._metadata: Metadata | None = None
         self._known: dict[str, dict[str, list[float]]] = {}
 
@@ -61,7 +58,6 @@ class Recorder:
             writer.append(features, [(choice, ms) for choice, times in rows.items() for ms in times])
             shown = writer.key(features)
         self._known[self._key(self._metadata, features)] = rows
-        self.measured += 1
         failures = [
             json.dumps({"input": shown, "choice": choice, "outcome": "failed", "reason": outcome.reason}) + "\n"
             for choice, outcome in outcomes.items()
@@ -83,8 +79,8 @@ class Recorder:
             {
                 "format": 1,
                 "device": identity,
-                **({} if self._policy is None else {"timing": self._policy.to_json()}),
-                "seed": self._seed,
+                **({} if self._timing is None else {"timing": dict(self._timing)}),
+                "seed": 0,
                 "tool": TOOL,
             },
         )

@@ -12,7 +12,7 @@ from .errors import UsageError
 from .tools import tool
 
 HANG_SECONDS = "120"
-"""The limit of one answer, unless the user gives another: a kernel that was not compiled ahead compiles in its check."""
+"""The limit of one answer, unless the user gives another: a check may compile the kernel first."""
 
 
 def collect(kernel: str, words: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .tuner import Tuner
 
 CATEGORIES = ("bool", "str")
-"""The annotations of a parameter that is a category; without one, a parameter is a number, ``PARAMETER_dtype`` a type."""
+"""The annotations of a parameter that is a category; one without is a number, ``PARAMETER_dtype`` a type."""
 
 
 def find_kernel(named: str) -> Tuner:

@@ -29,7 +29,7 @@ from .errors import (
     MeasureError,
     MetadataError,
 )
-from .log import Log, LogWriter, Metadata, Row
+from .log import Log
 
 __version__ = "0.1.0"
 
@@ -42,11 +42,8 @@ __all__ = [
     "HeuristicError",
     "Log",
     "LogError",
-    "LogWriter",
     "MeasureError",
-    "Metadata",
     "MetadataError",
-    "Row",
     "attach",
     "detach",
     "tune",

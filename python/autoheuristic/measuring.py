@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import device
+from . import device, text
 from .check import Outputs
 from .environment import Environment
 from .errors import MeasureError
 from .kernel import Call, Kernel
 from .key import Feature, Key, KeyReader, feature
-from .log import text
 from .measure import measure
 from .options import Options
 from .outcome import TIMING, Outcome

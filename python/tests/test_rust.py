@@ -20,7 +20,7 @@ def test_ah_train_learns_from_a_log_written_here(tmp_path):
     source = random.Random(1)
     timing = {**TIMING, "early_stop_ratio": None}
     log = Log("python_log", ["n"], ["kind"])
-    log.metadata.collection = {"format": 1, "device": IDENTITY, "timing": timing, "seed": 0, "tool": "test"}
+    log.metadata["autoheuristic_rs"] = {"format": 1, "device": IDENTITY, "timing": timing, "seed": 0, "tool": "test"}
     for n in source.sample(range(1, 100_000), 300):
         noise = [source.uniform(1.0, 1.01) for _ in range(2)]
         fast, slow = ("small", "large") if n < 1000 else ("large", "small")
@@ -43,4 +43,4 @@ def test_ah_train_learns_from_a_log_written_here(tmp_path):
 def test_logs_of_this_repository_are_read():
     log = Log.read(ROOT / "data" / "softmax" / "h200.txt.gz")
     assert log.name == "softmax" and len(log) > 1000
-    assert log.metadata.collection["device"]["name"] == "NVIDIA H200"
+    assert log.collection["device"]["name"] == "NVIDIA H200"

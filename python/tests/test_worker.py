@@ -182,7 +182,7 @@ def test_a_log_holds_each_configuration_and_the_reasons_of_failures(tmp_path, in
     assert done.returncode == 0, done.stderr
     log = Log.read(tmp_path / "train.txt")
     assert (log.name, log.choices) == ("double", sorted([N16, N32, N64, N128]))
-    assert log.metadata.collection["device"] == fake_device.IDENTITY
+    assert log.collection["device"] == fake_device.IDENTITY
     found = times(tmp_path)
     assert sorted(found) == [10, 77, 200, 500]
     assert found[10][N32] == pytest.approx([0.003] * 2) and found[200][N32] == pytest.approx([0.006] * 2)

@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from .. import text
 from ..check import Errors, Outputs
 from ..kernel import Call
-from ..log import text
 from ..measure import measure
 from ..outcome import Outcome
 from .portfolio import worth_measuring

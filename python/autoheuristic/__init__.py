@@ -21,7 +21,6 @@ from .decorator import tune
 from .errors import (
     AutoHeuristicError,
     AutoHeuristicWarning,
-    BusyError,
     ConfigError,
     FeatureError,
     HeuristicError,
@@ -36,7 +35,6 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoHeuristicError",
     "AutoHeuristicWarning",
-    "BusyError",
     "ConfigError",
     "FeatureError",
     "HeuristicError",

@@ -5,10 +5,11 @@ This module imports Triton when it is loaded.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, NamedTuple
 
 import triton.runtime.errors
 from triton.compiler.errors import CompilationError
@@ -84,10 +85,30 @@ class Kernel:
                 config.pre_hook(arguments)
             autotuner.pre_hook(arguments)
 
+        direct: Callable[[], object] | None = None
+
         def run() -> object:
-            return self.run(*call.args, grid=call.grid, warmup=False, **call.kwargs, **self.all_kwargs[index])
+            nonlocal direct
+            if direct is not None:
+                return direct()
+            compiled = self.run(*call.args, grid=call.grid, warmup=False, **call.kwargs, **self.all_kwargs[index])
+            direct = self._direct(compiled, call, arguments)
+            return compiled
 
         return Launch(before, run, lambda exception: autotuner.post_hook(arguments, exception=exception))
+
+    def _direct(self, compiled: Any, call: Call, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        """Returns a function that launches a compiled kernel without looking it up, which takes the host half as long.
+
+        ``None`` where other code takes part in a launch.
+        """
+        is_plain = self.jit is self._autotuner.fn and not getattr(self.jit, "pre_run_hooks", None)
+        if not is_plain or not hasattr(compiled, "packed_metadata"):
+            return None
+        named = {**self.defaults, **arguments}
+        grid = call.grid(named) if callable(call.grid) else call.grid
+        launch = compiled[(*grid, 1, 1)[:3]]
+        return functools.partial(launch, *(named[name] for name in self.jit.arg_names))
 
     def bench(self, call: Call, index: int) -> Outcome:
         """Measures one configuration as the autotuner itself does."""

@@ -10,9 +10,11 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from . import device
 from .check import Outputs
 from .clock import GpuClock
-from .compile_ahead import compile_ahead
+from .compile_ahead import Compilation, compile_ahead
+from .fits import Fits
 from .kernel import Call, Kernel
 from .outcome import NEAR, TURNS, TURNS_OF_ALL, Outcome
 from .prepared import PreparedInput
@@ -29,12 +31,15 @@ def measure(
         DeviceLostError: The device reported a fault; it may be lost.
 
     """
-    compile_ahead(kernel, [(call, choices)])
+    fits = Fits(kernel.all_kwargs, device.current()["shared_memory"])
+    compile_ahead(kernel, [Compilation(call, choices, fits)])
     order = [reference, *(i for i in choices if i != reference)]
+    too_large = {i: why for i in order if (why := fits.why_not(i)) is not None}
+    order = [i for i in order if i not in too_large]
     prepared = PreparedInput(kernel, call, order, outputs, GpuClock())
-    failed = prepared.check(order)
+    failed = {**too_large, **prepared.check(order)}
     found = {i: Outcome(reason=why, lasting=not why.startswith("wrong")) for i, why in failed.items()}
-    samples: dict[int, list[float]] = {i: [] for i in order if i not in found}
+    samples: dict[int, list[float]] = {i: [] for i in order if i not in failed}
     running = list(samples)
     for turn in range(TURNS):
         if turn == TURNS_OF_ALL and running:

@@ -7,6 +7,7 @@ prints goes to standard error.
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import math
 import os
@@ -19,10 +20,10 @@ from typing import IO, Any
 from . import device
 from .check import Outputs
 from .clock import GpuClock
-from .compile_ahead import compile_ahead
+from .compile_ahead import Compilation, compile_ahead
 from .errors import AutoHeuristicError, DeviceLostError
 from .example import Example, find_kernel
-from .kernel import Call
+from .fits import Fits
 from .outcome import TIMING
 from .prepared import PreparedInput
 from .tuner import Tuner
@@ -48,6 +49,10 @@ class Worker:
         self._example = Example(tuner)
         self._index = {name: i for i, name in enumerate(self._kernel.names)}
         self._offered: frozenset[int] = frozenset()
+        self._kind: Any = None
+        """What the kernels of the input depend on."""
+        self._fits: dict[Any, Fits] = {}
+        """By kind."""
         self._input: PreparedInput | None = None
         self._compiled: set[tuple[Any, int]] = set()
         self._alive = lambda: None
@@ -91,6 +96,7 @@ class Worker:
 
     def _release(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
+        gc.collect(0)  # Only the objects that are new since the last input.
         return {}
 
     def _prepare(self, request: Mapping[str, Any]) -> Answer:
@@ -104,7 +110,7 @@ class Worker:
             self._input = PreparedInput(self._kernel, call, offered, outputs, self._clock)
         except Exception as error:
             return {"skipped": _shown(error)}
-        self._offered = frozenset(offered)
+        self._offered, self._kind = frozenset(offered), self._kernel.specialization(call)
         return {}
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
@@ -112,7 +118,7 @@ class Worker:
         compile_ahead(self._kernel, self._to_compile(request["groups"]), COMPILING_SECONDS, self._alive)
         return {}
 
-    def _to_compile(self, groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Call, Sequence[int]]]:
+    def _to_compile(self, groups: Sequence[Mapping[str, Any]]) -> Iterator[Compilation]:
         """Returns a call of each kind of arguments, and the configurations that are new to it."""
         for group in groups:
             names = group.get("choices")
@@ -126,7 +132,9 @@ class Worker:
                 except Exception:  # It shows again when the input is prepared.
                     continue
                 self._compiled.update((kind, i) for i in new)
-                yield call, [i for i in new if i in offered]
+                limit = device.current()["shared_memory"]
+                fits = self._fits.setdefault(kind, Fits(self._kernel.all_kwargs, limit))
+                yield Compilation(call, [i for i in new if i in offered], fits)
 
     def _cells(self, name: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
         refused = {at: self._refused(cell["choice"]) for at, cell in enumerate(cells)}
@@ -149,7 +157,10 @@ class Worker:
             return {"failed": f"{choice!r} is none of the configurations"}
         if self._input is None:
             return {"failed": "no input is prepared"}
-        return None if self._index[choice] in self._offered else {"skipped": "pruned by prune_configs_by"}
+        if self._index[choice] not in self._offered:
+            return {"skipped": "pruned by prune_configs_by"}
+        why = self._fits[self._kind].why_not(self._index[choice]) if self._kind in self._fits else None
+        return None if why is None else {"failed": why}
 
     def _checked(self, cells: Sequence[Mapping[str, Any]]) -> list[Answer]:
         assert self._input is not None
@@ -176,6 +187,8 @@ def serve(kernel: str, requests: IO[str] = sys.stdin) -> int:
     # Answers alone go to standard output.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    # A collection of garbage in the middle of a turn makes launches late.
+    gc.disable()
     worker: Worker | None = None
     for line in requests:
         request = json.loads(line)

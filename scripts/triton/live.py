@@ -3,13 +3,15 @@
 
     python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--fresh 60] [--careful 12]
 
+0. A trial with every 13th configuration, once under a profiler: profile.txt. Where it measures fewer than --least cells
+   a second, nothing else is done.
 1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included.
 2. All configurations on fresh shapes, by the same policy.
 3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
    best are compared with those of step 2.
 4. `ah-train` and `ah-codegen`, for each of --train; the loss of the picks on the fresh shapes.
 
-The folder gets results.json, which grows step by step, the logs, and each step's output. It needs a GPU, PyTorch and
+The folder gets results.json, which grows step by step, and live.tar.gz with the logs and each step's output. It needs a GPU, PyTorch and
 Triton, and the tools as binaries; no network.
 """
 
@@ -18,10 +20,12 @@ import importlib.util
 import json
 import math
 import os
+import pstats
 import random
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -66,7 +70,8 @@ class Live:
     def __init__(self, options):
         self.options, self.out, self.results = options, options.out, {}
         self.work = Path(tempfile.mkdtemp(prefix="live_"))
-        self.environment = {**os.environ, "TRITON_CACHE_DIR": str(self.work / "triton")}
+        path = os.pathsep.join([str(PYTHON), os.environ.get("PYTHONPATH", "")])
+        self.environment = {**os.environ, "TRITON_CACHE_DIR": str(self.work / "triton"), "PYTHONPATH": path}
         for name in ("ah-collect", "ah-train", "ah-codegen"):
             self.environment[name.upper().replace("-", "_")] = str(options.tools.resolve() / name)
 
@@ -106,12 +111,34 @@ class Live:
         return medians(log), spent
 
     def watch(self, name, stop):
-        """Notes every five seconds how many rows the log has."""
+        """Notes every half second how many rows the log has."""
         begin, path = time.monotonic(), self.work / f"{name}.txt"
         with open(self.out / f"{name}.progress", "w") as file:
-            while not stop.wait(5):
+            while not stop.wait(0.5):
                 rows = sum(1 for _ in open(path, "rb")) if path.exists() else 0
                 print(f"{time.monotonic() - begin:.1f} {rows}", file=file, flush=True)
+
+    def trial(self, inputs):
+        """Returns the cells a second of a few configurations, once they are compiled; profiles the worker."""
+        saved, self.environment = self.environment, {**self.environment, "TRITON_CACHE_DIR": str(self.work / "few")}
+        self.environment["MANY_STEP"] = "13"
+        try:
+            self.collect("compiled", inputs[:40])
+            worker = [sys.executable, "-m", "cProfile", "-o", "profile", "-m", "autoheuristic", "worker"]
+            words = [self.environment["AH_COLLECT"], "collect", "--worker", " ".join([*worker, self.options.kernel])]
+            self.run("profile", [*words, "--inputs", "compiled.csv", "-o", "profile.txt"], 120)
+            with open(self.out / "profile.txt", "w") as file:
+                for order in ("tottime", "cumtime"):
+                    pstats.Stats(str(self.work / "profile"), stream=file).sort_stats(order).print_stats(45)
+            self.collect("trial", inputs[:200])
+            steps = [line.split() for line in (self.out / "trial.progress").read_text().splitlines()]
+            steps = [(float(at), int(rows)) for at, rows in steps if int(rows) > 2]
+            (first, before), (last, after) = steps[0], steps[-1]
+            rows = len(Log.read(self.work / "trial.txt"))
+            cells = sum(map(len, Log.read(self.work / "trial.txt").inputs().values()))
+            return cells / rows * (after - before) / max(last - first, 1e-9)
+        finally:
+            self.environment = saved
 
     def judge(self, words, fresh):
         """Learns with these words of ah-train, and judges the picks."""
@@ -134,11 +161,19 @@ class Live:
 
     def main(self):
         options = self.options
-        draw = lambda count, seed, without=(): [{"n": seed * 9000 + i, "x_dtype": "torch.float32"} for i in range(count)]  # noqa: E731
-        draw = draw if options.dry else shapes
+
+        def dry(count, seed, without=()):
+            return [{"n": seed * 9000 + i, "x_dtype": "torch.float32"} for i in range(count)]
+
+        draw = dry if options.dry else shapes
         learned = draw(options.inputs, 1)
         fresh_shapes = draw(options.fresh, 2, learned)
         self.columns = list(learned[0])
+        if options.least:
+            rate = self.trial(fresh_shapes + learned)
+            self.keep(**{"trial, cells a second": rate})
+            if rate < options.least:
+                return
         live, spent = self.collect("live", learned, "--max-seconds", str(options.seconds), *options.collect.split())
         cells = sum(map(len, live.values()))
         failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
@@ -158,15 +193,18 @@ class Live:
                 say(f"FAILED: {words!r}: {type(error).__name__}: {error}")
         if options.careful:
             some = fresh_shapes[: options.careful]
-            careful, spent = self.collect("careful", some, "--num-reps", "18")
-            self.keep(**{"careful, seconds": spent, **agreement(fresh, careful)})
+            _, spent = self.collect("careful", some, "--num-reps", "18")
+            careful = Log.read(self.work / "careful.txt").inputs()
+            self.keep(**{"careful, seconds": spent, **agreement(fresh, {k: medians_of(v) for k, v in careful.items()})})
+            halves = [{k: medians_of(v, half) for k, v in careful.items()} for half in (0, 1)]
+            self.keep(**{"careful, its halves": agreement(*halves)})
 
 
 def agreement(quick, careful):
     """Compares the medians of the cells that the careful times show near the best, twice-measured noise aside."""
     off = []
     for values, times in careful.items():
-        least = min(times.values())
+        least = min(times.values(), default=math.inf)
         near = [choice for choice, ms in times.items() if ms <= NEAR * least and choice in quick.get(values, {})]
         # The device's clock may have moved between the two runs: the ratio of an input is taken out.
         ratios = [quick[values][choice] / times[choice] for choice in near]
@@ -174,6 +212,8 @@ def agreement(quick, careful):
             middle = statistics.median(ratios)
             off += [abs(ratio / middle - 1) for ratio in ratios]
     off.sort()
+    if not off:
+        return {"cells near the best": 0}
     return {
         "cells near the best": len(off),
         "within 1 %": sum(x <= 0.01 for x in off) / len(off),
@@ -184,10 +224,14 @@ def agreement(quick, careful):
 
 def medians(log):
     """Returns, by input, the median time of each configuration."""
-    return {
-        values: {choice: statistics.median(times) for choice, times in choices.items()}
-        for values, choices in log.inputs().items()
-    }
+    return {values: medians_of(choices) for values, choices in log.inputs().items()}
+
+
+def medians_of(choices, half=None):
+    """Returns the median of each configuration, or of every second sample of those that have several."""
+    if half is None:
+        return {choice: statistics.median(times) for choice, times in choices.items()}
+    return {choice: statistics.median(times[half::2]) for choice, times in choices.items() if len(times) > 3}
 
 
 def geometric_mean(values):
@@ -202,6 +246,15 @@ def load(path):
     return module
 
 
+def pack(out):
+    """Puts all files but results.json into one archive."""
+    with tarfile.open(out / "live.tar.gz", "w:gz") as archive:
+        for path in sorted(out.iterdir()):
+            if path.name not in ("results.json", "live.tar.gz"):
+                archive.add(path, path.name)
+                path.unlink()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=Path, default=HERE.parents[1] / "target" / "release")
@@ -210,6 +263,7 @@ def main():
     parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
     parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
+    parser.add_argument("--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]")
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
     parser.add_argument("--collect", default="", help="more words for ah-collect")
     parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")
@@ -217,7 +271,10 @@ def main():
     options = parser.parse_args()
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
-    Live(options).main()
+    try:
+        Live(options).main()
+    finally:
+        pack(options.out)
     say("done")
 
 

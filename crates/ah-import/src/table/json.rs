@@ -83,7 +83,7 @@ pub fn open_records(
     {
         return Err(e);
     }
-    tool.finish(path, &mut all).map_err(|misfit| misfit_of(path, misfit))?;
+    tool.complete(path, &mut all).map_err(|misfit| misfit_of(path, misfit))?;
     let rows: Vec<JsonRow> =
         numbers.into_iter().zip(all.rows).map(|(number, (_, row))| (number, row)).collect();
     Ok(table(columns(&rows), all.defaults, bad.into_iter().chain(rows.into_iter().map(Ok))))
@@ -104,7 +104,7 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, I
     let results = match (tools::find(&parsed), parsed) {
         (Some(tool), document) => {
             let mut results = (tool.read)(&document).map_err(|misfit| misfit_of(path, tool.named(misfit)))?;
-            tool.finish(path, &mut results).map_err(|misfit| misfit_of(path, misfit))?;
+            tool.complete(path, &mut results).map_err(|misfit| misfit_of(path, misfit))?;
             results
         }
         (None, Json::Array(rows)) => {

@@ -9,8 +9,8 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::Tool;
 use super::document::{Misfit, Results, has, list, structured, typed_value};
+use super::tool::Tool;
 use crate::params::Unit;
 use crate::table::Defaults;
 

@@ -22,6 +22,7 @@ import math
 import os
 import pstats
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -142,7 +143,7 @@ class Live:
 
     def judge(self, words, fresh):
         """Learns with these words of ah-train, and judges the picks."""
-        name = "picks" + "".join(c if c.isalnum() else "_" for c in words)
+        name = "_".join(["picks", *re.findall("[a-z0-9]+", words)])
         train = [self.environment["AH_TRAIN"], "live.txt", "--heuristic-name", name, "--model", f"{name}.json"]
         seconds = self.run(name, [*train, "--no-codegen", *words.split()], 200)
         codegen = [self.environment["AH_CODEGEN"], f"{name}.json", "--target", "python", "--out", "."]

@@ -264,7 +264,9 @@ def main():
     parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
     parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
-    parser.add_argument("--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]")
+    parser.add_argument(
+        "--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]"
+    )
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
     parser.add_argument("--collect", default="", help="more words for ah-collect")
     parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")

@@ -20,9 +20,7 @@ from .outcome import NEAR, TURNS, TURNS_OF_ALL, Outcome
 from .prepared import PreparedInput
 
 
-def measure(
-    kernel: Kernel, call: Call, choices: Sequence[int], reference: int, outputs: Outputs
-) -> dict[str, Outcome]:
+def measure(kernel: Kernel, call: Call, choices: Sequence[int], reference: int, outputs: Outputs) -> dict[str, Outcome]:
     """Returns an outcome of each of these configurations, by name. The outputs hold their old contents afterwards.
 
     The result of ``reference`` is what the others must match.
@@ -53,4 +51,3 @@ def measure(
     prepared.restore()
     found.update({i: Outcome.of_samples(times) for i, times in samples.items() if i not in found})
     return {kernel.names[i]: found[i] for i in choices}
-

@@ -77,6 +77,8 @@ class Worker:
             yield getattr(self, f"_{name}")(request)
         except DeviceLostError as error:
             yield {"lost": str(error)}
+        except AutoHeuristicError as error:
+            yield {"failed": str(error)}
 
     def _describe(self, request: Mapping[str, Any]) -> Answer:
         names, options = self._kernel.names, self._tuner.options
@@ -220,7 +222,7 @@ class _SignsOfLife:
 
 def _seed(seed: Sequence[int]) -> None:
     """Makes the random numbers of an input those of its seed."""
-    number = hash((*seed,)) & 0x7FFF_FFFF
+    number = (seed[0] * 1_000_003 + seed[1]) % 2**31
     random.seed(number)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(number)

@@ -162,3 +162,7 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     assert hits == [True] * 4, "known already"
     with pytest.raises(triton.compiler.errors.CompilationError):
         kernel.launch(call, 4, warmup=True)
+    nothing_fits = Fits(kernel.all_kwargs, -1)
+    other = Call((1,), (x, y, None, 0.5, 100), {"D": 32, "HAS_B": False})
+    module.compile_ahead(kernel, [module.Compilation(other, range(4), nothing_fits)])
+    assert "needs 0 bytes of -1" in nothing_fits.why_not(3), "what a compiled kernel needs is known"

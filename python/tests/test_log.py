@@ -180,7 +180,9 @@ def test_a_torn_last_line_is_cut_off(recorder):
 
 def append_many(recorder, process):
     for i in range(50):
-        add(recorder, m=i, dtype=f"p{process}" * 500, a=[1.0], b=[2.0])
+        features = {"m": i, "dtype": f"p{process}" * 500}
+        recorder.known(features, ["a", "b"])
+        recorder.add(features, {"a": Outcome([1.0]), "b": Outcome([2.0])})
 
 
 def test_two_processes_never_interleave(recorder):

@@ -147,6 +147,10 @@ def test_a_kernel_that_is_not_there(session, kernel, message):
     assert message in session(kernel).ask("describe", protocol=1)["failed"]
 
 
+def test_without_a_gpu_it_says_so(session):
+    assert "expected a GPU that PyTorch can use" in session(fault="no GPU").ask("describe", protocol=1)["failed"]
+
+
 # With ah-collect
 
 

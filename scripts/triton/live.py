@@ -22,6 +22,7 @@ import math
 import os
 import pstats
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -142,7 +143,7 @@ class Live:
 
     def judge(self, words, fresh):
         """Learns with these words of ah-train, and judges the picks."""
-        name = "picks" + "".join(c if c.isalnum() else "_" for c in words)
+        name = "_".join(["picks", *re.findall("[a-z0-9]+", words)])
         train = [self.environment["AH_TRAIN"], "live.txt", "--heuristic-name", name, "--model", f"{name}.json"]
         seconds = self.run(name, [*train, "--no-codegen", *words.split()], 200)
         codegen = [self.environment["AH_CODEGEN"], f"{name}.json", "--target", "python", "--out", "."]
@@ -263,7 +264,9 @@ def main():
     parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
     parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
-    parser.add_argument("--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]")
+    parser.add_argument(
+        "--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]"
+    )
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
     parser.add_argument("--collect", default="", help="more words for ah-collect")
     parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")

@@ -95,7 +95,8 @@ class Recorder:
         timing = {} if self._timing is None else {"timing": dict(self._timing)}
         log.metadata[OURS] = {"format": 1, "device": identity, **timing, "seed": 0, "tool": TOOL}
         begin_log(self.path, log)
-        found = Log.read(self.path)
+        with _locked(self.path):  # Another process may be in the middle of a line.
+            found = Log.read(self.path)
         self._log, self._known = found, found.inputs()
         return found
 

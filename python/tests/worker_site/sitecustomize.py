@@ -1,5 +1,6 @@
 """Puts the fake GPU and the fake Triton into the processes that a test starts with this folder on ``PYTHONPATH``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -16,4 +17,5 @@ import autoheuristic.device  # noqa: E402
 
 DEVICE = fake_device.Device()
 driver.set_active(DEVICE)
-autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)
+if os.environ.get("FAULT") != "no GPU":
+    autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)

@@ -5,7 +5,7 @@ mod common;
 use std::fmt::Write as _;
 
 use ah_train::{LearnerKind, MaxRisk, Params, TrainedModel, train};
-use ah_types::{Context, Unsure, Value};
+use ah_types::{Context, Model, Unsure, Value};
 use common::Run;
 
 /// Returns a log of 900 inputs, 250 of which lack `density` and 180 of which lack `layout`. Without a density `scan` is
@@ -63,6 +63,8 @@ fn every_input_is_learned_from_and_missing_values_decide() {
         assert_eq!(trained.held_out.train_inputs + metrics.inputs, 900);
         assert!(metrics.slowdown < 1.005 && metrics.coverage == 1.0, "{learner:?}: {metrics:?}");
         assert_eq!(Vec::from_iter(model.missing.iter().copied()), [1], "{learner:?}");
+        let read = Model::parse(&model.to_json()).expect("some leaves have no range of `density`");
+        assert_eq!(read.to_json(), model.to_json());
         let choose = |density: f64, layout: &str| choice(&trained, &values(500.0, density, layout));
         assert_eq!(choose(f64::NAN, "rows").as_deref(), Ok("scan"));
         assert_eq!(choose(0.1, "rows").as_deref(), Ok("sparse"));

@@ -16,6 +16,9 @@ use super::table::Table;
 /// bound must exclude as many.
 const LEAST: usize = 3;
 
+/// A bound that 50 inputs keep is broken by one of 51 further inputs by chance; one that 5 inputs keep by one of 6.
+const LEAST_TIMED: usize = 50;
+
 /// The most bounds of a condition. Kernels of softmax need three: a least and a greatest size, and its alignment.
 const MOST_BOUNDS: usize = 3;
 
@@ -40,7 +43,7 @@ pub fn learn(
         inputs.iter().map(|&input| &*table.inputs[input as usize].values).collect()
     };
     let condition = |(choice, timed): (ChoiceId, &Vec<u32>)| {
-        if timed.len() < LEAST || table.is_rare(choice) || declared.contains_key(&choice) {
+        if timed.len() < LEAST_TIMED || table.is_rare(choice) || declared.contains_key(&choice) {
             return None;
         }
         let without = inputs.iter().copied().filter(|input| {
@@ -112,8 +115,11 @@ impl Bound {
                 numbers.iter().copied().fold(f64::INFINITY, f64::min),
                 numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             );
+            let is_aligned = |size: &f64| numbers.iter().all(|x| x % size == 0.0);
+            let sizes = std::iter::successors(Some(MOST_ALIGNED), |size| Some(size / 2.0));
+            let aligned = sizes.take_while(|size| *size > 1.0).find(is_aligned);
             let is_free = |from: f64, to: f64| {
-                let is_between = |x: f64| from < x && x < to;
+                let is_between = |x: f64| from < x && x < to && aligned.is_none_or(|size| x % size == 0.0);
                 !without.iter().any(|row| row[slot].as_scalar().number().is_some_and(is_between))
             };
             let has_power = |x: f64| (1.0..2_f64.powi(52)).contains(&x);
@@ -122,9 +128,6 @@ impl Bound {
             let least = if has_power(least) && is_free(below.next_down(), least) { below } else { least };
             let greatest =
                 if has_power(greatest) && is_free(greatest, above.next_up()) { above } else { greatest };
-            let is_aligned = |size: &f64| numbers.iter().all(|x| x % size == 0.0);
-            let sizes = std::iter::successors(Some(MOST_ALIGNED), |size| Some(size / 2.0));
-            let aligned = sizes.take_while(|size| *size > 1.0).find(is_aligned);
             [BoundKind::AtLeast(least), BoundKind::AtMost(greatest)]
                 .into_iter()
                 .chain(aligned.map(BoundKind::MultipleOf))

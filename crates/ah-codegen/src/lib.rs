@@ -40,7 +40,7 @@ pub use error::CodegenError;
 pub use report::{GeneratedFiles, Report};
 pub use simplify::{Detail, simplify};
 pub use target::Target;
-pub use targets::{C, Python, Pytorch, Rust, TARGETS};
+pub use targets::{C, Python, Pytorch, Rust, TARGETS, Triton};
 pub use write::{Change, WriteMode};
 
 use files::Files;

@@ -45,6 +45,7 @@ fn an_autotuner_keeps_only_the_pick() {
     let folder = tempfile::tempdir().unwrap();
     generate(&Request::new(&Model::read(&model).unwrap(), &[&Triton], folder.path())).unwrap();
     std::fs::write(folder.path().join("driver.py"), DRIVER).unwrap();
-    let output = Command::new("python3").arg("-B").arg("driver.py").current_dir(folder.path()).output().unwrap();
+    let output =
+        Command::new("python3").arg("-B").arg("driver.py").current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

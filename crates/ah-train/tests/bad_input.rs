@@ -275,7 +275,8 @@ fn a_category_for_each_of_100_000_inputs_costs_little() {
 #[test]
 fn a_fallback_that_the_log_names_wrongly_gives_a_warning() {
     let run = Run::new();
-    let collection = r#"{"autoheuristic_rs": {"format": 1, "seed": 1, "tool": "t", "fallback": ["orgi"]}, "name": "mine""#;
+    let collection =
+        r#"{"autoheuristic_rs": {"format": 1, "seed": 1, "tool": "t", "fallback": ["orgi"]}, "name": "mine""#;
     run.write("a.txt", log(20).replace("{\"name\": \"pad_mm\"", collection));
     let (_, stderr) = run.learns(&["a.txt"]);
     assert!(stderr.contains("(orgi)") && stderr.contains("; did you mean \"orig\"?"), "{stderr}");

@@ -180,8 +180,7 @@ impl Dataset {
     /// Returns the conditions under which choices can run: the declared ones, and those that these inputs show. The fallback runs
     /// wherever the heuristic declines, so it gets none.
     pub fn eligible_on(&self, inputs: &[u32]) -> BTreeMap<ChoiceId, Precondition> {
-        let mut eligible =
-            learned_eligible::learn(&self.table, inputs, self.features.base(), &self.eligible);
+        let mut eligible = learned_eligible::learn(&self.table, inputs, self.features.base(), &self.eligible);
         if let Some(fallback) = self.named_fallback {
             eligible.remove(&fallback);
         }

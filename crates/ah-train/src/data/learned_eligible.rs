@@ -74,10 +74,12 @@ fn separate(table: &Table, schema: &Schema, slot: usize, timed: &[u32], without:
     let range = |values: &[&Value]| {
         let numbers = values.iter().filter_map(|value| value.as_scalar().number());
         let missing = values.iter().any(|value| value.as_scalar().number().is_none_or(f64::is_nan));
-        let (least, greatest) = (numbers.clone().fold(f64::INFINITY, f64::min), numbers.fold(f64::NEG_INFINITY, f64::max));
+        let (least, greatest) =
+            (numbers.clone().fold(f64::INFINITY, f64::min), numbers.fold(f64::NEG_INFINITY, f64::max));
         (missing, least, greatest)
     };
-    let ((false, least, greatest), (_, without_least, without_greatest)) = (range(&timed), range(&without)) else {
+    let ((false, least, greatest), (_, without_least, without_greatest)) = (range(&timed), range(&without))
+    else {
         // A condition on a missing value is undefined, so the choice could not run there.
         return None;
     };
@@ -87,7 +89,10 @@ fn separate(table: &Table, schema: &Schema, slot: usize, timed: &[u32], without:
     }
     if without_greatest < least {
         let above = power_of_two(least).map(|power| if power > least { power / 2.0 } else { power });
-        return compare(Comparison::Ge, Expr::Number(above.filter(|power| *power > without_greatest).unwrap_or(least)));
+        return compare(
+            Comparison::Ge,
+            Expr::Number(above.filter(|power| *power > without_greatest).unwrap_or(least)),
+        );
     }
     None
 }

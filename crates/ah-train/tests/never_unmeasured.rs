@@ -129,12 +129,20 @@ fn learned(runs: impl Fn(u32, &str) -> bool) -> Vec<String> {
 #[test]
 fn conditions_are_learned_from_where_a_choice_has_times() {
     assert_eq!(learned(|size, _| size <= 2048), ["size <= 2048"], "a power of two between the two sides");
-    assert_eq!(learned(|size, _| size <= 2300), ["size <= 2300"], "else the greatest size with a time");
+    assert_eq!(learned(|size, _| size <= 2300), ["size <= 2283"], "else the greatest size with a time");
     assert_eq!(learned(|size, _| size >= 1024), ["size >= 1024"]);
     assert_eq!(learned(|_, layout| layout == "rows"), ["layout == \"rows\""]);
     assert_eq!(learned(|_, layout| layout != "rows"), ["layout != \"rows\""]);
     let nothing: [&str; 0] = [];
     assert_eq!(learned(|_, _| true), nothing);
-    assert_eq!(learned(|size, layout| size <= 2048 && layout == "rows"), nothing, "two features at once");
+    assert_eq!(
+        learned(|size, layout| size <= 2048 && layout == "rows"),
+        ["size <= 2048 and layout == \"rows\""],
+        "two features at once"
+    );
+    assert_eq!(
+        learned(|size, _| (512..=2048).contains(&size) && size % 4 == 0),
+        ["size >= 512 and size <= 2048 and size % 4 == 0"]
+    );
     assert_eq!(learned(|size, _| size % 7 > 1), nothing);
 }

@@ -97,7 +97,7 @@ fn misfit_of(path: &Path, misfit: Misfit) -> ImportError {
 pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
     let mut document = String::new();
     text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
-    let parsed = tools::parse(&document);
+    let parsed = tools::parse_document(&document);
     drop(document);
     let parsed =
         parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", reason(&e.to_string())))?;

@@ -84,16 +84,16 @@ pub fn unknown(document: &Json) -> Misfit {
     Misfit::new(format!("a list of objects, or one of these: {}", names.join(", ")), found)
 }
 
-/// Parses JSON as tools write it: Python writes `NaN` and `Infinity`, which JSON does not have, and Kernel Tuner closes
-/// its cache only at the end of a run.
+/// Parses JSON as tools write it: Python writes `NaN` and `Infinity`, which JSON does not have.
 pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
-    serde_json::from_str(text).or_else(|e| {
-        let open = text.trim_end().trim_end_matches(',');
-        if let Some(without) = without_python_numbers(text) {
-            return serde_json::from_str(&without);
-        }
-        serde_json::from_str(&format!("{open}}}}}")).map_err(|_| e)
-    })
+    serde_json::from_str(text)
+        .or_else(|e| without_python_numbers(text).map_or(Err(e), |without| serde_json::from_str(&without)))
+}
+
+/// Parses a document, which may be the cache of Kernel Tuner before the end of a run: only then it is closed.
+pub fn parse_document(text: &str) -> Result<Json, serde_json::Error> {
+    let closed = || parse(&format!("{}}}}}", text.trim_end().trim_end_matches(',')));
+    parse(text).or_else(|e| closed().map_err(|_| e))
 }
 
 /// Writes `null` for `NaN` and `"inf"` for `Infinity` outside strings. Returns `None` if the text has neither.

@@ -196,6 +196,12 @@ fn records_that_their_tool_does_not_write_are_one_sentence() {
             "\"kernel\": \"other\", \"key\": [\"64\"",
         ),
         ("matmul_kernel.jsonl", "\"key\": [\"64\", ", "\"key\": [\"sixty\", "),
+        // Cut off: what would close it is not guessed.
+        (
+            "autotuning_result_json_list.txt",
+            ", \"benchmark_result\": 0.0117}",
+            ", \"benchmark_result\": {\"median\": 1",
+        ),
         ("inductor_mm.json", "\"(512, 1024, 256)\": [", "\"(512, 1024)\": ["),
         ("inductor_mm.json", "\"BLOCK_M\": 64,", ""),
         ("autotuning_result_json_list.txt", "\"Triton\"", "\"CUTLASS\""),

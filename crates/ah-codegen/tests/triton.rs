@@ -23,7 +23,7 @@ for rows in (1, 64, 4096, 100_000):
     for columns in (16, 1000, 8192):
         arguments = {"rows": rows, "columns": columns}
         left = module.early_config_prune(configs, arguments, dtype="torch.float16", BLOCK=1)
-        assert [config.kwargs for config in left] == [module.choose(rows, columns, "torch.float16")], (rows, columns)
+        assert [config.kwargs for config in left] == [module.choose_among(module.CHOICES, rows, columns, "torch.float16")]
         without = [config for config in configs if config is not left[0]]
         second = module.early_config_prune(without, arguments, dtype="torch.float16")
         names = [name for name, config in zip(module.CHOICES, module.CONFIGS) if config != left[0].kwargs]

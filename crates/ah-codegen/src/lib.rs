@@ -3,11 +3,12 @@
 //! Begin at [`generate`]. It reduces a checked [`Model`] to its decisions (`simplify.rs`) and lowers it to
 //! a form that is independent of languages (`lower/`). Each [`Target`] turns that form into the values that
 //! its templates print (`targets/`, with `printing/`). The templates are rendered (`render.rs`,
-//! `templates/`), and the files on disk are replaced as a whole (`write.rs`).
+//! `templates/`), and the files on disk are replaced as a whole (`write.rs`). The form `switch` has no templates (`switch/`).
 //!
 //! Generated code decides as the reduced model does, to the last bit; the tests build it and compare. [`simplify`] defines what
-//! the reduction may change: nothing for a program that does not list its choices. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
-//! digits (`printing/names.rs`) and as escaped strings.
+//! the reduction may change: nothing for a program that does not list its choices. The form `switch` also leaves out declining.
+//! Names from a model may be hostile: they become code only as identifiers of ASCII letters and digits (`printing/names.rs`)
+//! and as escaped strings.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -40,7 +41,7 @@ pub use error::CodegenError;
 pub use report::{GeneratedFiles, Report};
 pub use simplify::{Detail, simplify};
 pub use target::Target;
-pub use targets::{C, Python, Pytorch, Rust, TARGETS};
+pub use targets::{C, Python, Pytorch, Rust, TARGETS, Triton};
 pub use write::{Change, WriteMode};
 
 use files::Files;

@@ -61,12 +61,12 @@ fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
     assert_eq!(first, files(&at.join("again")));
     assert_eq!(with(&["--mode", "check"]).0, 0);
 
-    let tree = at.join("generated/simple_heuristic/src/tree.rs");
-    let text = fs::read_to_string(&tree).unwrap();
-    fs::write(&tree, text.replace("fn lea", "fn twi")).unwrap();
+    let lib = at.join("generated/simple_heuristic/src/lib.rs");
+    let text = fs::read_to_string(&lib).unwrap();
+    fs::write(&lib, text.replace("fn choose(", "fn twist(")).unwrap();
     let (code, out, err) = with(&["--mode", "check"]);
     assert_eq!(code, 1);
-    assert!(out.contains("-pub(crate) fn twi") && out.contains("+pub(crate) fn lea"), "{out}");
+    assert!(out.contains("-pub fn twist(") && out.contains("+pub fn choose("), "{out}");
     assert!(err.contains("run: ") && err.contains("model.json --target rust,pytorch,c"), "{err}");
 
     // Cargo's files stay; the stale file is replaced.

@@ -34,7 +34,9 @@ fn inputs(model: &Model, rng: &mut Pcg64) -> Vec<Vec<Value>> {
             let power: u32 = rng.random_range(0..14);
             Value::Number(f64::from(rng.random_range(1..=(1_u32 << power)) << rng.random_range(0..2)))
         }
-        FeatureKind::Categorical => Value::from(model.categories[slot].choose(rng).map_or("", String::as_str)),
+        FeatureKind::Categorical => {
+            Value::from(model.categories[slot].choose(rng).map_or("", String::as_str))
+        }
     };
     (0..INPUTS).map(|_| (0..features.len()).map(|slot| value(slot, rng)).collect()).collect()
 }
@@ -66,7 +68,8 @@ fn calls(model: &Model, python: &str, inputs: &[Vec<Value>], truth: [&str; 2]) -
             }
         }
     };
-    let call = |input: &Vec<Value>| slots.iter().map(|slot| literal(slot, input)).collect::<Vec<_>>().join(", ");
+    let call =
+        |input: &Vec<Value>| slots.iter().map(|slot| literal(slot, input)).collect::<Vec<_>>().join(", ");
     inputs.iter().map(call).collect()
 }
 
@@ -109,7 +112,17 @@ fn one_function_decides_as_the_model_does() {
         fs::write(at.join("program.c"), program + "return 0; }\n").unwrap();
         if Command::new("gcc").arg("--version").output().is_ok() {
             let mut gcc = Command::new("gcc");
-            gcc.args(["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1", "program.c", "-o", "program", "-lm"]);
+            gcc.args([
+                "-std=gnu99",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-O1",
+                "program.c",
+                "-o",
+                "program",
+                "-lm",
+            ]);
             lines(gcc.current_dir(at));
             assert_eq!(lines(&mut Command::new(at.join("program"))), expected, "{name}");
         } else {
@@ -121,7 +134,11 @@ fn one_function_decides_as_the_model_does() {
             writeln!(program, "println!(\"{{}}\", decide({call}));").unwrap();
         }
         fs::write(at.join("program.rs"), program + "}\n").unwrap();
-        lines(Command::new("rustc").args(["--edition=2024", "-Dwarnings", "program.rs", "-o", "rust"]).current_dir(at));
+        lines(
+            Command::new("rustc")
+                .args(["--edition=2024", "-Dwarnings", "program.rs", "-o", "rust"])
+                .current_dir(at),
+        );
         assert_eq!(lines(&mut Command::new(at.join("rust"))), expected, "{name}");
     }
 }
@@ -134,7 +151,24 @@ fn boosted_trees_are_refused_with_what_to_do() {
     model.boosters = vec![ah_types::Tree { nodes: vec![ah_types::Node::Leaf(row)] }];
     model.unit = 1.0 / 4096.0;
     let refused = emit(&model, &C, folder.path()).unwrap_err().to_string();
-    assert!(refused.contains("found 1 boosted trees beside it; learn it with ah-train --learner cost_tree"), "{refused}");
-    let refused = emit(&learned("softmax_h200"), &ah_codegen::Pytorch, folder.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("found 1 boosted trees beside it; learn it with ah-train --learner cost_tree"),
+        "{refused}"
+    );
+    let refused =
+        emit(&learned("softmax_h200"), &ah_codegen::Pytorch, folder.path()).unwrap_err().to_string();
     assert!(refused.contains("found pytorch"), "{refused}");
+}
+
+#[test]
+fn the_comment_states_the_price_of_the_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = learned("softmax_h200");
+    let rung = |leaves: u32, boosted_trees: u32, loss: f64| serde_json::json!({ "leaves": leaves, "boosted_trees": boosted_trees, "loss": loss });
+    let sizes = serde_json::json!({ "chosen": 0, "rungs": [rung(9, 0, 0.01), rung(122, 24, 0.005)] });
+    model.provenance.metrics.insert("sizes".to_owned(), sizes);
+    let source = emit(&model, &C, folder.path()).unwrap();
+    let price = "The price of its size, in cross-validation: it loses 1.01 %, 122 leaves and 24 boosted trees lose 0.50 %.";
+    assert!(source.contains(price), "{source}");
+    assert!(!emit(&learned("softmax_h200"), &C, folder.path()).unwrap().contains("The price"));
 }

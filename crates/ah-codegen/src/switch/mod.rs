@@ -23,7 +23,11 @@ pub use syntax::Syntax;
 ///
 /// # Errors
 /// [`CodegenError::SwitchOfBoosters`]
-pub fn source(lowered: &LoweredModel<'_>, full: &Model, syntax: Syntax) -> Result<(String, String), CodegenError> {
+pub fn source(
+    lowered: &LoweredModel<'_>,
+    full: &Model,
+    syntax: Syntax,
+) -> Result<(String, String), CodegenError> {
     let model = lowered.model;
     if !model.boosters.is_empty() {
         return Err(CodegenError::SwitchOfBoosters { boosters: model.boosters.len() });
@@ -33,7 +37,8 @@ pub fn source(lowered: &LoweredModel<'_>, full: &Model, syntax: Syntax) -> Resul
     let base = model.features.base().len();
     let mut locals = Vec::new();
     for (slot, (_, typed)) in (base..).zip(model.features.derived()) {
-        let code = if lowered.used[slot] { print(lowered, &plain, |p| p.print(typed)) } else { Code::atom("") };
+        let code =
+            if lowered.used[slot] { print(lowered, &plain, |p| p.print(typed)) } else { Code::atom("") };
         plain.values.push(if uses[slot] > 1 {
             let name = plain.name(slot).to_owned();
             locals.push((typed.ty(), name.clone(), code.alone()));
@@ -98,7 +103,11 @@ fn comment(full: &Model, simple: &Model) -> Vec<String> {
         if let Some(speedup) = number("/speedup_over_fallback")
             && let Some(fallback) = full.fallback
         {
-            line += &format!(", and takes {:.3} of the time of {}", 1.0 / speedup, shown(full.choice_name(fallback)));
+            line += &format!(
+                ", and takes {:.3} of the time of {}",
+                1.0 / speedup,
+                shown(full.choice_name(fallback))
+            );
         }
         lines.push(line + ".");
     }
@@ -158,14 +167,39 @@ impl Writer<'_> {
                 let mut inner = Vec::new();
                 self.node(first, level + 1, &mut inner);
                 match &nodes[first] {
+                    // The next condition includes this one.
+                    Node::Leaf(leaf) if self.is_included(test, left_first, leaf, second) => {}
                     Node::Leaf(leaf) if self.is_plain(leaf) => {
-                        lines.extend(self.plain.guard(level, &condition, &self.plain.result(self.pick(leaf))));
+                        lines.extend(self.plain.guard(
+                            level,
+                            &condition,
+                            &self.plain.result(self.pick(leaf)),
+                        ));
                     }
                     _ => lines.extend(self.plain.block(level, &condition, inner)),
                 }
                 self.node(second, level, lines);
             }
         }
+    }
+
+    /// Returns true if the node at `next` tests the same number in the same direction for a leaf with the same choice.
+    fn is_included(&self, test: &Test, left_first: bool, leaf: &Leaf, next: usize) -> bool {
+        let nodes = &self.lowered.model.tree.nodes;
+        let (Test::Numerical { slot, threshold }, Node::Split { test: next, left, right }) =
+            (test, &nodes[next])
+        else {
+            return false;
+        };
+        let Test::Numerical { slot: other, threshold: wider } = next else { return false };
+        let (left, right) = (*left as usize, *right as usize);
+        let first = if left_first { left } else { right };
+        let same = |other: &Leaf| self.is_plain(other) && self.pick(other) == self.pick(leaf);
+        slot == other
+            && if left_first { wider >= threshold } else { wider <= threshold }
+            && self.is_plain(leaf)
+            && left_first == (leaves(nodes, left) <= leaves(nodes, right))
+            && matches!(&nodes[first], Node::Leaf(other) if same(other))
     }
 
     /// Returns the conditions for the left and the right child; `None` if no value goes right.
@@ -193,7 +227,9 @@ impl Writer<'_> {
                         Some([yes, no])
                     }
                     (Some(Type::Bool), _) => None,
-                    (_, category) => Some([false, true].map(|equal| self.plain.is(*slot, category, equal).alone())),
+                    (_, category) => {
+                        Some([false, true].map(|equal| self.plain.is(*slot, category, equal).alone()))
+                    }
                 }
             }
         }

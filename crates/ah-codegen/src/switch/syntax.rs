@@ -92,7 +92,11 @@ impl<'a> Plain<'a> {
     pub fn is(&self, slot: usize, category: &str, equal: bool) -> Code {
         if self.is_truth(slot) && matches!(category, "False" | "True") {
             let value = self.value(slot);
-            return if (category == "True") == equal { value } else { Code::new(Binds::Sign, self.negated(value)) };
+            return if (category == "True") == equal {
+                value
+            } else {
+                Code::new(Binds::Sign, self.negated(value))
+            };
         }
         self.same(self.value(slot), Code::atom(self.string(category)), equal)
     }
@@ -233,17 +237,24 @@ impl<'a> Plain<'a> {
                 let comment = comment.join("\n * ");
                 let parameters = if parameters.is_empty() { "void" } else { &parameters };
                 let mut includes = String::new();
-                for (header, function) in [("math.h", ["floor(", "ceil(", "log2(", "fabs(", "fmod(", "fmin(", "fmax("].as_slice()), ("string.h", &["strcmp("])] {
+                for (header, function) in [
+                    ("math.h", ["floor(", "ceil(", "log2(", "fabs(", "fmod(", "fmin(", "fmax("].as_slice()),
+                    ("string.h", &["strcmp("]),
+                ] {
                     if function.iter().any(|function| body.contains(function)) {
                         includes += &format!("#include <{header}>\n");
                     }
                 }
-                format!("/* {mark}\n * {comment} */\n{includes}static const char *{name}({parameters}) {{\n{body}\n}}\n")
+                format!(
+                    "/* {mark}\n * {comment} */\n{includes}static const char *{name}({parameters}) {{\n{body}\n}}\n"
+                )
             }
             Syntax::Rust => {
                 let comment = comment.join("\n/// ");
                 let text = if model.fallback.is_some() { "&'static str" } else { "Option<&'static str>" };
-                format!("// {mark}\n/// {comment}\n#[rustfmt::skip]\npub fn {name}({parameters}) -> {text} {{\n{body}\n}}\n")
+                format!(
+                    "// {mark}\n/// {comment}\n#[rustfmt::skip]\npub fn {name}({parameters}) -> {text} {{\n{body}\n}}\n"
+                )
             }
             Syntax::Python => {
                 let comment = comment.join("\n# ");
@@ -272,7 +283,13 @@ impl Dialect for Plain<'_> {
 
     fn truth(&self, value: bool) -> Code {
         Code::atom(match (self.syntax, value) {
-            (Syntax::C, value) => if value { "1" } else { "0" },
+            (Syntax::C, value) => {
+                if value {
+                    "1"
+                } else {
+                    "0"
+                }
+            }
             (Syntax::Rust, true) => "true",
             (Syntax::Rust, false) => "false",
             (Syntax::Python, true) => "True",
@@ -285,7 +302,11 @@ impl Dialect for Plain<'_> {
     }
 
     fn feature(&self, slot: usize) -> Code {
-        if self.is_truth(slot) { self.category_of(self.value(slot), &mut Calls::default()) } else { self.value(slot) }
+        if self.is_truth(slot) {
+            self.category_of(self.value(slot), &mut Calls::default())
+        } else {
+            self.value(slot)
+        }
     }
 
     fn is_category(&self, slot: usize, name: &str, equal: bool) -> Option<Code> {
@@ -305,17 +326,33 @@ impl Dialect for Plain<'_> {
     }
 
     fn or(&self, a: Code, b: Code, _: &mut Calls) -> Code {
-        Code::binary(Binds::Or, a, if self.syntax == Syntax::Python { "or" } else { "||" }, b)
+        // gcc asks for brackets around `&&`.
+        let operand = |code: Code| match self.syntax {
+            Syntax::C => Code::atom(code.above(Binds::And)),
+            Syntax::Rust | Syntax::Python => code,
+        };
+        let operator = if self.syntax == Syntax::Python { "or" } else { "||" };
+        Code::binary(Binds::Or, operand(a), operator, operand(b))
     }
 
     fn choose(&self, c: Code, a: Code, b: Code, _: Type, _: &mut Calls) -> Code {
         let text = match self.syntax {
             Syntax::C => {
-                format!("{} ? {} : {}", c.above(Binds::Choice), a.above(Binds::Choice), b.above(Binds::Choice))
+                format!(
+                    "{} ? {} : {}",
+                    c.above(Binds::Choice),
+                    a.above(Binds::Choice),
+                    b.above(Binds::Choice)
+                )
             }
             Syntax::Rust => format!("if {} {{ {} }} else {{ {} }}", c.alone(), a.alone(), b.alone()),
             Syntax::Python => {
-                format!("{} if {} else {}", a.above(Binds::Choice), c.above(Binds::Choice), b.above(Binds::Choice))
+                format!(
+                    "{} if {} else {}",
+                    a.above(Binds::Choice),
+                    c.above(Binds::Choice),
+                    b.above(Binds::Choice)
+                )
             }
         };
         // In brackets, so that it may stand anywhere.
@@ -328,13 +365,7 @@ impl Dialect for Plain<'_> {
     }
 
     /// The language's own functions: they differ from the model's definition only where a value is undefined or negative.
-    fn inline(
-        &self,
-        helper: &'static str,
-        operands: &[Code],
-        _: Option<f64>,
-        _: &mut Calls,
-    ) -> Option<Code> {
+    fn inline(&self, helper: &'static str, operands: &[Code], _: Option<f64>, _: &mut Calls) -> Option<Code> {
         let [a, rest @ ..] = operands else { return None };
         let a = a.clone();
         let b = rest.first().cloned();
@@ -367,8 +398,8 @@ impl Dialect for Plain<'_> {
             (Syntax::Python, "floor" | "ceil" | "log2") => Code::call(&format!("math.{helper}"), both),
             (Syntax::Python, name) => Code::call(name, both),
             (Syntax::C, "ctz") => {
-                let a = a.alone();
-                Code::atom(format!("(({a}) == 0 ? 64 : __builtin_ctzll((unsigned long long)({a})))"))
+                let a = a.at_least(Binds::Atom);
+                Code::atom(format!("({a} == 0 ? 64 : __builtin_ctzll((unsigned long long){a}))"))
             }
             (Syntax::C, name) => {
                 let name = match name {

@@ -4,13 +4,15 @@ mod c;
 mod python;
 mod pytorch;
 mod rust;
+mod triton;
 
 pub use c::C;
 pub use python::Python;
 pub use pytorch::Pytorch;
 pub use rust::Rust;
+pub use triton::Triton;
 
 use crate::target::Target;
 
 /// All targets.
-pub const TARGETS: [&dyn Target; 4] = [&Rust, &Pytorch, &C, &Python];
+pub const TARGETS: [&dyn Target; 5] = [&Rust, &Pytorch, &C, &Python, &Triton];

@@ -103,3 +103,25 @@ fn a_path_has_one_wording() {
         }
     }
 }
+
+#[test]
+fn a_feature_may_have_the_name_of_what_a_decision_adds() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        skipped("there is no python3, so no module with a feature `rows` was run");
+        return;
+    }
+    let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated");
+    let mut model = Model::read(&generated.join("softmax_h200.model.json")).unwrap();
+    let row: Box<[i8]> = vec![0; model.choices.len() + 1].into();
+    let test = Test::Numerical { slot: 0, threshold: 4.0 };
+    let nodes = vec![Node::Split { test, left: 1, right: 2 }, Node::Leaf(row.clone()), Node::Leaf(row)];
+    model.boosters = vec![Tree { nodes }];
+    model.unit = 1.0 / 4096.0;
+    assert_eq!(model.features.base().features()[0].name, "rows");
+    let folder = tempfile::tempdir().unwrap();
+    let file = emit(&model, &Python, folder.path(), None);
+    let ask = "import softmax_h200 as m; assert m.choose(rows=8, columns=64, dtype='torch.float16')";
+    let mut python = Command::new("python3");
+    let output = python.args(["-B", "-c", ask]).current_dir(file.parent().unwrap()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -168,7 +168,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
 
 fn tokens(text: &str, target: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let python = matches!(target, "pytorch" | "python");
+    let python = matches!(target, "pytorch" | "python" | "triton");
     let line_comment = if python { "#" } else { "//" };
     let (mut rest, mut fresh) = (text, true);
     while let Some(c) = rest.chars().next() {

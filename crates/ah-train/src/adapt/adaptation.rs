@@ -118,15 +118,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     }
 
     // Each way, out of fold.
-    let trial = Trial {
-        transfer,
-        dataset: &dataset,
-        params: &learning,
-        plan: &plan,
-        fallback,
-        rows: &rows,
-        targets,
-    };
+    let trial =
+        Trial { transfer, dataset: &dataset, params: &learning, plan: &plan, fallback, rows: &rows, targets };
     let all: Vec<usize> = (0..rows.len()).collect();
     let folds = (0..FOLDS).into_par_iter().map(|fold| trial.fold(&all, fold));
     let folds = folds.collect::<Result<Vec<Fold>, TrainError>>()?;

@@ -31,6 +31,7 @@ mod explain;
 mod judge;
 mod learners;
 mod model;
+mod net;
 mod params;
 mod params_check;
 mod plan;

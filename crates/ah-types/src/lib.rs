@@ -65,7 +65,8 @@ pub use model::{
     Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
 };
 pub use optimization::{
-    ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
+    ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Optimization, OptimizationError,
+    TrainingPolicy,
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;

@@ -45,11 +45,12 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
-pub use ah_types::{LearnerKind, TrainingPolicy};
+pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
-pub use params::{MaxRisk, Params, PromiseMode, SplitBy, ValidParams};
+pub use net::Overhead;
+pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
 pub use train::{TrainedModel, train};

@@ -49,7 +49,15 @@ fn best_single_of_the_shipped_logs() {
         assert!((single.metrics.slowdown - expected).abs() < 5e-5, "{name}: {single:?}");
         let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();
         for choice in (0..table.choices.len() as u32).map(ChoiceId) {
-            let other = BaselineComparison::new(&table, &judged, fallback, choice, 1.05).best_single;
+            let other = BaselineComparison::new(
+                &table,
+                &judged,
+                fallback,
+                choice,
+                1.05,
+                &ah_train::Overhead::default(),
+            )
+            .best_single;
             assert!(single.metrics.slowdown <= other.metrics.slowdown + 1e-12, "{name}: {other:?}");
         }
     }

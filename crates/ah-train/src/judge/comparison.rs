@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::decisions::{JudgedInput, PlainPick};
 use super::metrics::Metrics;
 use crate::data::Table;
+use crate::net::Overhead;
 
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,13 +32,14 @@ pub struct Baseline {
 }
 
 impl BaselineComparison {
-    /// Prices decisions and the baselines on their inputs.
+    /// Prices decisions and the baselines on their inputs. Asking the model takes `overhead`.
     pub fn new(
         table: &Table,
         judged: &[JudgedInput],
         fallback: ChoiceId,
         best_single: ChoiceId,
         max_slowdown: f64,
+        overhead: &Overhead,
     ) -> Self {
         let always = |choice: ChoiceId| {
             let take = |j: &JudgedInput| JudgedInput {
@@ -49,11 +51,12 @@ impl BaselineComparison {
             let judged: Vec<JudgedInput> = judged.iter().map(take).collect();
             Baseline {
                 choice: table.choices[choice.index()].clone(),
-                metrics: Metrics::new(table, &judged, fallback, max_slowdown),
+                // A constant needs no decision.
+                metrics: Metrics::new(table, &judged, fallback, max_slowdown, &Overhead::default()),
             }
         };
         Self {
-            model: Metrics::new(table, judged, fallback, max_slowdown),
+            model: Metrics::new(table, judged, fallback, max_slowdown, overhead),
             always_fallback: always(fallback),
             best_single: always(best_single),
             max_slowdown,

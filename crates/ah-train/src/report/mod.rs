@@ -2,6 +2,7 @@
 
 pub mod adapted;
 pub mod page;
+mod sizes;
 pub mod summary;
 pub mod table;
 

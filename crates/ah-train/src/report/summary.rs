@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ah_types::{CalibrationMode, Promise};
 use serde_json::{Value, json};
 
-use super::percent;
+use super::{percent, sizes};
 use crate::judge::{BaselineComparison, DeviceReport, Metrics};
 use crate::promise::price::PromisePrice;
 use crate::train::TrainedModel;
@@ -30,13 +30,15 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(learned_there.slowdown),
         );
     }
+    text += &sizes::decision(trained);
+    text += &sizes::sizes(trained);
     let inputs = learned_from(trained);
     let leaves = model.leaf_count();
     let _ = match model.boosters.len() {
         0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         boosters => writeln!(
             text,
-            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--learner cost_tree`: one tree, which people can read.)",
+            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
         ),
     };
     text
@@ -66,6 +68,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
         "promise": model.promise,
+        "sizes": trained.ladder,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained),

@@ -109,6 +109,10 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     if let Some(trees) = &trees {
         for most in sizes(plan, trees.leaves()) {
             let heuristic = trees.heuristic(most);
+            // Pruning may skip sizes.
+            if rungs.last().is_some_and(|(rung, _)| rung.leaves == heuristic.fitted.tree.leaves()) {
+                continue;
+            }
             rungs.push((Rung::new(&heuristic, most, plan), heuristic));
         }
     }

@@ -169,7 +169,9 @@ impl<'a> Tournament<'a> {
             let stream = 100 * (stage + 1) + round as u64;
             let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
             let mut kept: Vec<usize> = (first..gains.len()).filter(|&slot| gains[slot] > 0.0).collect();
-            kept.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
+            let power: f64 = std::env::var("AH_WORDS").ok().and_then(|x| x.parse().ok()).unwrap_or(0.0);
+            let worth = |slot: usize| gains[slot] / (formulas[slot - first].words() as f64).powf(power);
+            kept.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)));
             kept.truncate(places);
             if last {
                 return kept.into_iter().map(|slot| formulas[slot - first].clone()).collect();

@@ -80,7 +80,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         portfolio: portfolio.as_ref().map(|p| p.choices.clone()).unwrap_or_default(),
         at_least: plan.ranking.unwrap_or_default(),
         always: plan.always_included.clone(),
-        eligible: dataset.eligible.clone(),
+        eligible: dataset.eligible_on(training),
     };
     dataset.left_out = search::features::not_worth_their_time(&dataset, &plan, training)?;
     let features = dataset.ranked(training);
@@ -94,7 +94,8 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let climbed = ladder::climb(&whole, training)?;
     let (ladder, configuration, judged) = (climbed.ladder, &climbed.configuration, climbed.heuristic);
     let judging = Trainer { configuration, max_leaves: ladder.rung().most, ..whole };
-    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ..judging };
+    let ranking = &RankingPolicy { eligible: dataset.eligible_on(&dataset.usable), ..ranking.clone() };
+    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ranking, ..judging };
     let shipped = shipping.learn(&dataset.usable)?;
 
     // Judge.

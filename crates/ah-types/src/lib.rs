@@ -47,6 +47,7 @@ mod optimization;
 mod pick;
 mod row;
 pub mod shown;
+mod single_choice;
 mod tally;
 mod timing;
 mod tree;
@@ -62,7 +63,8 @@ pub use fields::{FieldValue, fields};
 pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
     LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
-    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
+    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, ThresholdSearch, add_row,
+    risk, saturate,
 };
 pub use optimization::{
     ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Optimization, OptimizationError,
@@ -70,9 +72,10 @@ pub use optimization::{
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;
+pub use single_choice::SingleChoice;
 pub use tally::Tally;
 pub use timing::TimingPolicy;
-pub use tree::{Column, Leaf, Node, RankedChoice, Test, Tree, goes_left};
+pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, goes_left};
 pub use unsure::Unsure;
 
 #[cfg(doctest)]

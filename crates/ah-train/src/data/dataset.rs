@@ -14,8 +14,10 @@ use super::declared;
 use super::devices::{self, LoggedDevice};
 use super::evidence;
 use super::exclude;
+use super::learned_eligible;
 use super::split::{self, Partition};
 use super::table::Table;
+use super::undefined;
 use super::unrepeated;
 use super::usable;
 use super::values::FeatureValues;
@@ -60,7 +62,7 @@ pub struct Dataset {
     values: FeatureValues,
     /// The domain.
     pub precondition: Option<Precondition>,
-    /// Where choices can run at all, by the optimization or the log; choices without an entry can everywhere.
+    /// Where choices can run at all, by the optimization or the log.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
     /// The slots of the logged features that are not worth their time.
     pub left_out: BTreeSet<usize>,
@@ -108,10 +110,10 @@ impl Dataset {
         warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, ad_hoc) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
-        let features = declared::features(&optimization, &log.schema, &mut warnings)?;
+        let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let table = table(log, params, &mut warnings)?;
-        let values = FeatureValues::new(&table, &features);
+        let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         let mut settings = Settings::default();
         settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
         let named_fallback =
@@ -124,7 +126,7 @@ impl Dataset {
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = usable::filtered(usable, &optimization, &features, &table, &mut warnings)?;
+        let usable = usable::filtered(usable, &optimization, &declared, &table, &mut warnings)?;
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
@@ -145,7 +147,7 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset with further derived features. Inputs where one is undefined are not learned from.
+    /// Returns the same dataset with further derived features, which are numbers.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
@@ -154,8 +156,6 @@ impl Dataset {
             source: Box::new(source),
         })?;
         self.values = FeatureValues::new(&self.table, &self.features);
-        let undefined = &self.values.undefined;
-        self.usable.retain(|input| undefined.binary_search_by_key(input, |u| u.0).is_err());
         Ok(self)
     }
 
@@ -177,7 +177,18 @@ impl Dataset {
 
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
-        self.named_fallback.unwrap_or_else(|| self.table.best_single(inputs, None))
+        self.named_fallback.unwrap_or_else(|| self.table.best_fallback(inputs))
+    }
+
+    /// Returns the conditions under which choices can run: the declared ones, and those that these inputs show. The fallback runs
+    /// wherever the heuristic declines, so it gets none.
+    pub fn eligible_on(&self, inputs: &[u32]) -> BTreeMap<ChoiceId, Precondition> {
+        let mut eligible = learned_eligible::learn(&self.table, inputs, self.features.base(), &self.eligible);
+        if let Some(fallback) = self.named_fallback {
+            eligible.remove(&fallback);
+        }
+        eligible.extend(self.eligible.clone());
+        eligible
     }
 
     /// Returns the features as ranked from these inputs, without those that are left out.
@@ -260,8 +271,8 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
     let mut table = Table::new(log);
     if table.copies > 0 {
         warnings.push(format!(
-            "the log repeats {} measurements; each counts once. Give each repetition its own time, or one row alone: \
-             copies hide how much times vary",
+            "the log repeats {} measurements; each counts once. Nothing needs to be done if they are copies; to show how much times \
+             vary, write one row for each run with its own time",
             table.copies
         ));
     }

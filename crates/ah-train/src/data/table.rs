@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use ah_types::log::Log;
-use ah_types::{ChoiceId, Value, median};
+use ah_types::{ChoiceId, SingleChoice, Value, median};
 
 use super::evidence;
 use crate::error::TrainError;
@@ -199,10 +199,7 @@ impl Table {
     pub fn fallback_loss(&self, input: u32, fallback: ChoiceId) -> f64 {
         match self.usable(input, fallback) {
             Some(cell) => cell.log_slowdown,
-            None => {
-                let finite = self.cells(input).iter().map(|c| c.log_slowdown).filter(|l| l.is_finite());
-                finite.fold(0.0, f64::max)
-            }
+            None => self.slowest(input),
         }
     }
 
@@ -214,14 +211,14 @@ impl Table {
         }
     }
 
-    /// Returns the choice with the least geometric-mean slowdown on these inputs when always taken, by its
-    /// [`loss`](Self::loss). Without a fallback, a choice falls back to itself.
-    pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {
+    /// Returns the choice to fall back to on these inputs: the one with the least geometric-mean slowdown when always taken. An
+    /// input on which it has no time costs the slowest choice; one on which it failed at least ten times the best.
+    pub fn best_fallback(&self, inputs: &[u32]) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let weight = self.inputs[input as usize].weight;
             // Every choice pays what a missing one costs, and those that were measured the difference.
-            let missing = self.fallback_loss(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
+            let missing = self.slowest(input);
             let failed = missing.max(COST_LIMIT);
             for cell in self.cells(input) {
                 let loss = if cell.time.is_finite() { cell.log_slowdown } else { failed };
@@ -231,6 +228,23 @@ impl Table {
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
         let best = learned.min_by(|&a, &b| total[a].total_cmp(&total[b]));
         ChoiceId(index(best.unwrap_or(0)))
+    }
+
+    /// Returns the best single choice on these inputs.
+    pub fn best_single(&self, inputs: &[u32]) -> SingleChoice {
+        let times = |&input: &u32| {
+            let times = self.cells(input).iter().filter(|cell| cell.time.is_finite());
+            (self.inputs[input as usize].weight, times.map(|cell| (cell.choice, cell.log_slowdown)))
+        };
+        let single =
+            SingleChoice::best(self.choices.len(), inputs.iter().map(times), |choice| !self.is_rare(choice));
+        single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
+    }
+
+    /// Returns the log slowdown of the slowest choice that has a time.
+    fn slowest(&self, input: u32) -> f64 {
+        let finite = self.cells(input).iter().map(|c| c.log_slowdown).filter(|l| l.is_finite());
+        finite.fold(0.0, f64::max)
     }
 }
 

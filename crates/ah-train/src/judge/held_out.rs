@@ -65,7 +65,7 @@ impl TestReport {
                 Some(metrics(&trainer.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
-        let single = dataset.table.best_single(&parts.training, Some(fallback));
+        let single = dataset.table.best_single(&parts.training);
         let judged = judge(&declining, &parts.held_out);
         let used = ModelUse::of_model(&declining);
         let compare = |asking: &Asking| {

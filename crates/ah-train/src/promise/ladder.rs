@@ -31,7 +31,8 @@ pub struct Rung {
     pub leaves: usize,
     /// The boosted trees beside it.
     pub boosted_trees: usize,
-    /// The mean log slowdown on the inputs that folds hold out, under the promise and with the decision.
+    /// The mean log slowdown on the inputs that folds hold out, with the decision: under the promise, or always deciding where
+    /// no promise is possible.
     pub loss: f64,
     /// How many times as fast as the fallback, with the decision.
     pub speedup: f64,
@@ -50,12 +51,14 @@ pub struct Rung {
 impl Rung {
     fn new(heuristic: &Heuristic, most: Option<usize>, plan: &TrainPlan) -> Self {
         let price = heuristic.price.clone().unwrap_or_default();
+        let promised = heuristic.promise.is_some() || plan.max_risk.is_none();
+        let loss = if promised { price.promised } else { price.always };
         Self {
             leaves: heuristic.fitted.tree.leaves(),
             boosted_trees: heuristic.fitted.boosters.trees.len(),
-            loss: price.promised,
-            speedup: (price.fallback - price.promised).exp(),
-            promised: heuristic.promise.is_some() || plan.max_risk.is_none(),
+            loss,
+            speedup: (price.fallback - loss).exp(),
+            promised,
             overhead: plan.asking.overhead(&heuristic.used),
             used: heuristic.used.clone(),
             most,
@@ -117,8 +120,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         }
     }
     let tolerance = plan.size.tolerance().ln_1p();
-    let best =
-        rungs.iter().filter(|rung| rung.0.promised).map(|rung| rung.0.loss).fold(f64::INFINITY, f64::min);
+    let best = losses(&rungs).fold(f64::INFINITY, f64::min);
     let boosted = boosted(plan, trainer.configuration).filter(|_| best > tolerance);
     let configuration = trainer.configuration.clone();
     let mut boosted_rung = None;
@@ -153,13 +155,16 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     })
 }
 
-/// Returns the smallest rung that loses at most `tolerance` more than the best one. A rung that cannot keep the promise
-/// counts only if none can.
+/// Returns the smallest rung that loses at most `tolerance` more than the best one.
 fn choose(rungs: &[(Rung, Heuristic)], tolerance: f64) -> usize {
-    let keeps = |rung: &Rung| rung.promised || rungs.iter().all(|(rung, _)| !rung.promised);
-    let losses = || rungs.iter().map(|(rung, _)| if keeps(rung) { rung.loss } else { f64::INFINITY });
-    let best = losses().fold(f64::INFINITY, f64::min);
-    losses().position(|loss| loss <= best + tolerance).unwrap_or(0)
+    let best = losses(rungs).fold(f64::INFINITY, f64::min);
+    losses(rungs).position(|loss| loss <= best + tolerance).unwrap_or(0)
+}
+
+/// Returns the loss of each rung; infinite without a promise where another rung has one.
+fn losses(rungs: &[(Rung, Heuristic)]) -> impl Iterator<Item = f64> {
+    let none = rungs.iter().all(|(rung, _)| !rung.promised);
+    rungs.iter().map(move |(rung, _)| if rung.promised || none { rung.loss } else { f64::INFINITY })
 }
 
 /// Returns the sizes of trees to try, `whole` the leaves of the largest one.

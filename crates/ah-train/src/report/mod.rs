@@ -2,7 +2,7 @@
 
 pub mod adapted;
 pub mod page;
-mod sizes;
+pub mod sizes;
 pub mod summary;
 pub mod table;
 

@@ -13,7 +13,8 @@ use crate::train::TrainedModel;
 /// Trees of at most this many leaves are short enough to be shown as lines of code.
 const SHORT: usize = 64;
 
-/// Returns one line for each size, with an arrow at the one that is taken.
+/// Returns one line for each size, with an arrow at the one that is taken: what it loses and gains with its decisions, and
+/// what one takes in the slowest form that was asked for.
 pub fn sizes(trained: &TrainedModel) -> String {
     let (plan, Ladder { rungs, chosen }) = (&trained.plan, &trained.ladder);
     let rule = match plan.size {
@@ -28,9 +29,9 @@ pub fn sizes(trained: &TrainedModel) -> String {
         let arrow = if at == *chosen { '>' } else { ' ' };
         let decision = match slowest(rung, &plan.asking.forms) {
             0.0 => "no decision".to_owned(),
-            ms => format!("decides in {}", microseconds(ms * 1e3)),
+            ms => microseconds(ms * 1e3),
         };
-        let broken = if rung.promised { "" } else { ", breaks the promise" };
+        let broken = if rung.promised { "" } else { ", no promise" };
         let _ = writeln!(
             text,
             "{arrow} {name:width$}  loses {}, {:.3} times as fast, {decision}{broken}",
@@ -53,12 +54,7 @@ pub fn decision(trained: &TrainedModel) -> String {
         0.0 => String::new(),
         ms => format!(", its features {}", microseconds(ms * 1e3)),
     };
-    let asked: Vec<&str> = trained.plan.asking.forms.iter().map(|form| form.words()).collect();
-    format!(
-        "A decision takes {}{features}. All figures include it ({}).\n",
-        times.join(", "),
-        asked.join(" and ")
-    )
+    format!("A decision takes {}{features}.\n", times.join(", "))
 }
 
 /// Returns microseconds with two digits.

@@ -3,7 +3,7 @@
 //! [`Formula`]s are tried in stages: simple ones first, then combinations of those that help. Each
 //! stage is a tournament. Trees grow from some of the candidates and 70 % of the inputs. A formula's
 //! gain is how much its splits lower the cost on the other 30 %, which its tree did not learn from.
-//! The worst two thirds drop out. The rest continue with more trees and a larger share of the
+//! A formula of four times as many words must gain twice as much. The worst two thirds drop out. The rest continue with more trees and a larger share of the
 //! candidates in each tree, so that only one of several equivalent formulas remains.
 
 use std::collections::BTreeSet;
@@ -64,7 +64,8 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
     let features = tournament.features(&derived);
     let values = FeatureValues::new(&dataset.table, &features);
     let slot = |at: usize| features.all().len() - derived.len() + at;
-    let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(training);
+    let complete = values.complete(training, &tournament.logged);
+    let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(&complete);
     let kept: Vec<usize> = (0..derived.len()).filter(defined).collect();
     kept.into_iter().map(|at| derived[at].clone()).collect()
 }
@@ -101,8 +102,9 @@ impl<'a> Tournament<'a> {
         let (columns, values) = self.columns(&[]);
         let gains = self.gains(&columns, self.logged.all().len(), 1.0, 2 * TREES, 0);
         let distinct: BTreeSet<usize> = columns.all().iter().map(|column| column.slot).collect();
+        let is_size = |x: &f64| x.is_nan() || *x >= 0.0 && x.fract() == 0.0 && *x <= 2_f64.powi(53);
         let is_whole = |slot: &usize| match &values.by_slot[*slot] {
-            Values::Numbers(x) => x.iter().all(|x| *x >= 0.0 && x.fract() == 0.0 && *x <= 2_f64.powi(53)),
+            Values::Numbers(x) => x.iter().all(is_size),
             Values::Categories(..) => false,
         };
         let mut whole: Vec<usize> = distinct.into_iter().filter(is_whole).collect();
@@ -159,7 +161,9 @@ impl<'a> Tournament<'a> {
         let (columns, values) = self.columns(formulas);
         let first = self.logged.all().len();
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
-        let defined = |column: &Column| values.by_slot[column.slot].is_defined(&all);
+        let complete = values.complete(&all, &self.logged);
+        let defined =
+            |column: &Column| column.slot < first || values.by_slot[column.slot].is_defined(&complete);
         let mut columns = columns.part(|_, column| defined(column));
         for round in 0.. {
             let candidates = columns.all().iter().filter(|column| column.slot >= first).count();
@@ -169,8 +173,7 @@ impl<'a> Tournament<'a> {
             let stream = 100 * (stage + 1) + round as u64;
             let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
             let mut kept: Vec<usize> = (first..gains.len()).filter(|&slot| gains[slot] > 0.0).collect();
-            let power: f64 = std::env::var("AH_WORDS").ok().and_then(|x| x.parse().ok()).unwrap_or(0.0);
-            let worth = |slot: usize| gains[slot] / (formulas[slot - first].words() as f64).powf(power);
+            let worth = |slot: usize| gains[slot] / (formulas[slot - first].words() as f64).sqrt();
             kept.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)));
             kept.truncate(places);
             if last {

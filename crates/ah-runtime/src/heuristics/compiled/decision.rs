@@ -22,7 +22,7 @@ pub(crate) struct CompiledModel {
     /// The computed features. Each comes after the features that it uses.
     pub(super) features: Vec<Feature>,
     pub(super) precondition: Option<Code<Option<bool>>>,
-    /// By choice, the condition under which it can run.
+    /// By choice, the condition under which it can run; empty if all always can.
     pub(super) eligible: Vec<Option<Code<Option<bool>>>>,
     /// The trees.
     pub(super) ensemble: Ensemble,
@@ -42,6 +42,8 @@ pub(super) struct Column {
 pub(super) struct Feature {
     pub(super) slot: usize,
     pub(super) code: Code<f64>,
+    /// True if training saw this number missing: tests count it as minus infinity where it is undefined.
+    pub(super) missing: bool,
     /// The ids of the categories that training saw, sorted.
     pub(super) known: Box<[u32]>,
 }
@@ -65,10 +67,26 @@ impl<'a> Decision<'a> {
     /// Returns what the values reach in the trees.
     pub(crate) fn reach(&mut self) -> Result<Reached<'a>, Unsure> {
         let compiled = self.compiled;
-        if compiled.precondition.as_ref().is_some_and(|holds| holds(self) != Some(true)) {
-            return Err(Unsure::Precondition);
-        }
+        self.check_precondition()?;
         compiled.ensemble.reach(|column| self.column(&compiled.columns[column]))
+    }
+
+    /// Returns the choice for a program that does not list its choices.
+    pub(crate) fn choose(&mut self) -> Result<ChoiceId, Unsure> {
+        let compiled = self.compiled;
+        if !compiled.eligible.is_empty() {
+            return self.reach()?.pick_expected(|choice| self.is_eligible(choice));
+        }
+        self.check_precondition()?;
+        compiled.ensemble.choose(|column| self.column(&compiled.columns[column]))
+    }
+
+    #[inline]
+    fn check_precondition(&mut self) -> Result<(), Unsure> {
+        match &self.compiled.precondition {
+            Some(holds) if holds(self) != Some(true) => Err(Unsure::Precondition),
+            _ => Ok(()),
+        }
     }
 
     /// Returns true if the choice can run on this input, as far as the model knows.
@@ -81,8 +99,9 @@ impl<'a> Decision<'a> {
     #[inline]
     pub(super) fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
         let x = self.computed(column.feature);
-        let slot = self.compiled.features[column.feature].slot;
+        let Feature { slot, missing, .. } = self.compiled.features[column.feature];
         match column.category {
+            _ if x.is_nan() && missing => Ok(f64::NEG_INFINITY),
             _ if x.is_nan() => Err(Unsure::Undefined(slot)),
             None => Ok(x),
             Some(category) if x == category => Ok(1.0),
@@ -105,12 +124,12 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Returns the id of the category in this slot; NaN if undefined.
-    pub(super) fn category(&self, slot: usize) -> f64 {
+    /// Returns the id of the category in this slot; `missing` if undefined.
+    pub(super) fn category(&self, slot: usize, missing: f64) -> f64 {
         match self.values.get(slot) {
             Some(Scalar::Bool(holds)) => f64::from(*holds),
             Some(Scalar::Category(name)) => self.compiled.categories.id(name),
-            Some(Scalar::Number(_)) | None => f64::NAN,
+            Some(Scalar::Number(_)) | None => missing,
         }
     }
 

@@ -13,7 +13,7 @@
 //!    training part.
 //! 5. fit: `learners` grow a `tree`, whose nodes rank the choices.
 //! 6. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
-//!    often.
+//!    often, and chooses the size of the model. `net` knows how long a program waits for a decision.
 //! 7. judge: `judge` weighs the decisions on the test part.
 //! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ah_types::DecisionForm;
 
-use super::summary::loss;
+use super::loss;
 use crate::judge::FormReport;
 use crate::params::Size;
 use crate::promise::{Ladder, Rung};

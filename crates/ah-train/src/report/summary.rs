@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ah_types::{CalibrationMode, Model, Promise};
 use serde_json::{Value, json};
 
-use super::{percent, sizes};
+use super::{loss, percent, sizes};
 use crate::judge::{BaselineComparison, DeviceReport, Metrics};
 use crate::promise::price::PromisePrice;
 use crate::train::TrainedModel;
@@ -182,11 +182,6 @@ fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {
         name(&comparison.always_fallback.choice),
         percent(promise.confidence),
     )
-}
-
-/// Returns a slowdown as the time lost.
-pub(super) fn loss(slowdown: f64) -> String {
-    format!("{:.2} %", (slowdown - 1.0) * 100.0)
 }
 
 /// Returns a choice's name, cut if it is long.

@@ -3,8 +3,9 @@
 //! [`Formula`]s are tried in stages: simple ones first, then combinations of those that help. Each
 //! stage is a tournament. Trees grow from some of the candidates and 70 % of the inputs. A formula's
 //! gain is how much its splits lower the cost on the other 30 %, which its tree did not learn from.
-//! A formula of four times as many words must gain twice as much. The worst two thirds drop out. The rest continue with more trees and a larger share of the
-//! candidates in each tree, so that only one of several equivalent formulas remains.
+//! A formula of four times as many words must gain twice as much. The worst two thirds drop out. The
+//! rest continue with more trees and a larger share of the candidates in each tree, so that only one of
+//! several equivalent formulas remains.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,9 @@
 //! The time of one decision, by form and by the size of the model.
 //!
-//! A line a form: nanoseconds that every decision takes, and nanoseconds for each part of the model that it visits.
-//! Measured on one core of an AMD EPYC in a virtual machine, other work on the second core, 23 November 2026; minima of 15
-//! repetitions over 400 inputs of five logs. `scripts/decision-time.sh` measures them again.
+//! A line a form: nanoseconds that every decision takes, and nanoseconds for each part of the model that it visits. Python's
+//! follow minima of 15 repetitions over 400 inputs of five logs (one busy core of an AMD EPYC, 23 November 2026): 3.7 to
+//! 9.3 us for one tree, 59 and 65 us for 24 boosted trees of 5 and 18 choices. The others follow 50 ns for one tree and 820 ns
+//! for 24 boosted trees of 18 choices in Rust; the model file takes twice that.
 
 use ah_types::DecisionForm;
 

@@ -102,9 +102,15 @@ def main():
     if not table.exists():
         print(f"{measure(table, asked.seconds)} inputs measured")
     learn = ["ah-train", "import", table, "--name", "numpy", "--features", ",".join(FEATURES), "--choice", "way", "--time", "us",
-             "-o", asked.folder / "train.txt", "--heuristic-name", "Numpy", "--model", model, "--no-codegen"]
+             "-o", asked.folder / "train.txt", "--heuristic-name", "Numpy", "--model", model, "--no-codegen", "--json"]
     (asked.folder / "train.txt").unlink(missing_ok=True)
-    print(subprocess.run([*learn, *asked.flags], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    learned = subprocess.run([*learn, *asked.flags], check=True, stdout=subprocess.PIPE, text=True).stdout
+    figures = json.loads(learned.splitlines()[-1])
+    for rung in figures["sizes"]["rungs"]:
+        print({key: rung[key] for key in ("leaves", "boosted_trees", "loss", "speedup", "overhead")})
+    if figures["leaves"] == 1:
+        print("one leaf: the program calls one way directly, and asks nobody")
+        return
     subprocess.run(["ah-codegen", model, "--target", "python", "--out", asked.folder], check=True)
     spec = importlib.util.spec_from_file_location("numpy_heuristic", next(asked.folder.glob("**/numpy.py")))
     module = importlib.util.module_from_spec(spec)

@@ -190,7 +190,8 @@ fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking
         let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
         settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
     }
-    Asking::new(&forms, &feature_ms, &dataset.features, &dataset.metadata)
+    let is_named = !params.forms.is_empty() || !policy.forms.is_empty();
+    Asking::new(&forms, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.

@@ -39,7 +39,7 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     let run = Run::new();
     // A fifth of 1 us is 200 ns: in Rust a decision costs less, in Python more.
     run.write("train.txt", log(1.0, 0.0));
-    let (in_rust, figures) = learn(&run, &[]);
+    let (in_rust, figures) = learn(&run, &["--for", "rust"]);
     assert!(in_rust.leaf_count() > 1);
     let in_python = &figures["metrics"]["by_form"][2];
     assert_eq!(in_python["form"], "python");
@@ -75,15 +75,15 @@ fn a_feature_that_costs_more_than_it_tells_is_left_out() {
     };
     let run = Run::new();
     run.write("train.txt", log(100.0, 1e-5));
-    assert!(reads(&learn(&run, &[]).0, "hint"));
+    assert!(reads(&learn(&run, &["--for", "rust"]).0, "hint"));
     // It saves at most a fifth on a tenth of the inputs, 2 %, and takes 10 %.
     run.write("train.txt", log(100.0, 0.01));
-    let (model, figures) = learn(&run, &[]);
+    let (model, figures) = learn(&run, &["--for", "rust"]);
     assert!(!reads(&model, "hint") && reads(&model, "x"));
     assert!(figures["metrics"]["held_out"]["slowdown"].as_f64() < Some(1.04));
     // A GPU runs while the host decides.
     run.write("train.txt", log(100.0, 0.01).replace("[0, 0]", "[9, 0]"));
-    assert!(reads(&learn(&run, &[]).0, "hint"));
+    assert!(reads(&learn(&run, &["--for", "rust"]).0, "hint"));
 }
 
 #[test]

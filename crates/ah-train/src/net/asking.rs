@@ -21,9 +21,11 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Returns how a program asks in these forms, where `feature_ms` are the times of features by name.
+    /// Returns how a program asks in these forms, where `feature_ms` are the times of features by name. `is_named`: a person
+    /// named the forms.
     pub fn new(
         forms: &[DecisionForm],
+        is_named: bool,
         feature_ms: &BTreeMap<String, f64>,
         features: &Features,
         metadata: &Metadata,
@@ -31,8 +33,9 @@ impl Asking {
         let ms = |name: &String| feature_ms.get(name).copied().unwrap_or(0.0);
         let is_gpu = match metadata.device() {
             Some(device) => matches!(device, Device::Cuda(_)),
-            // PyTorch's logs have the capability of a GPU and no device.
-            None => metadata.device_capa != (0, 0),
+            // PyTorch's logs have the capability of a GPU and no device. Of a table nobody knows it: SpMV formats on a V100
+            // take 5 us and more, and a decision that overlaps costs nothing there.
+            None => metadata.device_capa != (0, 0) || !is_named,
         };
         Self {
             forms: forms.to_vec(),
@@ -45,11 +48,14 @@ impl Asking {
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
         let setting = |name: &str| model.provenance.parameters.get("settings")?.get(name)?.get("value");
         let recorded = |name: &str| setting(name).cloned().unwrap_or_default();
+        let origin =
+            model.provenance.parameters.get("settings").and_then(|settings| settings.get("for")?.get("from"));
+        let is_named = origin.is_some_and(|from| from.as_str() != Some("default"));
         let forms: Vec<DecisionForm> = serde_json::from_value(recorded("for")).unwrap_or_default();
         let mut ms: BTreeMap<String, f64> =
             serde_json::from_value(recorded("feature_ms")).unwrap_or_default();
         ms.extend(metadata.collection.iter().flat_map(|collection| collection.feature_ms.clone()));
-        Self::new(&forms, &ms, &model.features, metadata)
+        Self::new(&forms, is_named, &ms, &model.features, metadata)
     }
 
     /// Returns the same where a program asks in one form alone.

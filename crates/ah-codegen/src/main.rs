@@ -4,8 +4,8 @@ mod cli;
 
 use std::process::ExitCode;
 
-use ah_cli::{OutputError, detail, error, exit, status, stdout};
-use ah_codegen::{CodegenError, Detail, Report, Request, WriteMode, generate};
+use ah_cli::{OutputError, detail, error, exit, status, stdout, warning};
+use ah_codegen::{CodegenError, Detail, Report, Request, WriteMode, generate, slow_targets};
 use ah_types::Model;
 use cli::{Arguments, RequestArguments};
 
@@ -57,6 +57,7 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),
     })?;
+    slow_targets(&model, &arguments.target).iter().for_each(|text| warning(text));
     tell(arguments, &report)
 }
 

@@ -277,13 +277,14 @@ impl Run {
                 ranking: &ranking,
             };
             let heuristic = trainer.learn(&logged).expect("learns");
-            let loss = trainer.loss_to_compare(&heuristic);
+            let loss = heuristic.price.as_ref().map_or(0.0, |price| price.promised);
             let taken = taken(&trainer, &heuristic, &judging);
             let outcome = Outcome::new(case, &judges, |at| taken[at]);
             (loss, Outcome { promised: heuristic.promise.is_some(), ..outcome })
         };
         let (tree, boosted) = (learn(&tree), learn(&boosted));
-        let default = if boosted.0 < tree.0 { boosted.1 } else { tree.1 };
+        // As `--size default` compares them.
+        let default = if boosted.0 < tree.0 - 0.005 { boosted.1 } else { tree.1 };
         let truth = Outcome::of_truth(case, &judges, target);
         let fallback = Outcome::new(case, &judges, |_| 0);
         Self { target, outcomes: [truth, fallback, tree.1, boosted.1, default] }

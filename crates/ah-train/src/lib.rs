@@ -13,7 +13,7 @@
 //!    training part.
 //! 5. fit: `learners` grow a `tree`, whose nodes rank the choices.
 //! 6. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
-//!    often.
+//!    often, and chooses the size of the model. `net` knows how long a program waits for a decision.
 //! 7. judge: `judge` weighs the decisions on the test part.
 //! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
@@ -31,6 +31,7 @@ mod explain;
 mod judge;
 mod learners;
 mod model;
+mod net;
 mod params;
 mod params_check;
 mod plan;
@@ -44,11 +45,12 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
-pub use ah_types::{LearnerKind, TrainingPolicy};
+pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
-pub use params::{MaxRisk, Params, PromiseMode, SplitBy, ValidParams};
+pub use net::Overhead;
+pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
 pub use train::{TrainedModel, train};

@@ -6,7 +6,7 @@ mod threads;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ah_cli::{exit, is_verbose, note, status, stdout, warning};
+use ah_cli::{exit, is_quiet, is_verbose, note, status, stdout, warning};
 use ah_import::ImportError;
 use ah_train::{Evaluation, Study, TrainError, TrainedModel, report};
 use ah_types::Model;
@@ -105,6 +105,9 @@ fn print(trained: &TrainedModel) -> Result<(), Failure> {
         stdout(&format!("{}\n{}", trained.plan.settings, report::table::trained(trained)))?;
     }
     stdout(&report::summary::trained(trained))?;
+    if !is_quiet() {
+        stdout(&report::sizes::sizes(trained))?;
+    }
     notes(&report::summary::training_notes(trained));
     let found = match trained.finding.as_secs_f64() {
         0.0 => String::new(),

@@ -4,9 +4,9 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 #[cfg(feature = "cli")]
-use ah_cli::arguments::one_of_or_former;
-use ah_types::{LearnerKind, TrainingPolicy};
-use serde::Serialize;
+use ah_cli::arguments::{one_of, one_of_or_former};
+use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
 
@@ -25,6 +25,10 @@ pub struct Params {
         arg(long, required = true, default_value = "", hide_default_value = true, value_name = "NAME")
     )]
     pub heuristic_name: String,
+    /// The forms in which programs ask the model; the slowest counts. The time of a decision there is a part of each pick's
+    /// time [default: the optimization's, else rust].
+    #[cfg_attr(feature = "cli", arg(long = "for", value_name = "FORM,...", value_delimiter = ',', value_parser = one_of(DecisionForm::NAMES)))]
+    pub forms: Vec<DecisionForm>,
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),
     /// boosted trees always (`boosted`), or classification by linfa-trees (`linfa`) [default: the optimization's, else
     /// auto].
@@ -37,12 +41,13 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "N|SHARE", allow_negative_numbers = true))]
     pub min_samples_leaf: Option<f64>,
     /// At most N leaves in a tree: the splits that save least are taken back.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", conflicts_with = "within"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", conflicts_with = "size"))]
     pub max_leaves: Option<usize>,
-    /// Keep the smallest tree that loses at most this share of the time more than the best tree, judged by
-    /// cross-validation on the training part: 0.1% or 0.001.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", value_parser = share))]
-    pub within: Option<f64>,
+    /// The size of the model, judged by cross-validation on the training part: the smallest one that loses at most 0.5 % of
+    /// the time more than the best (`default`), one tree that loses at most 2 % more than the best tree (`smallest`), the
+    /// best (`best`), or the smallest one within another share, such as 0.1%.
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().size, value_name = "SIZE", value_parser = size))]
+    pub size: Size,
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
     #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
     pub fallback: Option<String>,
@@ -117,6 +122,49 @@ impl MaxRisk {
     }
 }
 
+/// The size of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Size {
+    /// One tree: the smallest that loses at most 2 % more than the best one.
+    Smallest,
+    /// The smallest model that loses at most 0.5 % more than the best.
+    #[default]
+    Default,
+    /// The best model.
+    Best,
+    /// The smallest model that loses at most this share of the time more than the best.
+    Within(f64),
+}
+
+impl Size {
+    /// Returns the share of the time that a smaller model may lose.
+    pub fn tolerance(self) -> f64 {
+        match self {
+            Self::Smallest => 0.02,
+            Self::Default => 0.005,
+            Self::Best => 0.0,
+            Self::Within(share) => share,
+        }
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Smallest => f.write_str("smallest"),
+            Self::Default => f.write_str("default"),
+            Self::Best => f.write_str("best"),
+            Self::Within(share) => write!(f, "{share}"),
+        }
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// What is held out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
@@ -146,11 +194,12 @@ impl Default for Params {
         Self {
             logs: Vec::new(),
             heuristic_name: String::new(),
+            forms: Vec::new(),
             learner: None,
             max_depth: None,
             min_samples_leaf: None,
             max_leaves: None,
-            within: None,
+            size: Size::Default,
             fallback: None,
             exclude: Vec::new(),
             test_split: SplitBy::Input,
@@ -209,6 +258,18 @@ pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
     let share = number.parse::<f64>().ok().map(|x| x * unit).filter(|x| (0.0..1.0).contains(x));
     share.ok_or_else(|| "expected a share such as 0.1% or 0.001".to_owned())
+}
+
+#[cfg(feature = "cli")]
+fn size(text: &str) -> Result<Size, String> {
+    match text {
+        "smallest" => Ok(Size::Smallest),
+        "default" => Ok(Size::Default),
+        "best" => Ok(Size::Best),
+        _ => share(text)
+            .map(Size::Within)
+            .map_err(|_| "expected smallest, default, best, or a share such as 0.1% or 0.001".to_owned()),
+    }
 }
 
 #[cfg(feature = "cli")]

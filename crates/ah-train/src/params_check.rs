@@ -3,7 +3,7 @@
 use ah_types::Optimization;
 
 use crate::error::TrainError;
-use crate::params::Params;
+use crate::params::{Params, Size};
 
 /// The model format refuses deeper trees.
 pub const MAX_DEPTH: usize = 64;
@@ -13,7 +13,7 @@ impl Params {
     pub fn excludes_boosting(&self) -> Option<&'static str> {
         let flags = [
             (self.max_leaves.is_some(), "--max-leaves"),
-            (self.within.is_some(), "--within"),
+            (self.size == Size::Smallest, "--size smallest"),
             (self.ranking.is_some(), "--ranking"),
         ];
         flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
@@ -53,6 +53,11 @@ impl Params {
         if let Some(risk) = self.max_risk.share().filter(|r| !(*r > 0.0 && *r < 1.0)) {
             return wrong("--max-risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
         }
+        if let Size::Within(share) = self.size
+            && !(0.0..1.0).contains(&share)
+        {
+            return wrong("--size", "a share from 0 and below 1", share);
+        }
         if let Some(limit) = self.max_slowdown.filter(|x| !(*x >= 1.0 && x.is_finite())) {
             return wrong("--max-slowdown", "1 or more (1.05 is 5 % slower)", limit);
         }
@@ -75,6 +80,10 @@ pub fn check_training(optimization: &Optimization) -> Result<(), TrainError> {
         (
             policy.min_samples_leaf.iter().all(|l| *l > 0.0 && l.is_finite()),
             "min_samples_leaf: expected numbers above 0",
+        ),
+        (
+            policy.feature_ms.values().all(|ms| *ms >= 0.0 && ms.is_finite()),
+            "feature_ms: expected milliseconds, 0 or more",
         ),
     ];
     match rules.into_iter().find(|(holds, _)| !holds) {

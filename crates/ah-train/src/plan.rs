@@ -3,13 +3,16 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use ah_types::{ChoiceId, LearnerKind, TrainingPolicy};
+use std::collections::BTreeMap;
+
+use ah_types::{ChoiceId, DecisionForm, LearnerKind, TrainingPolicy};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
-use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, SplitBy, ValidParams, leaf_size};
+use crate::net::Asking;
+use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
 use crate::setting::Settings;
 
 /// The share of the inputs that is held out for the test.
@@ -47,8 +50,10 @@ pub struct TrainPlan {
     pub evidence_tree: Option<CostTree>,
     /// The most leaves of a tree.
     pub max_leaves: Option<usize>,
-    /// The share of the time that a smaller tree may lose.
-    pub within: Option<f64>,
+    /// The size of the model.
+    pub size: Size,
+    /// How a program asks the model.
+    pub asking: Asking,
     /// The least number of choices in a leaf, for a program that measures them.
     pub ranking: Option<usize>,
     /// The choices that every such leaf has.
@@ -105,7 +110,9 @@ impl TrainPlan {
 
         let boost = boost(params, policy, learner, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
-        let within = settings.flag("within", params.within);
+        let size = params.size;
+        settings.flag("size", Some(size).filter(|size| *size != Size::Default));
+        let asking = asking(params, dataset, &mut settings);
         let ranking = settings.flag("ranking", params.ranking);
         let included = ranking.map(|_| policy.always_included.clone()).unwrap_or_default();
         let included = included.into_iter().map(|choice| dataset.table.named("always_included", choice));
@@ -137,7 +144,8 @@ impl TrainPlan {
             evidence_tree: boost.as_ref().filter(|_| inputs >= LARGE).map(|_| evidence_tree(params, inputs)),
             boost,
             max_leaves,
-            within,
+            size,
+            asking,
             ranking,
             always_included: included.collect::<Result<_, _>>()?,
             max_choices,
@@ -167,6 +175,23 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
         32..500 => vec![3, 8],
         _ => vec![3],
     }
+}
+
+/// Returns how a program asks: in which forms, and what the log and the optimization know about the features' times.
+fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
+    let policy = &dataset.optimization.training;
+    let some = |forms: &[DecisionForm]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
+    let forms =
+        settings.resolve("for", some(&params.forms), some(&policy.forms), None, vec![DecisionForm::Rust]);
+    let logged = dataset.metadata.collection.as_ref().map(|c| c.feature_ms.clone()).unwrap_or_default();
+    let mut feature_ms = logged.clone();
+    feature_ms.extend(policy.feature_ms.clone());
+    if !feature_ms.is_empty() {
+        let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
+        settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
+    }
+    let is_named = !params.forms.is_empty() || !policy.forms.is_empty();
+    Asking::new(&forms, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.

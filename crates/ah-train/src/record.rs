@@ -6,13 +6,13 @@ use ah_types::{LogRecord, Provenance};
 use serde_json::json;
 
 use crate::judge::TestReport;
-use crate::promise::Trainer;
+use crate::promise::{Ladder, Trainer};
 use crate::search::Portfolio;
 
-/// Returns the record of a training. `cost` is the mean log slowdown that cross-validation found.
+/// Returns the record of a training.
 pub fn provenance(
     trainer: &Trainer<'_>,
-    cost: f64,
+    ladder: &Ladder,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
 ) -> Provenance {
@@ -46,9 +46,11 @@ pub fn provenance(
     let mut metrics = object(json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
         "train_inputs": held_out.train_inputs,
-        "cross_validated_slowdown": cost.exp(),
+        "cross_validated_slowdown": ladder.rung().loss.exp(),
+        "sizes": ladder,
         "held_out": held_out.comparison.model,
         "held_out_always_deciding": held_out.always,
+        "by_form": held_out.by_form,
         "held_out_by_input": held_out.by_input,
         "always_fallback": held_out.comparison.always_fallback,
         "best_single": held_out.comparison.best_single,

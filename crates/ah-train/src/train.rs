@@ -14,8 +14,9 @@ use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, ValidParams};
 use crate::plan::{self, TrainPlan};
+use crate::promise::Trainer;
+use crate::promise::ladder::{self, Ladder};
 use crate::promise::price::PromisePrice;
-use crate::promise::{Trainer, size};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, portfolio};
 use crate::tree::RankingPolicy;
@@ -28,6 +29,8 @@ pub struct TrainedModel {
     pub model: Model,
     /// The chosen configuration.
     pub configuration: Configuration,
+    /// The sizes that were compared.
+    pub ladder: Ladder,
     /// All configurations that were tried.
     pub tried: Vec<ScoredConfiguration>,
     /// What the promise costs the model; `None` without a promise.
@@ -79,6 +82,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         always: plan.always_included.clone(),
         eligible: dataset.eligible_on(training),
     };
+    dataset.left_out = search::features::not_worth_their_time(&dataset, &plan, training)?;
     let features = dataset.ranked(training);
     let searched = search::search(&dataset, &plan, &features.columns, &ranking.portfolio, training)?;
 
@@ -87,17 +91,9 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let features = &features;
     let whole =
         Trainer { dataset: &dataset, features, plan: &plan, configuration, max_leaves: None, ranking };
-    let size = size::choose(&whole, training)?;
-    let judging = Trainer { max_leaves: size.and_then(|size| size.most), ..whole };
-    let (judging, judged) = match &searched.rival {
-        Some(rival) => {
-            judging.better_of(&Trainer { configuration: &rival.configuration, ..judging }, training)?
-        }
-        None => (judging, judging.learn(training)?),
-    };
-    let configuration = judging.configuration;
-    let of_rival = searched.rival.as_ref().filter(|rival| rival.configuration == *configuration);
-    let chosen = of_rival.unwrap_or(&searched.best);
+    let climbed = ladder::climb(&whole, training)?;
+    let (ladder, configuration, judged) = (climbed.ladder, &climbed.configuration, climbed.heuristic);
+    let judging = Trainer { configuration, max_leaves: ladder.rung().most, ..whole };
     let ranking = &RankingPolicy { eligible: dataset.eligible_on(&dataset.usable), ..ranking.clone() };
     let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ranking, ..judging };
     let shipped = shipping.learn(&dataset.usable)?;
@@ -111,8 +107,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     if dataset.ad_hoc {
         model::drop_unused(&mut model);
     }
-    let cost = size.map_or(chosen.cost, |size| size.cost);
-    model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
+    model.provenance = record::provenance(&shipping, &ladder, &held_out, portfolio.as_ref());
     let mut warnings = dataset.warnings.clone();
     if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())
         && asked == MaxRisk::Default
@@ -138,6 +133,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         plan,
         model,
         configuration,
+        ladder,
         tried: searched.tried,
         price,
         portfolio,

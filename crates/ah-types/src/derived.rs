@@ -101,6 +101,15 @@ impl Features {
         &self.derived
     }
 
+    /// Calls `f` with the slot of each logged feature that a feature is computed from; a logged one is its own. Some come more
+    /// than once.
+    pub fn for_each_logged(&self, slot: usize, f: &mut dyn FnMut(usize)) {
+        match slot.checked_sub(self.base.len()) {
+            None => f(slot),
+            Some(at) => self.derived[at].1.for_each_feature(&mut |used| self.for_each_logged(used, f)),
+        }
+    }
+
     /// Returns a row over all slots. `values` are those of the logged features, in the order of
     /// [`base`](Self::base); derived features are computed on demand.
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {

@@ -67,7 +67,8 @@ pub use model::{
     risk, saturate,
 };
 pub use optimization::{
-    ChoiceRule, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
+    ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Optimization, OptimizationError,
+    TrainingPolicy,
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;

@@ -17,6 +17,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         seed: 0,
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
+        feature_ms: std::collections::BTreeMap::new(),
         random_part: None,
         tool,
     };

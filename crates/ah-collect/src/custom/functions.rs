@@ -8,6 +8,8 @@ use ah_measure::sampling::{Rng, Seed};
 use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
 use ah_types::{ChoiceId, Context, Value};
 
+use super::feature_time::feature_ms;
+
 /// Copies of the input made at once, so that reading the clock (25 ns) is spread over this many runs.
 const COPIES: u32 = 16;
 
@@ -62,7 +64,9 @@ fn refresh<'a, T: Clone>(copies: &'a mut Vec<T>, original: &T, count: u32) -> &'
 }
 
 impl<T> FunctionRunner<T> {
-    pub(super) fn new(subject: Subject, functions: Arc<Functions<T>>) -> Self {
+    pub(super) fn new(mut subject: Subject, functions: Arc<Functions<T>>) -> Self {
+        let optimization = &mut subject.optimization;
+        optimization.training.feature_ms = feature_ms(&optimization.features, &functions);
         Self { subject, functions, input: None }
     }
 

@@ -8,6 +8,7 @@ mod cuda_source;
 mod decision;
 #[cfg(feature = "cli")]
 pub(crate) mod drawn;
+mod feature_time;
 mod feature_value;
 #[cfg(feature = "kernels")]
 mod file;

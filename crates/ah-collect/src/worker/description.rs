@@ -34,6 +34,7 @@ impl Description {
             choices,
             eligible: optimization.eligible(),
             features: optimization.features,
+            feature_ms: optimization.training.feature_ms,
             fallback: optimization.fallback,
             inputs: Default::default(),
             device: Some(device),
@@ -50,7 +51,7 @@ impl Description {
     /// Returns the subject that is described.
     pub(super) fn subject(&self, named: Named) -> Result<Subject, String> {
         self.check_choices()?;
-        let optimization = match named {
+        let mut optimization = match named {
             Named::Optimization(optimization) => self.expect_features_of(*optimization)?,
             #[cfg(feature = "kernels")]
             Named::Name(name) => self.optimization(&name)?,
@@ -58,6 +59,9 @@ impl Description {
                 self.optimization(self.name.as_deref().ok_or("it has no name; give --name NAME")?)?
             }
         };
+        // What the optimization states wins over what the worker measured.
+        let stated = std::mem::take(&mut optimization.training.feature_ms);
+        optimization.training.feature_ms = self.feature_ms.clone().into_iter().chain(stated).collect();
         Ok(Subject {
             optimization,
             device: self.device.clone().unwrap_or_else(this_cpu),

@@ -84,6 +84,9 @@ pub(crate) struct Description {
     pub fallback: Vec<String>,
     #[serde(default)]
     pub eligible: BTreeMap<String, String>,
+    /// Milliseconds of computing a feature, by name.
+    #[serde(default)]
+    pub feature_ms: BTreeMap<String, f64>,
     #[serde(default, skip_serializing)]
     pub inputs: BTreeMap<String, Draw>,
     #[serde(default)]

@@ -16,6 +16,7 @@ use crate::error::TrainError;
 use crate::judge::comparison::BaselineComparison;
 use crate::judge::decisions::{self, JudgedInput};
 use crate::judge::study::{Difference, mean_and_error};
+use crate::net::Overhead;
 use crate::params::ValidParams;
 use crate::plan::TrainPlan;
 use crate::promise::calibrate::{self, CalibratedThreshold, Violation};
@@ -165,7 +166,14 @@ impl<'a> Trial<'a> {
     fn violations(&self, rankings: &[Vec<ScoredChoice>]) -> Vec<Violation> {
         let of = |(ranking, &row): (&Vec<ScoredChoice>, &u32)| {
             let limit = self.plan.max_slowdown;
-            calibrate::violations_of(ranking, &self.dataset.table, row, self.fallback, limit)
+            calibrate::violations_of(
+                ranking,
+                &self.dataset.table,
+                row,
+                self.fallback,
+                limit,
+                &Overhead::default(),
+            )
         };
         rankings.iter().zip(self.rows).flat_map(of).collect()
     }
@@ -209,7 +217,14 @@ impl<'a> Trial<'a> {
         let judged: Vec<JudgedInput> = folds.par_iter().flat_map(judged).collect();
         let single = self.dataset.table.best_single(self.rows);
         let limit = self.plan.max_slowdown;
-        BaselineComparison::new(&self.dataset.table, &judged, self.fallback, single, limit)
+        BaselineComparison::new(
+            &self.dataset.table,
+            &judged,
+            self.fallback,
+            single,
+            limit,
+            &Overhead::default(),
+        )
     }
 
     /// Judges the old model as it is.

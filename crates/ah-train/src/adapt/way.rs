@@ -15,6 +15,7 @@ use crate::model;
 use crate::params::ValidParams;
 use crate::plan::TrainPlan;
 use crate::promise::Trainer;
+use crate::promise::ladder::{self, Climbed};
 use crate::search;
 use crate::tree::{RankingPolicy, ScoredChoice};
 
@@ -84,7 +85,8 @@ pub fn retrained<'a>(
     let searched = search::search(dataset, plan, &features.columns, &[], inputs)?;
     let configuration = &searched.best.configuration;
     let trainer = Trainer { dataset, features, plan, configuration, max_leaves: None, ranking };
-    let heuristic = trainer.learn_without_promise(inputs)?;
+    let Climbed { configuration, heuristic, .. } = ladder::climb(&trainer, inputs)?;
+    let trainer = Trainer { configuration: &configuration, ..trainer };
     let mut model = model::model(&trainer, &heuristic);
     if dataset.ad_hoc {
         model::drop_unused(&mut model);

@@ -13,6 +13,7 @@ use ah_types::{MISSING, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use super::threshold::between;
 use super::values::{FeatureValues, Values};
 
 /// Columns of features; a row is an input of the table.
@@ -121,7 +122,7 @@ impl Column {
     }
 
     /// Returns the split between the codes `left` and `right`, neighbours inside a node: the greatest code
-    /// that goes left, and the test. A threshold is the midpoint of the two values.
+    /// that goes left, and the test. A threshold is the shortest number between the two values.
     pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
         if let Some(category) = &self.category {
             return (0, Test::Categorical { slot: self.slot, category: category.clone() });
@@ -129,12 +130,12 @@ impl Column {
         if self.bounds[left as usize].1 == f64::NEG_INFINITY {
             return (left, Test::Numerical { slot: self.slot, threshold: MISSING });
         }
-        let mut threshold = midpoint(self.bounds[left as usize].1, self.bounds[right as usize].0);
+        let mut threshold = between(self.bounds[left as usize].1, self.bounds[right as usize].0);
         let mut code = self.bounds.partition_point(|b| b.0 <= threshold) - 1;
         if self.bounds[code].1 > threshold {
-            // The midpoint is inside a bin, which must stay whole.
+            // The threshold is inside a bin, which must stay whole.
             code -= 1;
-            threshold = midpoint(self.bounds[code].1, self.bounds[code + 1].0);
+            threshold = between(self.bounds[code].1, self.bounds[code + 1].0);
         }
         (code as u16, Test::Numerical { slot: self.slot, threshold })
     }
@@ -150,12 +151,6 @@ impl Column {
             }
         }
     }
-}
-
-/// Returns the midpoint as a finite number t with `left <= t < right`.
-fn midpoint(left: f64, right: f64) -> f64 {
-    let middle = f64::midpoint(left.max(f64::MIN), right.min(f64::MAX));
-    if middle < right { middle } else { left }
 }
 
 /// Returns the ranks of the values of `inputs`; other values get the code of the next greater one.

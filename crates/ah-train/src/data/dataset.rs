@@ -1,7 +1,7 @@
 //! A log made ready to learn from: the table of its times, the columns of its features, its fallback
 //! and the inputs to learn from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{did_you_mean, listed};
@@ -64,6 +64,8 @@ pub struct Dataset {
     pub precondition: Option<Precondition>,
     /// Where choices can run at all, by the optimization or the log.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
+    /// The slots of the logged features that are not worth their time.
+    pub left_out: BTreeSet<usize>,
     /// The inputs to learn from, ascending.
     pub usable: Vec<u32>,
     /// The fallback that a flag, the policy or the optimization names.
@@ -137,6 +139,7 @@ impl Dataset {
             values,
             precondition,
             eligible,
+            left_out: BTreeSet::new(),
             usable,
             named_fallback,
             settings,
@@ -188,11 +191,25 @@ impl Dataset {
         eligible
     }
 
-    /// Returns the features as ranked from these inputs.
+    /// Returns the features as ranked from these inputs, without those that are left out.
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
+        self.ranked_without(inputs, &self.left_out)
+    }
+
+    /// Returns the features as ranked from these inputs, without these logged ones and those derived from them.
+    pub fn ranked_without(&self, inputs: &[u32], left_out: &BTreeSet<usize>) -> RankedFeatures {
         // A row and its code share 32 bits while a tree grows.
         let fitting = (1_u64 << 32) / inputs.len().next_power_of_two() as u64;
-        RankedFeatures::new(&self.values, inputs, MAX_BINS.min(fitting as usize).max(2))
+        let mut ranked = RankedFeatures::new(&self.values, inputs, MAX_BINS.min(fitting as usize).max(2));
+        if !left_out.is_empty() {
+            let reads_none = |slot: usize| {
+                let mut none = true;
+                self.features.for_each_logged(slot, &mut |logged| none &= !left_out.contains(&logged));
+                none
+            };
+            ranked.columns = ranked.columns.part(|_, column| reads_none(column.slot));
+        }
+        ranked
     }
 
     /// Returns the costs of all inputs, for the choices of `portfolio` (empty: all).

@@ -23,7 +23,7 @@ pub enum Formula {
     Min(u16, u16),
     /// The greater of two features.
     Max(u16, u16),
-    /// `1 / (1 / m + 1 / n)`: work over traffic, as in `m * n / (m + n)`.
+    /// `m * n / (m + n)`, of three `1 / (1 / m + 1 / n + 1 / k)`: work over traffic.
     Harmonic(Vec<u16>),
 }
 
@@ -68,6 +68,25 @@ impl Formula {
         DerivedFeature { name, expression }
     }
 
+    /// Returns the number of features, numbers and functions that people read.
+    pub fn words(&self) -> usize {
+        let tiled = |tiles: &[(u16, u32)]| tiles.iter().map(|(_, size)| if *size == 1 { 1 } else { 3 }).sum();
+        match self {
+            Self::Ratio(over, under) => over.len() + under.len(),
+            Self::Tiles(factors) => tiled(factors),
+            Self::Waves(factors, _) => 2 * tiled(factors) + 2,
+            Self::ZeroBits(numbers) => {
+                let words = |number: &WholeNumber| match number {
+                    WholeNumber::Product(slots) => 1 + slots.len(),
+                    WholeNumber::Max(..) => 4,
+                };
+                2 + numbers.iter().map(words).sum::<usize>()
+            }
+            Self::Min(..) | Self::Max(..) => 3,
+            Self::Harmonic(slots) => 2 * slots.len(),
+        }
+    }
+
     fn text(&self, names: &[String]) -> String {
         let name = |slot: &u16| names[usize::from(*slot)].clone();
         let product = |slots: &[u16]| slots.iter().map(name).collect::<Vec<_>>().join(" * ");
@@ -95,6 +114,10 @@ impl Formula {
             }
             Self::Min(a, b) => format!("min({}, {})", name(a), name(b)),
             Self::Max(a, b) => format!("max({}, {})", name(a), name(b)),
+            Self::Harmonic(slots) if slots.len() == 2 => {
+                let (a, b) = (name(&slots[0]), name(&slots[1]));
+                format!("{a} * {b} / ({a} + {b})")
+            }
             Self::Harmonic(slots) => {
                 let parts: Vec<String> = slots.iter().map(|slot| format!("1 / {}", name(slot))).collect();
                 format!("1 / ({})", parts.join(" + "))

@@ -8,6 +8,7 @@ use crate::data::devices::LoggedDevice;
 use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
+use crate::net::ModelUse;
 use crate::promise::Trainer;
 
 /// What a device loses on its test part; both heuristics always decide.
@@ -41,7 +42,9 @@ impl DeviceReport {
                 let heuristic = trainer.learn_without_promise(training)?;
                 let model = trainer.always_deciding(&heuristic, model(&trainer, &heuristic));
                 let judged = decisions::decide(&model, &dataset.table, &test, &slots);
-                Ok(Metrics::new(&dataset.table, &judged, heuristic.fallback, trainer.plan.max_slowdown))
+                let overhead = trainer.plan.asking.overhead(&ModelUse::of_model(&model));
+                let limit = trainer.plan.max_slowdown;
+                Ok(Metrics::new(&dataset.table, &judged, heuristic.fallback, limit, &overhead))
             };
             let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
             Ok(Self { device: device.name(), never_measured, learned_there })

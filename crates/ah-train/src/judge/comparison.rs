@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::decisions::{JudgedInput, PlainPick};
 use super::metrics::Metrics;
 use crate::data::Table;
+use crate::net::Overhead;
 
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,13 +35,14 @@ pub struct Baseline {
 }
 
 impl BaselineComparison {
-    /// Prices decisions and the baselines on their inputs.
+    /// Prices decisions and the baselines on their inputs. Asking the model takes `overhead`.
     pub fn new(
         table: &Table,
         judged: &[JudgedInput],
         fallback: ChoiceId,
         best_single: SingleChoice,
         max_slowdown: f64,
+        overhead: &Overhead,
     ) -> Self {
         let always = |single: SingleChoice| {
             let take = |j: &JudgedInput| {
@@ -55,11 +57,12 @@ impl BaselineComparison {
             let judged: Vec<JudgedInput> = judged.iter().map(take).collect();
             Baseline {
                 choice: single.name(&table.choices),
-                metrics: Metrics::new(table, &judged, fallback, max_slowdown),
+                // A constant needs no decision.
+                metrics: Metrics::new(table, &judged, fallback, max_slowdown, &Overhead::default()),
             }
         };
         Self {
-            model: Metrics::new(table, judged, fallback, max_slowdown),
+            model: Metrics::new(table, judged, fallback, max_slowdown, overhead),
             always_fallback: always(SingleChoice { first: fallback, second: None }),
             best_single: always(best_single),
             single: best_single,

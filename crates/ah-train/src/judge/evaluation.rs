@@ -12,6 +12,7 @@ use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
 use crate::data::{Table, devices, irregularities};
 use crate::error::TrainError;
+use crate::net::{Asking, ModelUse};
 use crate::params::MAX_SLOWDOWN;
 
 /// A model judged on a log.
@@ -49,6 +50,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let mut warnings = irregularities::warnings(&log.irregularities);
     let slots = slots(model, &log, &mut warnings);
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
+    let overhead = Asking::of_model(model, &log.metadata).overhead(&ModelUse::of_model(model));
     let table = Table::new(log);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     let failed = table.inputs.len() - inputs.len();
@@ -66,7 +68,8 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
     let single = table.best_single(&inputs);
-    let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
+    let comparison =
+        BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model), &overhead);
     Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
 }
 

@@ -3,12 +3,14 @@
 use ah_types::Model;
 
 use super::by_device::DeviceReport;
+use super::by_form::FormReport;
 use super::comparison::BaselineComparison;
 use super::decisions::{self, JudgedInput};
 use super::metrics::Metrics;
 use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
+use crate::net::{Asking, ModelUse};
 use crate::params::SplitBy;
 use crate::promise::{Heuristic, Trainer};
 
@@ -30,6 +32,8 @@ pub struct TestReport {
     /// Where whole dimensions are held out: the same parameters under the easier split by input,
     /// always deciding.
     pub by_input: Option<Metrics>,
+    /// The heuristic in each form in which programs ask it.
+    pub by_form: Vec<FormReport>,
     /// Each device as if it had never been measured; empty without `--test-split device`.
     pub by_device: Vec<DeviceReport>,
     /// The decision for each input of the test part.
@@ -46,7 +50,8 @@ impl TestReport {
         let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
         let judge = |model: &Model, test: &[u32]| decisions::decide(model, &dataset.table, test, &slots);
         let metrics = |model: &Model, test: &[u32]| {
-            Metrics::new(&dataset.table, &judge(model, test), fallback, plan.max_slowdown)
+            let overhead = plan.asking.overhead(&ModelUse::of_model(model));
+            Metrics::new(&dataset.table, &judge(model, test), fallback, plan.max_slowdown, &overhead)
         };
         let declining = model(trainer, heuristic);
         let deciding = trainer.always_deciding(heuristic, declining.clone());
@@ -62,12 +67,18 @@ impl TestReport {
         };
         let single = dataset.table.best_single(&parts.training);
         let judged = judge(&declining, &parts.held_out);
+        let used = ModelUse::of_model(&declining);
+        let compare = |asking: &Asking| {
+            let overhead = asking.overhead(&used);
+            BaselineComparison::new(&dataset.table, &judged, fallback, single, plan.max_slowdown, &overhead)
+        };
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
             depth: deciding.tree.depth(),
             split: plan.test_split,
-            comparison: BaselineComparison::new(&dataset.table, &judged, fallback, single, plan.max_slowdown),
+            comparison: compare(&plan.asking),
+            by_form: FormReport::all(&plan.asking, &used, compare),
             always: metrics(&deciding, &parts.held_out),
             by_input,
             by_device: match plan.test_split {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::decisions::{JudgedInput, PlainPick};
 use crate::data::Table;
+use crate::net::Overhead;
 
 /// The cost of decisions on some inputs, compared with taking each input's winner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -41,9 +42,15 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Prices these decisions. An input is slower than the fallback where it takes more than
+    /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it takes more than
     /// `max_slowdown` times as long.
-    pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
+    pub fn new(
+        table: &Table,
+        judged: &[JudgedInput],
+        fallback: ChoiceId,
+        max_slowdown: f64,
+        overhead: &Overhead,
+    ) -> Self {
         if judged.is_empty() {
             return Self::default();
         }
@@ -57,9 +64,11 @@ impl Metrics {
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
             let fallback_loss = table.fallback_loss(input, fallback);
-            let loss = |&choice: &ChoiceId| table.loss(input, choice, fallback);
-            let best_of =
-                |k: usize| ranking.iter().take(k).map(loss).reduce(f64::min).unwrap_or(fallback_loss);
+            // A declined input pays for the decision too.
+            let net = |loss: f64| overhead.net_loss(table.inputs[input as usize].best, loss);
+            let loss = |&choice: &ChoiceId| net(table.loss(input, choice, fallback));
+            let declined = net(fallback_loss);
+            let best_of = |k: usize| ranking.iter().take(k).map(loss).reduce(f64::min).unwrap_or(declined);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
             let slowdown = best_of(1);
             let comparable = table.usable(input, fallback).is_some();
@@ -80,7 +89,7 @@ impl Metrics {
             plain_mean += weight
                 * match plain {
                     PlainPick::Timed(choice) => loss(&choice),
-                    PlainPick::Declined | PlainPick::Untimed => fallback_loss,
+                    PlainPick::Declined | PlainPick::Untimed => declined,
                 };
             mean += weight * slowdown;
             slowdowns.push(slowdown);

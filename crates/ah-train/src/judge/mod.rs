@@ -5,6 +5,7 @@
 //! [`evaluation`] a finished model on any log. A [`study`] adds other learners and a learning curve.
 
 pub mod by_device;
+pub mod by_form;
 pub mod comparison;
 pub mod decisions;
 pub mod evaluation;
@@ -13,6 +14,7 @@ pub mod metrics;
 pub mod study;
 
 pub use by_device::DeviceReport;
+pub use by_form::FormReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;

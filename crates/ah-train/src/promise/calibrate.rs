@@ -19,9 +19,10 @@ use std::sync::LazyLock;
 use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::data::{Columns, Costs, Table};
+use crate::data::{Cell, Table};
+use crate::net::Overhead;
 use crate::params::{PromiseMode, SplitBy};
-use crate::tree::{FittedEnsemble, ScoredChoice};
+use crate::tree::ScoredChoice;
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
@@ -140,38 +141,21 @@ pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Opt
     ranking.iter().find(|ranked| ranked.choice == picked)
 }
 
-/// Returns the violations of the limit on these inputs, which must not have grown `fitted`.
-pub fn violations(
-    fitted: &FittedEnsemble,
-    columns: &Columns,
-    table: &Table,
-    targets: &Costs,
-    inputs: &[u32],
-    fallback: ChoiceId,
-    limit: f64,
-) -> Vec<Violation> {
-    let mut found = Vec::new();
-    let mut ranking = Vec::new();
-    for &input in inputs {
-        fitted.rank(columns, targets, input, &mut ranking);
-        found.extend(violations_of(&ranking, table, input, fallback, limit));
-    }
-    found
-}
-
-/// Returns the violations of one input by its ranking.
+/// Returns the violations of one input by its ranking, where asking takes `overhead`. The fallback, which a declined input
+/// runs after the decision, can be one too.
 pub fn violations_of(
     ranking: &[ScoredChoice],
     table: &Table,
     input: u32,
     fallback: ChoiceId,
     limit: f64,
+    overhead: &Overhead,
 ) -> Vec<Violation> {
     let Some(base) = table.usable(input, fallback) else { return Vec::new() };
-    let too_slow =
-        |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
+    let is_slow = |cell: &Cell| overhead.net(cell.time) > limit * base.time;
+    let too_slow = |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|cell| is_slow(cell));
     // Most inputs have no choice that is too slow.
-    if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
+    if !is_slow(base) && !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
         return Vec::new();
     }
     // The pick changes where the threshold passes a ratio.
@@ -180,8 +164,11 @@ pub fn violations_of(
     steps.sort_unstable();
     steps.dedup();
     let between = |steps: &[usize]| {
-        let cell = pick(ranking, fallback, GRID[steps[0]]).and_then(too_slow)?;
-        let clear = base.interval.1 * limit < cell.interval.0;
+        let cell = match pick(ranking, fallback, GRID[steps[0]]) {
+            Some(picked) => too_slow(picked),
+            None => Some(base).filter(|base| is_slow(base)),
+        }?;
+        let clear = base.interval.1 * limit < overhead.net(cell.interval.0);
         Some(Violation { from: steps[0], to: steps[1], clear })
     };
     steps.windows(2).filter_map(between).collect()

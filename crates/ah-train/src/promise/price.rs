@@ -1,9 +1,10 @@
-//! What a promise costs: the loss on the inputs that calibrate it, out of fold.
+//! What a promise costs: the loss on the inputs that calibrate it, out of fold, the decision included.
 
 use ah_types::ChoiceId;
 
 use super::calibrate::{step, steps_up_to};
 use crate::data::Table;
+use crate::net::Overhead;
 use crate::tree::ScoredChoice;
 
 /// The summed loss of some inputs at each step of the grid.
@@ -20,18 +21,29 @@ impl LossCurve {
         Self { changes: vec![0.0; steps_up_to(f64::INFINITY) + 1], fallback: 0.0, weight: 0.0 }
     }
 
-    /// Adds an input with this ranking.
-    pub fn add(&mut self, ranking: &[ScoredChoice], table: &Table, input: u32, fallback: ChoiceId) {
+    /// Adds an input with this ranking, where asking takes `overhead`.
+    pub fn add(
+        &mut self,
+        ranking: &[ScoredChoice],
+        table: &Table,
+        input: u32,
+        fallback: ChoiceId,
+        overhead: &Overhead,
+    ) {
         let weight = table.inputs[input as usize].weight;
-        let base = weight * table.fallback_loss(input, fallback);
+        let best = table.inputs[input as usize].best;
+        let net = |loss| weight * overhead.net_loss(best, loss);
+        let base = table.fallback_loss(input, fallback);
         self.weight += weight;
-        self.fallback += base;
+        // A program without a heuristic asks nothing.
+        self.fallback += weight * base;
+        let base = net(base);
         // From the boldest step down: the best choice that is allowed, in the end none.
         let mut end = self.changes.len() - 1;
         for ranked in ranking {
             let start = step(ranked.ratio);
             if start < end {
-                let loss = weight * table.loss(input, ranked.choice, fallback);
+                let loss = net(table.loss(input, ranked.choice, fallback));
                 self.changes[start] += loss;
                 self.changes[end] -= loss;
                 end = start;
@@ -60,9 +72,9 @@ impl LossCurve {
 }
 
 /// What a promise costs, in mean log slowdowns on the inputs that calibrated it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromisePrice {
-    /// Of the fallback.
+    /// Of the fallback, which asks nothing.
     pub fallback: f64,
     /// Of always deciding.
     pub always: f64,

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::percent;
-use super::summary::{loss, name, notes};
+use super::summary::{name, notes};
+use super::{loss, percent};
 use crate::adapt::{Adaptation, Method, Stricter};
 
 /// A difference of log slowdowns that users hear of.

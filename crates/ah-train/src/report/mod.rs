@@ -2,8 +2,14 @@
 
 pub mod adapted;
 pub mod page;
+pub mod sizes;
 pub mod summary;
 pub mod table;
+
+/// Returns a slowdown as the time lost.
+fn loss(slowdown: f64) -> String {
+    format!("{:.2} %", (slowdown - 1.0) * 100.0)
+}
 
 /// Returns a share in percent, with at most two digits behind the point.
 fn percent(share: f64) -> f64 {

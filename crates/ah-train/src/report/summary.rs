@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ah_types::{CalibrationMode, Model, Promise};
 use serde_json::{Value, json};
 
-use super::percent;
+use super::{loss, percent, sizes};
 use crate::judge::{BaselineComparison, DeviceReport, Metrics};
 use crate::promise::price::PromisePrice;
 use crate::train::TrainedModel;
@@ -30,13 +30,14 @@ pub fn trained(trained: &TrainedModel) -> String {
             loss(learned_there.slowdown),
         );
     }
+    text += &sizes::decision(trained);
     let inputs = learned_from(trained);
     let leaves = model.leaf_count();
     let _ = match model.boosters.len() {
         0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         boosters => writeln!(
             text,
-            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--learner cost_tree`: one tree, which people can read.)",
+            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
         ),
     };
     text
@@ -66,6 +67,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
         "promise": model.promise,
+        "sizes": trained.ladder,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained),
@@ -180,11 +182,6 @@ fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {
         name(&comparison.always_fallback.choice),
         percent(promise.confidence),
     )
-}
-
-/// Returns a slowdown as the time lost.
-pub(super) fn loss(slowdown: f64) -> String {
-    format!("{:.2} %", (slowdown - 1.0) * 100.0)
 }
 
 /// Returns a choice's name, cut if it is long.

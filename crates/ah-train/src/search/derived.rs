@@ -3,8 +3,9 @@
 //! [`Formula`]s are tried in stages: simple ones first, then combinations of those that help. Each
 //! stage is a tournament. Trees grow from some of the candidates and 70 % of the inputs. A formula's
 //! gain is how much its splits lower the cost on the other 30 %, which its tree did not learn from.
-//! The worst two thirds drop out. The rest continue with more trees and a larger share of the
-//! candidates in each tree, so that only one of several equivalent formulas remains.
+//! A formula of four times as many words must gain twice as much. The worst two thirds drop out. The
+//! rest continue with more trees and a larger share of the candidates in each tree, so that only one of
+//! several equivalent formulas remains.
 
 use std::collections::BTreeSet;
 
@@ -173,7 +174,8 @@ impl<'a> Tournament<'a> {
             let stream = 100 * (stage + 1) + round as u64;
             let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
             let mut kept: Vec<usize> = (first..gains.len()).filter(|&slot| gains[slot] > 0.0).collect();
-            kept.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
+            let worth = |slot: usize| gains[slot] / (formulas[slot - first].words() as f64).sqrt();
+            kept.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)));
             kept.truncate(places);
             if last {
                 return kept.into_iter().map(|slot| formulas[slot - first].clone()).collect();

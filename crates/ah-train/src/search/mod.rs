@@ -1,17 +1,17 @@
 //! The search: which configuration loses least on held-out folds of the training part.
 //!
 //! A [`Configuration`] is a learner with its parameters, a [`grid`] the list of those to try;
-//! [`cross_validation`] judges them, and [`boosting`] weighs boosted trees against the best. [`portfolio`] is the search
-//! for the choices to keep.
+//! [`cross_validation`] judges them. [`portfolio`] is the search for the choices to keep. The size of the model, boosted
+//! trees included, is chosen under the promise ([`crate::promise::ladder`]).
 
-pub mod boosting;
 pub mod configuration;
 pub mod cross_validation;
 pub mod derived;
+pub mod features;
 pub mod grid;
 pub mod portfolio;
 
-use ah_types::{ChoiceId, LearnerKind};
+use ah_types::ChoiceId;
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -28,9 +28,6 @@ pub use portfolio::Portfolio;
 pub struct SearchResult {
     /// The one to learn with.
     pub best: ScoredConfiguration,
-    /// The one to compare with it under the promise: boosted trees where the best is a single one, and that one where the
-    /// best are boosted.
-    pub rival: Option<ScoredConfiguration>,
     /// All of them.
     pub tried: Vec<ScoredConfiguration>,
 }
@@ -58,16 +55,6 @@ pub fn search(
         grid.growths.truncate(1);
     }
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &costs)?;
-    let single = cross_validation::best(&tried).ok_or_else(|| too_few(dataset.usable.len()))?;
-    let (best, rival) = match &plan.boost {
-        Some(boost) => {
-            let [best, rival] = boosting::better_of(dataset, plan, boost, single, (columns, &folds, &costs))?;
-            (best, Some(rival))
-        }
-        None => (single.clone(), None),
-    };
-    // Both are learned to be compared: on a large log that takes too long, and there boosted trees are better.
-    let has_rival = plan.max_risk.is_some() && plan.learner == LearnerKind::Auto && training.len() < LARGE;
-    let rival = rival.filter(|_| has_rival && single.configuration.max_depth() > 0);
-    Ok(SearchResult { best, rival, tried })
+    let best = cross_validation::best(&tried).ok_or_else(|| too_few(dataset.usable.len()))?.clone();
+    Ok(SearchResult { best, tried })
 }

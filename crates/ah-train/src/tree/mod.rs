@@ -16,6 +16,6 @@ mod shortlist;
 pub use boosters::{Booster, Boosters, nearest};
 pub use compact_tree::CompactTree;
 pub use fitted::{FittedEnsemble, ScoredChoice};
-pub use grown::GrownTree;
+pub use grown::{GrownTree, Split};
 pub use leaves::RankingPolicy;
 pub use scores::Scores;

@@ -78,6 +78,10 @@ pub struct Collection {
     /// What the program does without a heuristic; of several names, the first that is a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
+    /// The mean time of computing a feature, in milliseconds, by name. Features without an entry were not timed. Appending
+    /// ignores it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_ms: BTreeMap<String, f64>,
     /// The inputs that every choice was timed on, if choices were left out elsewhere because they were expected
     /// to be slow (`ah-collect --adaptive`). Absent if none was left out for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,6 +173,7 @@ pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
         m.categorical_features.sort();
         if let Some(c) = &mut m.collection {
             c.tool.clear();
+            c.feature_ms.clear();
         }
         m
     };

@@ -4,8 +4,10 @@
 mod definition;
 mod error;
 mod file;
+mod form;
 mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
+pub use form::DecisionForm;
 pub use training::{LearnerKind, TrainingPolicy};

@@ -1,9 +1,11 @@
 //! How an optimization is learned: the table `[training]` of its TOML file.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::form::DecisionForm;
 use crate::shown::{did_you_mean, listed, quoted};
 
 /// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
@@ -30,6 +32,12 @@ pub struct TrainingPolicy {
     pub test_share: Option<f64>,
     /// With `--ranking`, every leaf ranks these choices.
     pub always_included: Vec<String>,
+    /// The forms in which programs ask the model; empty: generated Rust.
+    #[serde(rename = "for", skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<DecisionForm>,
+    /// The milliseconds that computing a feature takes, by name; they replace those of the log.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_ms: BTreeMap<String, f64>,
 }
 
 /// The learners of `ah-train` by name.

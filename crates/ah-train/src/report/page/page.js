@@ -52,6 +52,23 @@ function curves(ink) {
   });
 }
 
+/** The sizes that the training compared. */
+function sizes() {
+  const ladder = facts.provenance.metrics?.sizes;
+  if (ladder === undefined) {
+    at("sizes").remove();
+    return;
+  }
+  const name = ({ leaves, boosted_trees: boosted }) => boosted > 0 ? `${boosted} boosted trees` : leaves === 1 ? "1 leaf" : `${leaves} leaves`;
+  const rows = ladder.rungs.map((rung, i) => [
+    `${i === ladder.chosen ? "→ " : ""}${name(rung)}`, loss(Math.exp(rung.loss)), `${number(rung.speedup)} ×`,
+    `${(rung.overhead.ms * 1e3).toFixed(2)} µs`, rung.promised ? "" : "breaks the promise",
+  ]);
+  const listed = element("table");
+  table(listed, ["size", "lost", `as fast as ${facts.fallback}`, "decision and features", ""], rows);
+  at("rungs").append(listed);
+}
+
 /** The other learners and the learning curve, which only a training with --report has. */
 function study(ink) {
   if (facts.study === null) {
@@ -159,6 +176,7 @@ function rest() {
 
 head();
 curves(ink);
+sizes();
 study(ink);
 maps(ink);
 trees();

@@ -1,0 +1,57 @@
+//! The time of computing a feature: a program that asks a heuristic pays for it.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use ah_measure::sampling::Seed;
+use ah_types::Feature;
+
+use super::functions::Functions;
+
+/// Inputs that are drawn for it.
+const INPUTS: u64 = 16;
+/// Drawing and timing take about this long, or one input.
+const BUDGET: Duration = Duration::from_millis(200);
+/// A feature is computed again until it took this long: reading the clock takes 25 ns.
+const LEAST: Duration = Duration::from_micros(20);
+/// Most times that it is computed for one input.
+const MOST_RUNS: u32 = 1000;
+
+/// Returns the mean milliseconds of each feature on the first inputs of a seed, by name. Empty if drawing one panics.
+pub(super) fn feature_ms<T>(features: &[Feature], functions: &Functions<T>) -> BTreeMap<String, f64> {
+    let start = Instant::now();
+    let mut sums = vec![0.0; features.len()];
+    let mut inputs = 0.0;
+    for index in 0..INPUTS {
+        let time = || -> Vec<f64> {
+            let input = (functions.draw)(&mut Seed(0, index).rng());
+            functions
+                .features
+                .iter()
+                .map(|feature| milliseconds(|| drop(black_box(feature(&input)))))
+                .collect()
+        };
+        // Measuring reports the panic with its input.
+        let Ok(times) = catch_unwind(AssertUnwindSafe(time)) else { return BTreeMap::new() };
+        sums.iter_mut().zip(times).for_each(|(sum, ms)| *sum += ms);
+        inputs += 1.0;
+        if start.elapsed() > BUDGET {
+            break;
+        }
+    }
+    // Three digits: more are noise.
+    let rounded = |ms: f64| format!("{ms:.2e}").parse().unwrap_or(ms);
+    features.iter().zip(sums).map(|(feature, sum)| (feature.name.clone(), rounded(sum / inputs))).collect()
+}
+
+/// Returns the milliseconds of one run.
+fn milliseconds(run: impl Fn()) -> f64 {
+    let (start, mut runs) = (Instant::now(), 0);
+    while runs == 0 || (runs < MOST_RUNS && start.elapsed() < LEAST) {
+        run();
+        runs += 1;
+    }
+    start.elapsed().as_secs_f64() * 1e3 / f64::from(runs)
+}

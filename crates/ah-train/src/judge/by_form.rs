@@ -1,0 +1,46 @@
+//! A heuristic in each form in which programs ask it.
+
+use ah_types::DecisionForm;
+use serde::{Deserialize, Serialize};
+
+use super::comparison::BaselineComparison;
+use crate::net::{Asking, ModelUse, decision_time};
+
+/// What a decision takes in a form, and what a program that asks there experiences.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormReport {
+    /// The form.
+    pub form: DecisionForm,
+    /// Whether the training was asked for it.
+    pub asked: bool,
+    /// Microseconds of a decision, the features left out.
+    pub decision_us: f64,
+    /// Geometric mean of time ÷ winner's time, the decision and the features included.
+    pub slowdown: f64,
+    /// Geometric mean of the fallback's time ÷ time, the decision and the features included.
+    pub speedup_over_fallback: f64,
+    /// The share of inputs that are slower than the fallback by more than the limit.
+    pub over_limit: f64,
+}
+
+impl FormReport {
+    /// Judges in every form; `compare` judges the decisions for a program that asks so.
+    pub fn all(
+        asking: &Asking,
+        used: &ModelUse,
+        compare: impl Fn(&Asking) -> BaselineComparison,
+    ) -> Vec<Self> {
+        let report = |(_, form): (&str, DecisionForm)| {
+            let model = compare(&asking.in_form(form)).model;
+            Self {
+                form,
+                asked: asking.forms.contains(&form),
+                decision_us: decision_time::milliseconds(form, &used.parts) * 1e3,
+                slowdown: model.slowdown,
+                speedup_over_fallback: model.speedup_over_fallback,
+                over_limit: model.over_limit,
+            }
+        };
+        DecisionForm::NAMES.into_iter().map(report).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! How a program asks: in which forms, on which kind of device, and what its features cost.
+
+use std::collections::BTreeMap;
+
+use ah_types::log::Metadata;
+use ah_types::{DecisionForm, Device, Features, Model};
+
+use super::decision_time;
+use super::overhead::Overhead;
+use super::visited::ModelUse;
+
+/// How a program asks a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asking {
+    /// The forms; the slowest counts.
+    pub forms: Vec<DecisionForm>,
+    /// Milliseconds that each logged feature takes, by slot; 0 where nothing is known.
+    feature_ms: Vec<f64>,
+    /// True if the device runs while the host decides.
+    overlaps: bool,
+}
+
+impl Asking {
+    /// Returns how a program asks in these forms, where `feature_ms` are the times of features by name. `is_named`: a person
+    /// named the forms.
+    pub fn new(
+        forms: &[DecisionForm],
+        is_named: bool,
+        feature_ms: &BTreeMap<String, f64>,
+        features: &Features,
+        metadata: &Metadata,
+    ) -> Self {
+        let ms = |name: &String| feature_ms.get(name).copied().unwrap_or(0.0);
+        let is_gpu = match metadata.device() {
+            Some(device) => matches!(device, Device::Cuda(_)),
+            // PyTorch's logs have the capability of a GPU and no device. Of a table nobody knows it: SpMV formats on a V100
+            // take 5 us and more, and a decision that overlaps costs nothing there.
+            None => metadata.device_capa != (0, 0) || !is_named,
+        };
+        Self {
+            forms: forms.to_vec(),
+            feature_ms: features.base().features().iter().map(|feature| ms(&feature.name)).collect(),
+            overlaps: is_gpu,
+        }
+    }
+
+    /// Returns how a program asks a finished model, by the record of its training, on a log with this metadata.
+    pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
+        let setting = |name: &str| model.provenance.parameters.get("settings")?.get(name)?.get("value");
+        let recorded = |name: &str| setting(name).cloned().unwrap_or_default();
+        let origin =
+            model.provenance.parameters.get("settings").and_then(|settings| settings.get("for")?.get("from"));
+        let is_named = origin.is_some_and(|from| from.as_str() != Some("default"));
+        let forms: Vec<DecisionForm> = serde_json::from_value(recorded("for")).unwrap_or_default();
+        let mut ms: BTreeMap<String, f64> =
+            serde_json::from_value(recorded("feature_ms")).unwrap_or_default();
+        ms.extend(metadata.collection.iter().flat_map(|collection| collection.feature_ms.clone()));
+        Self::new(&forms, is_named, &ms, &model.features, metadata)
+    }
+
+    /// Returns the same where a program asks in one form alone.
+    pub fn in_form(&self, form: DecisionForm) -> Self {
+        Self { forms: vec![form], ..self.clone() }
+    }
+
+    /// Returns what a model adds to every run that asks it.
+    pub fn overhead(&self, used: &ModelUse) -> Overhead {
+        // PyTorch asks while a model compiles, so a run waits for nothing.
+        let is_waited_for = |form: &&DecisionForm| **form != DecisionForm::Pytorch;
+        let waited_for = self.forms.iter().filter(is_waited_for);
+        let ms =
+            waited_for.map(|&form| self.features_ms(used) + decision_time::milliseconds(form, &used.parts));
+        Overhead { ms: ms.fold(0.0, f64::max), overlaps: self.overlaps }
+    }
+
+    /// Returns the milliseconds of the features that a model reads.
+    pub fn features_ms(&self, used: &ModelUse) -> f64 {
+        used.logged.iter().filter_map(|&slot| self.feature_ms.get(slot)).sum()
+    }
+
+    /// Returns the slots of the features that take time, the most expensive first.
+    pub fn expensive(&self) -> Vec<usize> {
+        let mut slots: Vec<usize> =
+            (0..self.feature_ms.len()).filter(|&slot| self.feature_ms[slot] > 0.0).collect();
+        slots.sort_by(|&a, &b| self.feature_ms[b].total_cmp(&self.feature_ms[a]));
+        slots
+    }
+}

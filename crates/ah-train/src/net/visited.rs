@@ -1,0 +1,126 @@
+//! The parts of a model that a decision visits, and the logged features that it reads.
+
+use std::collections::BTreeSet;
+
+use ah_types::{Features, Model, Node, Test, Tree};
+
+use super::decision_time::VisitedParts;
+use crate::data::{Columns, Subset};
+use crate::tree::{Booster, FittedEnsemble, GrownTree, Split};
+
+/// What a program needs to ask a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelUse {
+    /// The parts that a decision visits.
+    pub parts: VisitedParts,
+    /// The slots of the logged features that the model reads, directly or in derived ones.
+    pub logged: BTreeSet<usize>,
+}
+
+impl ModelUse {
+    /// Returns the use of a finished model.
+    pub fn of_model(model: &Model) -> Self {
+        let tree = nodes(&model.tree, |leaf| leaf.samples);
+        let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
+        Self::new(&model.features, &tree, (model.boosters.len(), model.choices.len() + 1), tested)
+    }
+
+    /// Returns the use of an ensemble that was learned from these rows.
+    pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &Subset<'_>) -> Self {
+        let boosters = || fitted.boosters.trees.iter().chain(&fitted.boosters.risk_trees);
+        let tested = boosters().flat_map(|booster| slots(booster, rows.columns)).collect();
+        let rows_of_boosters = (boosters().count(), fitted.boosters.row_length);
+        Self::new(features, &grown(&fitted.tree, rows), rows_of_boosters, tested)
+    }
+
+    /// Returns the use of a tree without boosted ones.
+    pub fn of_tree(tree: &GrownTree, features: &Features, rows: &Subset<'_>) -> Self {
+        Self::new(features, &grown(tree, rows), (0, 0), BTreeSet::new())
+    }
+
+    fn new(
+        features: &Features,
+        tree: &[VisitedNode],
+        (boosters, row_length): (usize, usize),
+        tested: BTreeSet<usize>,
+    ) -> Self {
+        let mut logged = BTreeSet::new();
+        // With boosted trees, code computes every column before it walks the trees.
+        let mut always = BTreeSet::new();
+        tested.into_iter().for_each(|slot| read(features, slot, &mut logged, &mut always));
+        let (mut splits, mut derived, mut inputs) = (0.0, 0.0, 0.0);
+        let mut open = vec![(0_u32, 0_u32, always)];
+        while let Some((at, depth, computed)) = open.pop() {
+            let node = &tree[at as usize];
+            match node.split {
+                Some((slot, [left, right])) => {
+                    let mut computed = computed;
+                    read(features, slot, &mut logged, &mut computed);
+                    open.push((left, depth + 1, computed.clone()));
+                    open.push((right, depth + 1, computed));
+                }
+                None => {
+                    splits += node.inputs * f64::from(depth);
+                    derived += node.inputs * computed.len() as f64;
+                    inputs += node.inputs;
+                }
+            }
+        }
+        let inputs = f64::max(inputs, 1.0);
+        let parts = VisitedParts {
+            splits: splits / inputs,
+            derived: derived / inputs,
+            boosters: boosters as f64,
+            row_numbers: (boosters * row_length) as f64,
+        };
+        Self { parts, logged }
+    }
+}
+
+/// A node of any tree.
+struct VisitedNode {
+    /// The tested slot and the children; `None` for a leaf.
+    split: Option<(usize, [u32; 2])>,
+    /// The inputs that end in a leaf.
+    inputs: f64,
+}
+
+fn nodes<L>(tree: &Tree<L>, inputs: impl Fn(&L) -> u64) -> Vec<VisitedNode> {
+    let node = |node: &Node<L>| match node {
+        Node::Split { test, left, right } => {
+            VisitedNode { split: Some((test.slot(), [*left, *right])), inputs: 0.0 }
+        }
+        Node::Leaf(leaf) => VisitedNode { split: None, inputs: inputs(leaf) as f64 },
+    };
+    tree.nodes.iter().map(node).collect()
+}
+
+fn grown(tree: &GrownTree, rows: &Subset<'_>) -> Vec<VisitedNode> {
+    let split = |split: &Split| (split.test.slot(), [split.left, split.right]);
+    let mut nodes: Vec<VisitedNode> = tree
+        .nodes
+        .iter()
+        .map(|node| VisitedNode { split: node.split.as_ref().map(split), inputs: 0.0 })
+        .collect();
+    rows.inputs.iter().for_each(|&input| nodes[tree.leaf_of(rows.columns, input) as usize].inputs += 1.0);
+    nodes
+}
+
+fn slots(booster: &Booster, columns: &Columns) -> Vec<usize> {
+    let split = |node: usize| booster.splits.split(node).map(|(column, ..)| usize::from(column));
+    (0..booster.splits.nodes()).filter_map(split).map(|column| columns.all()[column].slot).collect()
+}
+
+/// Adds a feature to those that are read: a logged one, or a derived one with those that it uses.
+fn read(features: &Features, slot: usize, logged: &mut BTreeSet<usize>, derived: &mut BTreeSet<usize>) {
+    match slot.checked_sub(features.base().len()) {
+        None => {
+            logged.insert(slot);
+        }
+        Some(at) => {
+            if derived.insert(slot) {
+                features.derived()[at].1.for_each_feature(&mut |used| read(features, used, logged, derived));
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The ladder: models of a few sizes, from one leaf to boosted trees, compared on the inputs that folds hold out.
+//!
+//! Each rung is judged by its net loss: under the promise if there is one, and with the time of its decisions and of the
+//! features that it uses. The smallest rung within the tolerance of `--size` is taken. Boosted trees cannot lose less than
+//! nothing, so they are not grown where a tree is already within the tolerance of the best choice.
+
+use ah_types::{DecisionForm, LearnerKind};
+use serde::Serialize;
+
+use super::cross_fit::CrossFit;
+use super::trainer::{Heuristic, Trainer};
+use crate::data::split::{self, Partition};
+use crate::error::TrainError;
+use crate::net::{ModelUse, Overhead, decision_time};
+use crate::params::SplitBy;
+use crate::plan::TrainPlan;
+use crate::search::Configuration;
+use crate::search::cross_validation::BEYOND_NOISE;
+
+/// Leaves of the small trees. The last rung of trees is the whole one.
+const LEAVES: [usize; 4] = [1, 4, 16, 64];
+
+/// Without a promise, folds are judged until they hold out this many inputs. With 2000, pad_mm A100 (1245 inputs a fold)
+/// takes the smaller model with seed 1 and loses 1.0032; with 4000 it loses 1.0026, as with all folds.
+const ENOUGH: usize = 4000;
+
+/// A model of one size.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rung {
+    /// The leaves of the readable tree, learned from the training part.
+    pub leaves: usize,
+    /// The boosted trees beside it.
+    pub boosted_trees: usize,
+    /// The mean log slowdown on the inputs that folds hold out, with the decision: under the promise, or always deciding where
+    /// no promise is possible.
+    pub loss: f64,
+    /// How many times as fast as the fallback, with the decision.
+    pub speedup: f64,
+    /// Whether it keeps the promise, if one is asked for.
+    pub promised: bool,
+    /// What asking it adds to a run.
+    pub overhead: Overhead,
+    /// What a program needs to ask it.
+    #[serde(skip)]
+    pub used: ModelUse,
+    /// The most leaves of its tree; `None`: the whole tree.
+    #[serde(skip)]
+    pub most: Option<usize>,
+}
+
+impl Rung {
+    fn new(heuristic: &Heuristic, most: Option<usize>, plan: &TrainPlan) -> Self {
+        let price = heuristic.price.clone().unwrap_or_default();
+        let promised = heuristic.promise.is_some() || plan.max_risk.is_none();
+        let loss = if promised { price.promised } else { price.always };
+        Self {
+            leaves: heuristic.fitted.tree.leaves(),
+            boosted_trees: heuristic.fitted.boosters.trees.len(),
+            loss,
+            speedup: (price.fallback - loss).exp(),
+            promised,
+            overhead: plan.asking.overhead(&heuristic.used),
+            used: heuristic.used.clone(),
+            most,
+        }
+    }
+
+    /// Returns the milliseconds of a decision in this form, the features left out.
+    pub fn decision_ms(&self, form: DecisionForm) -> f64 {
+        decision_time::milliseconds(form, &self.used.parts)
+    }
+}
+
+/// The rungs, the smallest first, and the one that is taken.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ladder {
+    /// The sizes that were tried.
+    pub rungs: Vec<Rung>,
+    /// The position of the one that is taken.
+    pub chosen: usize,
+}
+
+impl Ladder {
+    /// Returns the rung that is taken.
+    pub fn rung(&self) -> &Rung {
+        &self.rungs[self.chosen]
+    }
+}
+
+/// The end of a climb.
+pub struct Climbed {
+    /// All rungs.
+    pub ladder: Ladder,
+    /// The learner of the rung that is taken.
+    pub configuration: Configuration,
+    /// The heuristic of that rung.
+    pub heuristic: Heuristic,
+}
+
+/// Learns models of each size from these inputs, with the tree of `trainer` and its boosted trees, and takes one.
+///
+/// # Errors
+/// Those of the learners.
+pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainError> {
+    let plan = trainer.plan;
+    let parts = parts(trainer, inputs);
+    let mut rungs: Vec<(Rung, Heuristic)> = Vec::new();
+    let trees = match plan.learner {
+        LearnerKind::Boosted => None,
+        _ => Some(CrossFit::new(trainer, inputs, &parts)?),
+    };
+    if let Some(trees) = &trees {
+        for most in sizes(plan, trees.leaves()) {
+            let heuristic = trees.heuristic(most);
+            // Pruning may skip sizes.
+            if rungs.last().is_some_and(|(rung, _)| rung.leaves == heuristic.fitted.tree.leaves()) {
+                continue;
+            }
+            rungs.push((Rung::new(&heuristic, most, plan), heuristic));
+        }
+    }
+    let tolerance = plan.size.tolerance().ln_1p();
+    let best = losses(&rungs).fold(f64::INFINITY, f64::min);
+    let boosted = boosted(plan, trainer.configuration).filter(|_| best > tolerance);
+    let configuration = trainer.configuration.clone();
+    let mut boosted_rung = None;
+    if let Some(boosted) = &boosted {
+        let trainer = Trainer { configuration: boosted, ..*trainer };
+        let ensembles = CrossFit::new(&trainer, inputs, &parts)?;
+        let heuristic = ensembles.heuristic(None);
+        let is_noise = trees.as_ref().is_some_and(|trees| trees.leaves() == 1) && {
+            let (leaf, losses) = (&rungs[0].1, ensembles.losses(&heuristic, None));
+            let leaf = trees.as_ref().map(|trees| trees.losses(leaf, Some(1))).unwrap_or_default();
+            !is_beyond_noise(&leaf, &losses)
+        };
+        let rung = Rung::new(&heuristic, None, plan);
+        if !is_noise {
+            boosted_rung = Some(rungs.len());
+            rungs.push((rung, heuristic));
+        }
+    }
+    let chosen = choose(&rungs, tolerance);
+    let ladder = Ladder { rungs: rungs.iter().map(|rung| rung.0.clone()).collect(), chosen };
+    let configuration = boosted.filter(|_| boosted_rung == Some(chosen)).unwrap_or(configuration);
+    let heuristic = rungs.swap_remove(chosen).1;
+    Ok(Climbed { ladder, configuration, heuristic })
+}
+
+/// Returns boosted trees beside the tree of a configuration, where there may be some.
+fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
+    let boost = plan.boost.clone()?;
+    Some(match &plan.evidence_tree {
+        Some(tree) => Configuration::Boosted { tree: tree.clone(), boost },
+        None => single.boosted(boost),
+    })
+}
+
+/// Returns the smallest rung that loses at most `tolerance` more than the best one.
+fn choose(rungs: &[(Rung, Heuristic)], tolerance: f64) -> usize {
+    let best = losses(rungs).fold(f64::INFINITY, f64::min);
+    losses(rungs).position(|loss| loss <= best + tolerance).unwrap_or(0)
+}
+
+/// Returns the loss of each rung; infinite without a promise where another rung has one.
+fn losses(rungs: &[(Rung, Heuristic)]) -> impl Iterator<Item = f64> {
+    let none = rungs.iter().all(|(rung, _)| !rung.promised);
+    rungs.iter().map(move |(rung, _)| if rung.promised || none { rung.loss } else { f64::INFINITY })
+}
+
+/// Returns the sizes of trees to try, `whole` the leaves of the largest one.
+fn sizes(plan: &TrainPlan, whole: usize) -> Vec<Option<usize>> {
+    match plan.max_leaves {
+        Some(most) => vec![Some(most)],
+        // A program that measures the first choices itself wants all that a leaf can rank.
+        None if plan.ranking.is_some() => vec![None],
+        None => LEAVES.into_iter().filter(|leaves| *leaves < whole).map(Some).chain([None]).collect(),
+    }
+}
+
+/// Returns the folds: those that calibrate the promise, else those of the search until they hold out enough.
+fn parts(trainer: &Trainer<'_>, inputs: &[u32]) -> Vec<Partition> {
+    let Trainer { dataset, plan, .. } = trainer;
+    if plan.max_risk.is_some() {
+        return trainer.calibration_parts(inputs);
+    }
+    let keys = dataset.keys(SplitBy::Input, inputs);
+    let mut parts = split::partitions(&dataset.table, inputs, &keys, plan.folds, plan.seed);
+    parts.truncate(ENOUGH.div_ceil(parts[0].held_out.len().max(1)));
+    parts
+}
+
+/// Returns whether the second losses are lower than the first, on the same inputs, by more than their noise.
+fn is_beyond_noise(first: &[f64], second: &[f64]) -> bool {
+    let n = first.len().max(1) as f64;
+    let saved: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
+    let mean = saved.iter().sum::<f64>() / n;
+    let squares: f64 = saved.iter().map(|saved| (saved - mean).powi(2)).sum();
+    mean > BEYOND_NOISE * squares.sqrt() / n
+}

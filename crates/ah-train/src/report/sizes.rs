@@ -1,0 +1,82 @@
+//! The sizes that a training compared, and the time of a decision, in words.
+
+use std::fmt::Write as _;
+
+use ah_types::DecisionForm;
+
+use super::loss;
+use crate::judge::FormReport;
+use crate::params::Size;
+use crate::promise::{Ladder, Rung};
+use crate::train::TrainedModel;
+
+/// Trees of at most this many leaves are short enough to be shown as lines of code.
+const SHORT: usize = 64;
+
+/// Returns one line for each size, with an arrow at the one that is taken: what it loses and gains with its decisions, and
+/// what one takes in the slowest form that was asked for.
+pub fn sizes(trained: &TrainedModel) -> String {
+    let (plan, Ladder { rungs, chosen }) = (&trained.plan, &trained.ladder);
+    let rule = match plan.size {
+        _ if rungs.len() == 1 => String::new(),
+        Size::Best => "; the best is taken".to_owned(),
+        size => format!("; the smallest within {} % of the best is taken", super::percent(size.tolerance())),
+    };
+    let mut text = format!("Sizes by cross-validation{rule}:\n");
+    let names: Vec<String> = rungs.iter().map(name).collect();
+    let width = names.iter().map(String::len).max().unwrap_or(0);
+    for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
+        let arrow = if at == *chosen { '>' } else { ' ' };
+        let decision = match slowest(rung, &plan.asking.forms) {
+            0.0 => "no decision".to_owned(),
+            ms => microseconds(ms * 1e3),
+        };
+        let broken = if rung.promised { "" } else { ", no promise" };
+        let _ = writeln!(
+            text,
+            "{arrow} {name:width$}  loses {}, {:.3} times as fast, {decision}{broken}",
+            loss(rung.loss.exp()),
+            rung.speedup,
+        );
+    }
+    text
+}
+
+/// Returns what a decision takes in each form that was asked for, and in Rust and Python.
+pub fn decision(trained: &TrainedModel) -> String {
+    let shown = |report: &&FormReport| {
+        report.asked || matches!(report.form, DecisionForm::Rust | DecisionForm::Python)
+    };
+    let times = trained.held_out.by_form.iter().filter(shown);
+    let times: Vec<String> =
+        times.map(|r| format!("{} {}", microseconds(r.decision_us), r.form.words())).collect();
+    let features = match trained.plan.asking.features_ms(&trained.ladder.rung().used) {
+        0.0 => String::new(),
+        ms => format!(", its features {}", microseconds(ms * 1e3)),
+    };
+    format!("A decision takes {}{features}.\n", times.join(", "))
+}
+
+/// Returns microseconds with two digits.
+fn microseconds(us: f64) -> String {
+    match us {
+        0.0 => "0 us".to_owned(),
+        us if us < 1.0 => format!("{us:.2} us"),
+        us if us < 10.0 => format!("{us:.1} us"),
+        us => format!("{us:.0} us"),
+    }
+}
+
+fn slowest(rung: &Rung, forms: &[DecisionForm]) -> f64 {
+    forms.iter().map(|&form| rung.decision_ms(form)).fold(0.0, f64::max)
+}
+
+/// Returns the size in words. Two lines of code for each leaf, and two around them.
+fn name(rung: &Rung) -> String {
+    match (rung.boosted_trees, rung.leaves) {
+        (0, 1) => "1 leaf".to_owned(),
+        (0, leaves @ ..=SHORT) => format!("{leaves} leaves, {} lines", 2 * leaves + 2),
+        (0, leaves) => format!("{leaves} leaves"),
+        (boosted, _) => format!("{boosted} boosted trees"),
+    }
+}

@@ -1,0 +1,83 @@
+//! Which features are worth the time that they take.
+//!
+//! A program computes every feature that the model reads before it decides. Each feature with a known time, the most expensive
+//! first, is left out if the tree without it loses no more on held-out folds, this time included.
+
+use std::collections::BTreeSet;
+
+use super::cross_validation::cross_validate;
+use super::grid::Grid;
+use crate::data::split::{self, Partition};
+use crate::data::{Costs, Dataset, Subset};
+use crate::error::TrainError;
+use crate::net::{ModelUse, Overhead};
+use crate::params::SplitBy;
+use crate::plan::TrainPlan;
+
+/// A feature that adds less than this to the log time of an input is never left out.
+const LEAST: f64 = 1e-4;
+
+/// Returns the slots of the logged features that cost more than they gain.
+///
+/// # Errors
+/// Those of the learners.
+pub fn not_worth_their_time(
+    dataset: &Dataset,
+    plan: &TrainPlan,
+    training: &[u32],
+) -> Result<BTreeSet<usize>, TrainError> {
+    let mut left_out = BTreeSet::new();
+    let table = &dataset.table;
+    let added = |overhead: Overhead| {
+        let logs = training.iter().map(|&input| overhead.net_loss(table.inputs[input as usize].best, 0.0));
+        logs.sum::<f64>() / training.len() as f64
+    };
+    let mut expensive = plan.asking.expensive();
+    expensive.retain(|&slot| {
+        added(plan.asking.overhead(&ModelUse { logged: [slot].into(), ..ModelUse::default() })) > LEAST
+    });
+    if expensive.is_empty() {
+        return Ok(left_out);
+    }
+    let keys = dataset.keys(SplitBy::Input, training);
+    let folds = split::partitions(table, training, &keys, plan.folds, plan.seed);
+    let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs(&[]) };
+    let mut least = judge.net_loss(training, &left_out)?;
+    for slot in expensive {
+        let further = left_out.iter().copied().chain([slot]).collect();
+        let loss = judge.net_loss(training, &further)?;
+        if loss <= least {
+            (least, left_out) = (loss, further);
+        }
+    }
+    Ok(left_out)
+}
+
+struct FeatureJudge<'a> {
+    dataset: &'a Dataset,
+    plan: &'a TrainPlan,
+    folds: Vec<Partition>,
+    costs: Costs,
+}
+
+impl FeatureJudge<'_> {
+    /// Returns the mean log slowdown of trees without these features, with the decision and the features that they use.
+    fn net_loss(&self, training: &[u32], left_out: &BTreeSet<usize>) -> Result<f64, TrainError> {
+        let Self { dataset, plan, folds, costs } = self;
+        let columns = dataset.ranked_without(training, left_out).columns;
+        let deepest = plan.max_depths[plan.max_depths.len() - 1];
+        let grid = Grid::new(plan.learner, &[deepest], &plan.min_samples_leaves[..1]);
+        let tried = cross_validate(&grid, &columns, folds, costs)?;
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for ((tree, losses), part) in tried[0].folds.iter().zip(folds) {
+            let rows = Subset { columns: &columns, inputs: &part.training };
+            let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
+            for (&input, &loss) in part.held_out.iter().zip(losses) {
+                let weight = f64::from(costs.weight(input));
+                sum += weight * overhead.net_loss(dataset.table.inputs[input as usize].best, loss);
+                weights += weight;
+            }
+        }
+        Ok(sum / weights)
+    }
+}

@@ -64,6 +64,7 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Impo
             seed: 0,
             eligible: Default::default(),
             fallback: Vec::new(),
+            timeout_ms: None,
             random_part: None,
             tool,
             ..there

@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 #[cfg(feature = "cli")]
-use ah_cli::arguments::one_of_or_former;
-use ah_types::{LearnerKind, TrainingPolicy};
+use ah_cli::arguments::{one_of, one_of_or_former};
+use ah_types::{LearnerKind, Objective, TrainingPolicy};
 use serde::Serialize;
 
 use crate::error::TrainError;
@@ -30,6 +30,11 @@ pub struct Params {
     /// auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of_or_former(LearnerKind::NAMES, "soft")))]
     pub learner: Option<LearnerKind>,
+    /// What to learn for: the geometric mean of the slowdowns, where all inputs count alike (`geomean`), the total time
+    /// (`total`), or the mean time where a failure or a time-out counts as ten time limits (`par10`) [default: the
+    /// optimization's, else geomean].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE", value_parser = one_of(Objective::NAMES)))]
+    pub objective: Option<Objective>,
     /// At most D splits on a path [default: chosen by cross-validation, at most 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
     pub max_depth: Option<usize>,
@@ -147,6 +152,7 @@ impl Default for Params {
             logs: Vec::new(),
             heuristic_name: String::new(),
             learner: None,
+            objective: None,
             max_depth: None,
             min_samples_leaf: None,
             max_leaves: None,

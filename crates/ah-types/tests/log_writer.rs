@@ -17,6 +17,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         seed: 0,
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
+        timeout_ms: None,
         random_part: None,
         tool,
     };

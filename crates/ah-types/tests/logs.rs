@@ -38,6 +38,7 @@ fn metadata(seed: u64) -> Metadata {
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
         seed,
+        timeout_ms: None,
         random_part: None,
         tool: "test 1".into(),
     };

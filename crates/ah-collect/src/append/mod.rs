@@ -112,6 +112,7 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         seed: options.seed,
         eligible: subject.optimization.eligible(),
         fallback: subject.optimization.fallback.clone(),
+        timeout_ms: None,
         random_part: options.adaptive,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };

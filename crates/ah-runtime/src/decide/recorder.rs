@@ -74,6 +74,7 @@ impl Recorder {
             eligible: BTreeMap::new(),
             fallback: vec![fallback.to_owned()],
             seed: 0,
+            timeout_ms: None,
             random_part: None,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
         };

@@ -22,8 +22,8 @@ impl LossCurve {
 
     /// Adds an input with this ranking.
     pub fn add(&mut self, ranking: &[ScoredChoice], table: &Table, input: u32, fallback: ChoiceId) {
-        let weight = table.inputs[input as usize].weight;
-        let base = weight * table.fallback_loss(input, fallback);
+        let weight = table.cost_weight(input);
+        let base = weight * table.cost(input, fallback, fallback);
         self.weight += weight;
         self.fallback += base;
         // From the boldest step down: the best choice that is allowed, in the end none.
@@ -31,7 +31,7 @@ impl LossCurve {
         for ranked in ranking {
             let start = step(ranked.ratio);
             if start < end {
-                let loss = weight * table.loss(input, ranked.choice, fallback);
+                let loss = weight * table.cost(input, ranked.choice, fallback);
                 self.changes[start] += loss;
                 self.changes[end] -= loss;
                 end = start;
@@ -59,7 +59,7 @@ impl LossCurve {
     }
 }
 
-/// What a promise costs, in mean log slowdowns on the inputs that calibrated it.
+/// What a promise costs, in mean costs of the objective on the inputs that calibrated it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromisePrice {
     /// Of the fallback.

@@ -25,7 +25,7 @@ const STEP: f64 = 1.2;
 pub struct Size {
     /// The most leaves of a tree; `None`: whole trees.
     pub most: Option<usize>,
-    /// The mean log slowdown on the inputs that folds hold out.
+    /// The mean cost on the inputs that folds hold out.
     pub cost: f64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> SizeJudge<'a> {
                 tree.rank(columns, &self.costs, input, &mut ranking);
                 let cost = match pick(&ranking, self.fallback, threshold) {
                     Some(picked) => f64::from(picked.cost) / COST_ONE,
-                    None => table.fallback_loss(input, self.fallback),
+                    None => table.cost(input, self.fallback, self.fallback),
                 };
                 let weight = f64::from(self.costs.weight(input));
                 sum += weight * cost;

@@ -24,10 +24,13 @@ const DECISION_MS: f64 = 0.0006;
 /// seed 1 and loses 1.0032; with 4000 it takes boosted trees, as with all folds, and loses 1.0026.
 const ENOUGH: usize = 4000;
 
-/// Returns the log slowdown of an input by the longer decision of boosted trees.
+/// Returns the cost of the longer decision of boosted trees on an input.
 pub fn decision_cost(dataset: &Dataset, input: u32) -> f64 {
     match dataset.device() {
-        Some(Device::Cpu(_)) => (DECISION_MS / dataset.table.inputs[input as usize].best).ln_1p(),
+        Some(Device::Cpu(_)) => {
+            let best = dataset.table.inputs[input as usize].best;
+            dataset.table.pricing.cost(best + DECISION_MS, best)
+        }
         _ => 0.0,
     }
 }

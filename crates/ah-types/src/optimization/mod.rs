@@ -4,8 +4,10 @@
 mod definition;
 mod error;
 mod file;
+mod objective;
 mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
+pub use objective::Objective;
 pub use training::{LearnerKind, TrainingPolicy};

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::objective::Objective;
 use crate::shown::{did_you_mean, listed, quoted};
 
 /// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
@@ -14,6 +15,9 @@ pub struct TrainingPolicy {
     /// The learner; `None` is [`LearnerKind::Auto`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learner: Option<LearnerKind>,
+    /// What it is learned for; `None` is [`Objective::Geomean`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
     /// Depth limits to search; empty: ah-train's own.
     pub max_depth: Vec<usize>,
     /// Least numbers of inputs in a leaf to search; a number below 1 is a share of the training inputs. Empty:

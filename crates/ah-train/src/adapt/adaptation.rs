@@ -1,6 +1,8 @@
 //! The run of an adaptation: each way out of fold, then the best one on all new inputs.
 
-use ah_types::{ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Objective, Promise};
+use ah_types::{
+    ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Objective, Promise,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;

@@ -83,7 +83,9 @@ impl Costs {
     /// ten times slower.
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
-        let of = |input: usize, choice: usize| if choice == winners[input] { 0.0 } else { Pricing::default().greatest() };
+        let of = |input: usize, choice: usize| {
+            if choice == winners[input] { 0.0 } else { Pricing::default().greatest() }
+        };
         Self::from_log_slowdowns(winners.len(), choices, of)
     }
 

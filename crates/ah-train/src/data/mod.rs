@@ -27,6 +27,6 @@ pub mod weights;
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::Dataset;
-pub use subset::Subset;
 pub use objective::Pricing;
+pub use subset::Subset;
 pub use table::Table;

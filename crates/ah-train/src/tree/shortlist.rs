@@ -36,8 +36,7 @@ pub(crate) fn spread(
             gains.fill(0.0);
             for (input, weight, cost) in &rows {
                 for cell in table.cells(*input) {
-                    gains[cell.choice.index()] +=
-                        weight * (cost - table.learned_cost(*input, cell)).max(0.0);
+                    gains[cell.choice.index()] += weight * (cost - table.learned_cost(*input, cell)).max(0.0);
                 }
             }
             let gain = |at: &usize| gains[ranking[*at].0.index()];

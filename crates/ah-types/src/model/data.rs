@@ -162,7 +162,8 @@ pub struct LogRecord {
 impl Model {
     /// Returns what the model was learned for, by its record.
     pub fn objective(&self) -> Objective {
-        let recorded = || self.provenance.parameters.get("settings")?.get("objective")?.get("value")?.as_str();
+        let recorded =
+            || self.provenance.parameters.get("settings")?.get("objective")?.get("value")?.as_str();
         recorded().and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 

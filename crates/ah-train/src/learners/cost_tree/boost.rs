@@ -83,8 +83,7 @@ impl Boost {
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
-            let numbers: Vec<i8> =
-                means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();
+            let numbers: Vec<i8> = means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();
             let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * unit).collect();
             subtract(&mut left, leaf, &values, choices);
             // Other trees learn the risk.

@@ -11,7 +11,7 @@ import time
 
 from . import __doc__ as purpose
 from . import show
-from .score import best_single, judge
+from .score import best_fallback, judge
 from .selectors import SELECTORS
 from .selectors.fitted import Fitted, SkippedError
 from .task import ROOT, Input, Task, load
@@ -54,7 +54,7 @@ def main() -> None:
 
 def run(task: Task, name: str, train: list[Input], test: list[Input], selectors: list[str]):
     """Yields a row for each selector that can run."""
-    fallback = task.fallback or best_single(train)[0]
+    fallback = task.fallback or best_fallback(train)
     for selector in selectors:
         start = time.perf_counter()
         try:

@@ -26,11 +26,17 @@ class Score:
     """The loss of each input, ascending."""
 
 
-def best_single(inputs: Sequence[Input]) -> list[str]:
-    """Returns the choices by their mean log loss, the best one first; a choice that did not work pays the slowest."""
+def best_fallback(inputs: Sequence[Input], other: str | None = None) -> str:
+    """Returns the choice with the least mean log loss; where it did not work, it pays ``other``, else the slowest."""
     choices = sorted({choice for i in inputs for choice in i.times})
-    total = {choice: sum(math.log(paid(i, choice, None) / i.best) for i in inputs) for choice in choices}
-    return sorted(choices, key=lambda choice: total[choice])
+    return min(choices, key=lambda choice: sum(math.log(paid(i, choice, other) / i.best) for i in inputs))
+
+
+def best_single(inputs: Sequence[Input]) -> tuple[str, str | None]:
+    """Returns the best single choice, and the one for inputs on which it did not work: the rule of ``ah-train``."""
+    first = best_fallback(inputs, best_fallback(inputs))
+    others = [i for i in inputs if not i.worked(first)]
+    return first, best_fallback(others) if others else None
 
 
 def paid(i: Input, choice: str | None, fallback: str | None) -> float:

@@ -6,7 +6,7 @@ import math
 import pytest
 from autoheuristic import Log
 
-from bench.score import best_single, judge, paid
+from bench.score import best_fallback, best_single, judge, paid
 from bench.selectors import SELECTORS
 from bench.selectors.fitted import SkippedError
 from bench.task import Input, Task, held_out
@@ -38,7 +38,9 @@ def test_the_score_counts_losses_and_slow_inputs():
 
 def test_the_best_single_choice_pays_where_it_is_missing():
     inputs = [made(a=1.0, b=1.1, d=9.0), made(b=1.1, c=1.0, d=9.0)]
-    assert best_single(inputs)[0] == "b"
+    assert best_fallback(inputs) == "b"
+    assert best_single(inputs) == ("a", "c")
+    assert best_single(inputs[:1]) == ("a", None)
 
 
 def test_the_split_never_changes():

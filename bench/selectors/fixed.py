@@ -13,6 +13,7 @@ def fallback(task: Task, train: Sequence[Input]) -> Fitted:
 
 
 def best_single(task: Task, train: Sequence[Input]) -> Fitted:
-    """Takes the best choice of the inputs learned from; the next best one where it is not offered."""
-    order = by_loss(train)
-    return Fitted(lambda inputs: [next((c for c in order if c in i.times), None) for i in inputs], len(order[0]))
+    """Takes the best choice of the inputs learned from; a second one where it is not offered."""
+    single = [choice for choice in by_loss(train) if choice is not None]
+    taken = lambda i: next((choice for choice in single if choice in i.times), None)  # noqa: E731
+    return Fitted(lambda inputs: [taken(i) for i in inputs], sum(map(len, single)))

@@ -48,11 +48,11 @@ def fit(task: Task, train: Sequence[Input]) -> Fitted:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError as error:
         raise SkippedError(f"{error}; pip install scikit-learn") from error
-    from ..score import best_single
+    from ..score import best_fallback
     from .matrix import Encoder
 
     recipe = RECIPES.get(task.log.metadata.name, Recipe())
-    fallback = task.fallback or best_single(train)[0]
+    fallback = task.fallback or best_fallback(train)
     encode = Encoder(task, train)
     known = [i for i in train if len(i.times) > 1]
     grown, validation = train_test_split(known, test_size=recipe.validation, random_state=42)

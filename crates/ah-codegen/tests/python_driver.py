@@ -22,11 +22,15 @@ for line in sys.stdin:
     values = []
     for feature, field in zip(model["features"], fields):
         if feature["kind"] == "categorical":
-            values.append(bytes.fromhex(field).decode())
+            name = bytes.fromhex(field).decode()
+            is_missing = name == "" and "" in model["categories"].get(feature["name"], [])
+            values.append(None if is_missing else name)
         elif feature.get("integer"):
             values.append(int(field))
         else:
-            values.append(struct.unpack(">d", bytes.fromhex(field))[0])
+            number = struct.unpack(">d", bytes.fromhex(field))[0]
+            is_missing = number != number and feature["name"] in model.get("missing", [])
+            values.append(None if is_missing else number)
     named = dict(zip(module.PARAMETERS, values))
     offered = {choice for choice, bit in zip(model["choices"], bits) if bit == "1"}
     all_offered, some_offered = module.decide(**named), module.decide(*values, offered=offered)

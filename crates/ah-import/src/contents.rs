@@ -99,7 +99,8 @@ impl Contents {
                 Err(e) => return Err(e),
             };
             for (kinds, (text, kind)) in kinds.iter_mut().zip(&reader.features) {
-                kinds.add(*kind, text, || RowPlace { path: path.to_owned(), number: number.clone() });
+                let Some(kind) = *kind else { continue };
+                kinds.add(kind, text, || RowPlace { path: path.to_owned(), number: number.clone() });
             }
             self.add(&reader, (index, number.get()))?;
         }

@@ -13,8 +13,8 @@ use crate::times::Timing;
 #[derive(Debug)]
 pub struct RowReader {
     pub roles: Roles,
-    /// By feature, for the current row: the text in the log, and its kind.
-    pub features: Vec<(String, FeatureKind)>,
+    /// By feature, for the current row: the text in the log, and its kind; none for a missing value.
+    pub features: Vec<(String, Option<FeatureKind>)>,
     /// For the current row: the choice, or in a wide table one a column, with its timings.
     pub choices: Vec<(String, Vec<Timing>)>,
     /// The structured names that were checked.
@@ -23,7 +23,7 @@ pub struct RowReader {
 
 impl RowReader {
     pub fn new(roles: Roles) -> Self {
-        let features = vec![(String::new(), FeatureKind::Numerical); roles.features.len()];
+        let features = vec![(String::new(), None); roles.features.len()];
         let choices = if roles.is_wide() {
             roles.times.iter().map(|time| (time.name.clone(), Vec::new())).collect()
         } else {
@@ -58,11 +58,15 @@ impl RowReader {
     }
 }
 
-fn write_feature(role: &FeatureRole, cells: &[Cell], text: &mut String) -> Result<FeatureKind, Fault> {
+/// Writes the text of a feature in the log, nothing for a missing value.
+fn write_feature(role: &FeatureRole, cells: &[Cell], text: &mut String) -> Result<Option<FeatureKind>, Fault> {
     let (cell, categorical) = match role {
         FeatureRole::Column(column) => (column.of(cells), column.categorical),
         FeatureRole::Constant(_, value) => (value, false),
     };
+    if *cell == Cell::Missing {
+        return Ok(None);
+    }
     let fault = |expected: &str| Fault::new(role.name(), expected, cell.shown());
     let kind = cell.write(categorical, text).ok_or_else(|| fault("a value, as it is a feature"))?;
     if text.contains(['\n', '\r']) {
@@ -71,7 +75,7 @@ fn write_feature(role: &FeatureRole, cells: &[Cell], text: &mut String) -> Resul
     if kind == FeatureKind::Numerical && cell.as_number().is_some_and(f64::is_infinite) {
         return Err(fault("a finite number, as it is a feature"));
     }
-    Ok(if categorical { FeatureKind::Categorical } else { kind })
+    Ok(Some(if categorical { FeatureKind::Categorical } else { kind }))
 }
 
 /// Writes the name of the row's choice: the value of the only column of names, else `KEY=VALUE_KEY=VALUE`

@@ -44,6 +44,7 @@ fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
         })?;
         values[slot] = match features[slot].kind {
             FeatureKind::Categorical => value.into(),
+            FeatureKind::Numerical if value.is_empty() => Value::Number(f64::NAN),
             FeatureKind::Numerical => {
                 Value::Number(value.parse().map_err(|_| error(format!("a number for {name}"), ""))?)
             }

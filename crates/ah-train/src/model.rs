@@ -14,6 +14,7 @@ pub fn model(trainer: &Trainer<'_>, heuristic: &Heuristic) -> Model {
         optimization: dataset.optimization.name.clone(),
         features: dataset.features.clone(),
         categories: trainer.features.categories.clone(),
+        missing: trainer.features.missing.clone(),
         precondition: dataset.precondition.clone(),
         eligible: dataset.eligible.clone(),
         device: dataset.device().cloned(),
@@ -38,6 +39,8 @@ pub fn drop_unused(model: &mut Model) {
     model.features = features;
     model.categories = used.iter().map(|&slot| std::mem::take(&mut model.categories[slot])).collect();
     let renumber = |slot: &mut usize| *slot = used.range(..*slot).count();
+    let missing = model.missing.intersection(&used);
+    model.missing = missing.map(|slot| used.range(..*slot).count()).collect();
     renumber_tests(&mut model.tree, renumber);
     model.boosters.iter_mut().for_each(|tree| renumber_tests(tree, renumber));
 }

@@ -105,8 +105,8 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
 
 #[test]
 fn best_single_is_the_strongest_baseline() {
-    // `pad` wins where it is offered; elsewhere it falls back, which costs little. If it cost what the
-    // slowest choice costs there, `other` would seem the better baseline.
+    // `pad` wins where it is offered; elsewhere `other` runs. If `pad` cost what the slowest choice costs there, `other` alone
+    // would seem the better baseline.
     let mut text = HEAD.to_owned();
     for i in 0..100 {
         for (choice, time) in [("orig", 1.2), ("other", 1.15), ("slow", 9.0), ("pad", 1.0)] {
@@ -118,11 +118,11 @@ fn best_single_is_the_strongest_baseline() {
     let files = Files::new(&text);
     let trained = files.learn(|_| {});
     let single = &trained.held_out.comparison.best_single;
-    assert_eq!(single.choice, "pad", "{single:?}");
+    assert_eq!(single.choice, "pad, else other", "{single:?}");
     let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
     let single = &evaluation.comparison.best_single;
     assert!(
-        single.choice == "pad" && (single.metrics.slowdown - (1.2_f64 / 1.15).sqrt()).abs() < 1e-9,
+        single.choice == "pad, else other" && (single.metrics.slowdown - 1.0).abs() < 1e-9,
         "{single:?}"
     );
 }

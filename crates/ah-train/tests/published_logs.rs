@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use ah_train::{BaselineComparison, Evaluation, Params, TrainedModel, evaluate, train};
-use ah_types::{ChoiceId, Model};
+use ah_types::{ChoiceId, Model, SingleChoice};
 use common::published;
 
 fn learn(log: &str, seed: u64) -> Option<TrainedModel> {
@@ -48,7 +48,8 @@ fn best_single_of_the_shipped_logs() {
         let single = comparison.best_single;
         assert!((single.metrics.slowdown - expected).abs() < 5e-5, "{name}: {single:?}");
         let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();
-        for choice in (0..table.choices.len() as u32).map(ChoiceId) {
+        for first in (0..table.choices.len() as u32).map(ChoiceId) {
+            let choice = SingleChoice { first, second: Some(fallback) };
             let other = BaselineComparison::new(&table, &judged, fallback, choice, 1.05).best_single;
             assert!(single.metrics.slowdown <= other.metrics.slowdown + 1e-12, "{name}: {other:?}");
         }

@@ -1,6 +1,6 @@
 //! The conditions of a path through a tree, in the words of the tools and of generated code.
 
-use crate::tree::{Column, Test};
+use crate::tree::{Column, MISSING, Test};
 
 /// A path's condition on one feature; on a categorical one, a condition for each category that the path tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,16 +35,26 @@ impl<'t> Clause<'t> {
         clauses
     }
 
-    /// Returns the condition in words: `8 < m <= 16`, `dtype is not float16`. `shown` prints names from files.
+    /// Returns the condition in words: `8 < m <= 16`, `dtype is not float16`, `m is missing`. `missing` is true for a
+    /// feature that training saw missing. `shown` prints names from files.
     #[must_use]
-    pub fn words(&self, feature: &str, shown: fn(&str) -> String) -> String {
+    pub fn words(&self, feature: &str, missing: bool, shown: fn(&str) -> String) -> String {
         let feature = shown(feature);
         if let Some(category) = self.category {
             let not = if self.above.is_some() { "" } else { "not " };
-            return format!("{feature} is {not}{}", shown(category));
+            let category = if category.is_empty() { "missing".to_owned() } else { shown(category) };
+            return format!("{feature} is {not}{category}");
         }
-        let above = self.above.map_or_else(String::new, |above| format!("{above} < "));
-        let most = self.most.map_or_else(String::new, |most| format!(" <= {most}"));
-        format!("{above}{feature}{most}")
+        match (self.above, self.most) {
+            (_, Some(MISSING)) => format!("{feature} is missing"),
+            (Some(MISSING), None) => format!("{feature} is not missing"),
+            (None, Some(most)) if missing => format!("{feature} <= {most} or missing"),
+            (None | Some(MISSING), Some(most)) => format!("{feature} <= {most}"),
+            (above, most) => {
+                let above = above.map_or_else(String::new, |above| format!("{above} < "));
+                let most = most.map_or_else(String::new, |most| format!(" <= {most}"));
+                format!("{above}{feature}{most}")
+            }
+        }
     }
 }

@@ -47,6 +47,7 @@ mod optimization;
 mod pick;
 mod row;
 pub mod shown;
+mod single_choice;
 mod tally;
 mod timing;
 mod tree;
@@ -69,9 +70,10 @@ pub use optimization::{
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;
+pub use single_choice::SingleChoice;
 pub use tally::Tally;
 pub use timing::TimingPolicy;
-pub use tree::{Column, Leaf, Node, RankedChoice, Test, Tree, goes_left};
+pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, goes_left};
 pub use unsure::Unsure;
 
 #[cfg(doctest)]

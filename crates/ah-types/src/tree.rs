@@ -8,6 +8,11 @@
 //!   one-hot order).
 //! - An undefined value (NaN, a derived feature without value) or a category that is not in the training
 //!   data ends the descent: the answer is *unsure*.
+//! - A number that training saw missing ([`Model::missing`](crate::Model::missing)) goes left where it is undefined. A
+//!   split at [`MISSING`] separates missing values from all others. The missing value of a categorical feature is
+//!   the category `""`.
+
+use std::collections::BTreeSet;
 
 use crate::choice::ChoiceId;
 use crate::pick::{Ranked, pick};
@@ -67,17 +72,6 @@ impl Test {
         }
     }
 
-    /// Returns the condition of one side in words: `m <= 16`, `dtype is not float16`.
-    pub fn words(&self, feature: &str, left: bool) -> String {
-        match self {
-            Self::Numerical { threshold, .. } => {
-                format!("{feature} {} {threshold}", if left { "<=" } else { ">" })
-            }
-            Self::Categorical { category, .. } => {
-                format!("{feature} {} {category}", if left { "is not" } else { "is" })
-            }
-        }
-    }
 }
 
 /// A value that tests compare with thresholds: a number, or 1 for one category of a feature and 0 for any other known one.
@@ -112,6 +106,9 @@ impl<S: AsRef<str>> Column<S> {
         }
     }
 }
+
+/// The threshold that only missing numbers are not above: the least one.
+pub const MISSING: f64 = f64::MIN;
 
 /// Returns the split rule for numbers: true goes left. NaN has no side; callers check it before.
 #[inline]
@@ -167,12 +164,18 @@ impl RankedChoice {
 }
 
 impl Leaf {
-    /// Returns true if a logged feature is outside the leaf's ranges. An undefined number is outside.
-    pub fn is_outside(&self, row: &(impl Row + ?Sized)) -> bool {
-        let outside = |(slot, range): (usize, &Option<(f64, f64)>)| {
-            range.is_some_and(|(least, greatest)| !(least..=greatest).contains(&row.number(slot)))
-        };
-        self.ranges.iter().enumerate().any(outside)
+    /// Returns the logged features that are outside the leaf's ranges, each with its value and its range. An undefined
+    /// number is outside if `missing` lacks its slot.
+    pub fn outside<'a>(
+        &'a self,
+        row: &'a (impl Row + ?Sized),
+        missing: &'a BTreeSet<usize>,
+    ) -> impl Iterator<Item = (usize, f64, (f64, f64))> + 'a {
+        let ranges = self.ranges.iter().enumerate().filter_map(|(slot, range)| Some((slot, (*range)?)));
+        let values = ranges.map(|(slot, range)| (slot, row.number(slot), range));
+        values.filter(|(slot, value, (least, greatest))| {
+            !(least..=greatest).contains(&value) && !(value.is_nan() && missing.contains(slot))
+        })
     }
 
     /// Returns a choice with its evidence, if the leaf ranks it.
@@ -217,20 +220,18 @@ impl<L> Default for Tree<L> {
 }
 
 impl<L> Tree<L> {
-    /// Returns the position of the leaf that `row` reaches. `known(slot, category)` returns whether the
-    /// category is in the training data.
+    /// Returns the position of the leaf that an input reaches, by the value of each column.
     ///
     /// # Errors
-    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`] has the slot of the value that goes to no side.
+    /// The first error of `value`.
     pub fn leaf_index(
         &self,
-        row: &(impl Row + ?Sized),
-        known: impl Fn(usize, &str) -> bool,
+        value: impl Fn(&Column<&str>) -> Result<f64, Unsure>,
     ) -> Result<usize, Unsure> {
         let mut at = 0;
         while let Node::Split { test, left, right } = &self.nodes[at] {
             let (column, threshold) = test.column();
-            let is_left = goes_left(column.value(row, &known)?, threshold);
+            let is_left = goes_left(value(&column)?, threshold);
             at = if is_left { *left } else { *right } as usize;
         }
         Ok(at)

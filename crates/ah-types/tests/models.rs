@@ -1,6 +1,6 @@
 //! Models: the file reads back to the same model, and nothing invalid is accepted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::{
     ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition, Provenance,
@@ -46,6 +46,7 @@ fn model() -> Model {
         heuristic: "Toy".into(),
         optimization: "toy".into(),
         categories: vec![vec![], vec![], vec!["float".into(), "half".into()], vec![]],
+        missing: BTreeSet::new(),
         features,
         precondition: Some(Precondition { expression: "k >= 1".into(), typed }),
         device: None,
@@ -90,7 +91,10 @@ fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
 
 #[test]
 fn what_training_did_not_see_is_outside() {
-    let is_outside = |values: &[Value]| model().leaf(values).unwrap().is_outside(values);
+    let is_outside = |values: &[Value]| {
+        let model = model();
+        model.leaf(values).unwrap().outside(values, &model.missing).next().is_some()
+    };
     // Reaches the leaf of k/n <= 2 and dtype half.
     assert!(!is_outside(&values(8.0, 8.0, "half")));
     assert!(is_outside(&values(8.0, 9.0, "half")));

@@ -147,6 +147,11 @@ impl LoweredModel<'_> {
         features::is_whole(self.model, slot)
     }
 
+    /// Returns true if training saw the feature in this slot missing.
+    pub fn is_missing(&self, slot: usize) -> bool {
+        self.model.missing.contains(&slot) || self.model.knows(slot, "")
+    }
+
     /// Returns the operation in integers for this expression, if there is one.
     pub fn whole_operation(&self, expr: &NumberExpr) -> Option<WholeOperation> {
         features::whole_operation(self.model, expr)

@@ -101,7 +101,7 @@ impl Names {
                 "feature",
                 &mut model.features.all().features().iter().map(|f| f.name.as_str()),
             ),
-            variants: texts.map(|texts| give(variants, "category", &mut texts.iter().copied())).collect(),
+            variants: texts.map(|texts| give(variants, "category", &mut texts.iter().map(|text| if text.is_empty() { "missing" } else { text }))).collect(),
             choices: give(choices, "choice", &mut model.choices.iter().map(String::as_str)),
         }
     }
@@ -138,7 +138,7 @@ pub trait Language: Dialect {
     /// Returns the call that computes a derived feature.
     fn compute(&self, slot: usize, arguments: &[Argument]) -> String;
 
-    /// Returns the condition `value <= threshold`.
+    /// Returns the condition `value <= threshold`, or `not value > threshold` for a number that may be missing: NaN goes left.
     fn at_most(&self, slot: usize, threshold: f64) -> String;
 
     /// Returns the condition `value == category`.

@@ -25,6 +25,10 @@ pub fn paths(model: &Model) -> Vec<String> {
 fn words(model: &Model, path: Vec<(&Test, bool)>) -> String {
     let features = model.features.all().features();
     let clauses = Clause::all(path).into_iter();
-    let words: Vec<String> = clauses.map(|clause| clause.words(&features[clause.slot].name, shown)).collect();
+    let words = clauses.map(|clause| {
+        let missing = model.missing.contains(&clause.slot);
+        clause.words(&features[clause.slot].name, missing, shown)
+    });
+    let words: Vec<String> = words.collect();
     if words.is_empty() { "it is so everywhere".to_owned() } else { words.join(", ") }
 }

@@ -217,6 +217,7 @@ impl Language for CLanguage<'_> {
         let name = &self.names.features[slot];
         match below_2_53(threshold.floor()).filter(|_| whole) {
             Some(bound) => format!("{name} <= {bound}"),
+            None if self.lowered.is_missing(slot) => format!("!({name} > {})", number(threshold)),
             None => format!("{}{name} <= {}", if whole { "(double)" } else { "" }, number(threshold)),
         }
     }

@@ -89,6 +89,11 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
             }
         })
         .collect();
+    let missing = (0..features.all().len()).filter(|&slot| {
+        let feature = &features.all().features()[slot];
+        feature.kind == FeatureKind::Numerical && !feature.integer && rng.random_bool(0.3)
+    });
+    let missing = missing.collect();
     let count = match rng.random_range(0..4) {
         0 => 1,
         1 => rng.random_range(1..301),
@@ -121,6 +126,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         optimization: name(rng),
         features,
         categories,
+        missing,
         precondition,
         device_capa: (9, 0),
         choices,
@@ -166,6 +172,9 @@ pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>
                 texts.choose(rng).copied()
             };
             return Value::from(pick.unwrap_or(""));
+        }
+        if model.missing.contains(&slot) && rng.random_bool(0.2) {
+            return Value::Number(f64::NAN);
         }
         let near = thresholds.choose(rng).copied().filter(|_| rng.random_bool(0.6));
         let x = match near {

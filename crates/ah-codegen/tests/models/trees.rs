@@ -1,6 +1,6 @@
 //! Random trees and leaves.
 
-use ah_types::{ChoiceId, FeatureKind, Features, Leaf, Model, Node, RankedChoice, Test, Tree};
+use ah_types::{ChoiceId, FeatureKind, Features, Leaf, MISSING, Model, Node, RankedChoice, Test, Tree};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64;
@@ -64,7 +64,7 @@ pub fn grow(
     let test = if categorical {
         Test::Categorical { slot, category: categories[slot].choose(rng).unwrap().clone() }
     } else {
-        Test::Numerical { slot, threshold: number(rng) }
+        Test::Numerical { slot, threshold: if rng.random_bool(0.05) { MISSING } else { number(rng) } }
     };
     nodes.push(Node::Split { test, left: 0, right: 0 });
     // One side continues, the other mostly ends soon, so that deep trees stay small.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ah_types::Optimization;
+use ah_types::{ChoiceId, Optimization, SingleChoice};
 use ah_types::log::Log;
 
 use super::podium::{Podium, medians, share};
@@ -25,8 +25,8 @@ pub struct LogFacts {
     pub wins: Vec<(String, usize)>,
     /// The fallback, and the geometric mean of its slowdown against the oracle.
     pub always_fallback: Option<(String, f64)>,
-    /// The best single choice among those measured on every input, and the geometric mean of its
-    /// slowdown against the oracle.
+    /// The best single choice, `A` or `A, else B`, and the geometric mean of its slowdown against the oracle; `None` if neither
+    /// has a time on some input.
     pub best_single: Option<(String, f64)>,
     /// Device, timing policy and seed; PyTorch's logs have none.
     pub collection: Option<ah_types::log::Collection>,
@@ -37,27 +37,25 @@ impl LogFacts {
     pub fn of(log: &Log, optimization: &Optimization) -> Self {
         let medians = medians(log);
         let mut wins: BTreeMap<u32, usize> = BTreeMap::new();
-        let mut costs: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
-        let mut usable = 0;
+        let mut slowdowns = Vec::new();
         for input in &medians {
             let Some(Podium { winner, winner_ms, .. }) = Podium::of(input) else { continue };
-            usable += 1;
             *wins.entry(winner).or_default() += 1;
-            for (choice, ms) in input.iter().filter(|(_, ms)| ms.is_finite()) {
-                let (sum, count) = costs.entry(*choice).or_default();
-                *sum += (ms / winner_ms).ln();
-                *count += 1;
-            }
+            let times = input.iter().filter(|(_, ms)| ms.is_finite());
+            let times = times.map(|(choice, ms)| (ChoiceId(*choice), (ms / winner_ms).ln()));
+            slowdowns.push(times.collect::<BTreeMap<_, _>>());
         }
         let name = |choice: u32| log.choices[choice as usize].clone();
-        let slowdown = |choice: u32| {
-            let (sum, count) = *costs.get(&choice)?;
-            // The cost of always taking it is unknown unless every input has its time.
-            (count == usable).then(|| (sum * share(1, count)).exp())
+        // The loss of always taking it is unknown unless every input has its time.
+        let slowdown = |single: SingleChoice| {
+            let of = |times: &BTreeMap<ChoiceId, f64>| {
+                times.get(&single.taken(|choice| times.contains_key(&choice))).copied()
+            };
+            let total: Option<f64> = slowdowns.iter().map(of).sum();
+            Some((total? * share(1, slowdowns.len())).exp())
         };
-        let single = (0..u32::try_from(log.choices.len()).unwrap_or(u32::MAX))
-            .filter_map(|c| Some((c, slowdown(c)?)))
-            .min_by(|a, b| a.1.total_cmp(&b.1));
+        let inputs = slowdowns.iter().map(|times| (1.0, times.iter().map(|(choice, loss)| (*choice, *loss))));
+        let single = SingleChoice::best(log.choices.len(), inputs, |_| true);
         let fallback = optimization.fallback_among(&log.choices).and_then(|name| log.choice_id(name));
         let mut wins: Vec<_> = wins.into_iter().map(|(choice, n)| (name(choice), n)).collect();
         wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -68,8 +66,8 @@ impl LogFacts {
             rows: log.samples.len(),
             failures: log.samples.iter().filter(|s| s.feedback.is_infinite()).count(),
             wins,
-            always_fallback: fallback.and_then(|id| Some((name(id.0), slowdown(id.0)?))),
-            best_single: single.map(|(choice, slowdown)| (name(choice), slowdown)),
+            always_fallback: fallback.and_then(|id| Some((name(id.0), slowdown(SingleChoice { first: id, second: None })?))),
+            best_single: single.and_then(|single| Some((single.name(&log.choices), slowdown(single)?))),
             collection: log.metadata.collection.clone(),
         }
     }

@@ -210,7 +210,7 @@ fn read(old: &Model, params: &Params) -> Result<(Dataset, Vec<String>), TrainErr
     let mut warnings = dataset.warnings.clone();
     let name = old.fallback.map(|fallback| old.choice_name(fallback));
     let known = name.and_then(|name| dataset.table.choice_id(name)).filter(|&id| !dataset.table.is_rare(id));
-    let fallback = known.unwrap_or_else(|| dataset.table.best_single(&dataset.usable, None));
+    let fallback = known.unwrap_or_else(|| dataset.table.best_fallback(&dataset.usable));
     if let (Some(name), None) = (name, known) {
         warnings.push(format!(
             "the new inputs do not measure the fallback {name}; the best single choice, {}, takes its place",

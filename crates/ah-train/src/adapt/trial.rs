@@ -222,7 +222,7 @@ impl<'a> Trial<'a> {
             decisions::decide(&model, &self.dataset.table, &rows, &slots(&model, self.dataset))
         };
         let judged: Vec<JudgedInput> = folds.par_iter().flat_map(judged).collect();
-        let single = self.dataset.table.best_single(self.rows, Some(self.fallback));
+        let single = self.dataset.table.best_single(self.rows);
         let limit = self.plan.max_slowdown;
         BaselineComparison::new(&self.dataset.table, &judged, self.fallback, single, limit)
     }

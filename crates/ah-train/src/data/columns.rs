@@ -2,12 +2,14 @@
 //!
 //! A numerical feature is one column; its codes are the ranks of its values. Each category is a column
 //! of its own, with code 1 where the value is that category. So every split is `code <= c`, which is
-//! the split rule of [`ah_types::tree`] for both kinds.
+//! the split rule of [`ah_types::tree`] for both kinds. A missing number is minus infinity.
 //!
 //! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
 
-use ah_types::Test;
+use std::collections::BTreeSet;
+
+use ah_types::{MISSING, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -34,8 +36,10 @@ pub struct Column {
 
 /// Features as ranked from some inputs.
 pub struct RankedFeatures {
-    /// The columns. The codes of other inputs, and of inputs with an undefined feature, mean nothing.
+    /// The columns. The codes of other inputs, and of inputs with an undefined category, mean nothing.
     pub columns: Columns,
+    /// The slots of the numbers that are missing on one of these inputs.
+    pub missing: BTreeSet<usize>,
     /// The categories of these inputs, by slot, sorted; empty for numbers.
     pub categories: Vec<Vec<String>>,
 }
@@ -60,7 +64,9 @@ impl RankedFeatures {
         };
         columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
         let rows = columns.first().map_or(0, |c| c.codes.len());
-        Self { columns: Columns { columns, rows }, categories }
+        let is_missing = |(_, values): &(usize, &Values)| values.is_missing_on(inputs);
+        let missing = values.by_slot.iter().enumerate().filter(is_missing).map(|(slot, _)| slot).collect();
+        Self { columns: Columns { columns, rows }, missing, categories }
     }
 }
 
@@ -120,6 +126,9 @@ impl Column {
         if let Some(category) = &self.category {
             return (0, Test::Categorical { slot: self.slot, category: category.clone() });
         }
+        if self.bounds[left as usize].1 == f64::NEG_INFINITY {
+            return (left, Test::Numerical { slot: self.slot, threshold: MISSING });
+        }
         let mut threshold = midpoint(self.bounds[left as usize].1, self.bounds[right as usize].0);
         let mut code = self.bounds.partition_point(|b| b.0 <= threshold) - 1;
         if self.bounds[code].1 > threshold {
@@ -136,7 +145,8 @@ impl Column {
         match &self.category {
             Some(category) => Test::Categorical { slot: self.slot, category: category.clone() },
             None => {
-                Test::Numerical { slot: self.slot, threshold: self.bounds[limit as usize].1.min(f64::MAX) }
+                let threshold = self.bounds[limit as usize].1.clamp(MISSING, f64::MAX);
+                Test::Numerical { slot: self.slot, threshold }
             }
         }
     }
@@ -175,9 +185,9 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
     Column { slot, category: None, codes, bounds }
 }
 
-/// Returns a number in the order of the split rule, where -0 equals 0; NaN comes last.
+/// Returns a number in the order of the split rule, where -0 equals 0; NaN is missing and comes first.
 fn value(x: f64) -> f64 {
-    if x.is_nan() { f64::INFINITY } else { x + 0.0 }
+    if x.is_nan() { f64::NEG_INFINITY } else { x + 0.0 }
 }
 
 /// Returns the code of a value; one above all bounds has the last code.

@@ -17,6 +17,7 @@ use super::exclude;
 use super::objective::Pricing;
 use super::split::{self, Partition};
 use super::table::Table;
+use super::undefined;
 use super::unrepeated;
 use super::usable;
 use super::values::FeatureValues;
@@ -107,14 +108,14 @@ impl Dataset {
         warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, ad_hoc) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
-        let features = declared::features(&optimization, &log.schema, &mut warnings)?;
+        let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut settings = Settings::default();
         let asked = optimization.training.objective;
         let objective = settings.resolve("objective", params.objective, asked, None, Objective::default());
         let pricing = Pricing::new(objective, metadata.timeout_ms())?;
         let table = table(log, params, &mut warnings)?.priced(pricing);
-        let values = FeatureValues::new(&table, &features);
+        let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
         let named_fallback =
             named_fallback(params, (&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
@@ -126,7 +127,7 @@ impl Dataset {
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = usable::filtered(usable, &optimization, &features, &table, &mut warnings)?;
+        let usable = usable::filtered(usable, &optimization, &declared, &table, &mut warnings)?;
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
@@ -146,7 +147,7 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset with further derived features. Inputs where one is undefined are not learned from.
+    /// Returns the same dataset with further derived features, which are numbers.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
@@ -155,8 +156,6 @@ impl Dataset {
             source: Box::new(source),
         })?;
         self.values = FeatureValues::new(&self.table, &self.features);
-        let undefined = &self.values.undefined;
-        self.usable.retain(|input| undefined.binary_search_by_key(input, |u| u.0).is_err());
         Ok(self)
     }
 
@@ -178,7 +177,7 @@ impl Dataset {
 
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
-        self.named_fallback.unwrap_or_else(|| self.table.best_single(inputs, None))
+        self.named_fallback.unwrap_or_else(|| self.table.best_fallback(inputs))
     }
 
     /// Returns the features as ranked from these inputs.

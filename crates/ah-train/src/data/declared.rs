@@ -79,9 +79,10 @@ pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), T
 /// Returns the log's features and the derived ones that they allow.
 pub fn features(
     optimization: &Optimization,
-    logged: &Schema,
+    log: &Log,
     warnings: &mut Vec<String>,
 ) -> Result<Features, TrainError> {
+    let logged = &log.schema;
     let (mut derived, left_out) = optimization.derived_for(logged);
     if !left_out.is_empty() {
         warnings.push(format!(
@@ -102,9 +103,15 @@ pub fn features(
     // The optimization knows units and which features are whole numbers; the log does not.
     let known: FxHashMap<&str, &Feature> =
         optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
-    let described = logged.features().iter().map(|f| {
+    let is_missing = |slot: usize| {
+        log.inputs.iter().any(|input| input.values[slot].as_scalar().number().is_some_and(f64::is_nan))
+    };
+    let described = logged.features().iter().enumerate().map(|(slot, f)| {
         let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
-        (*known.unwrap_or(&f)).clone()
+        let mut feature: Feature = (*known.unwrap_or(&f)).clone();
+        // Integers of generated code have no missing value.
+        feature.integer = feature.integer && !is_missing(slot);
+        feature
     });
     let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());
     Features::new(schema, &derived).map_err(|source| TrainError::Derived {

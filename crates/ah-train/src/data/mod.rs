@@ -19,6 +19,7 @@ pub mod random;
 pub mod split;
 pub mod subset;
 pub mod table;
+mod undefined;
 mod unrepeated;
 pub mod usable;
 pub mod values;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use ah_types::log::Log;
-use ah_types::{ChoiceId, Objective, Value, median};
+use ah_types::{ChoiceId, Objective, SingleChoice, Value, median};
 
 use super::evidence;
 use super::objective::Pricing;
@@ -255,15 +255,14 @@ impl Table {
         weights.iter().map(|weight| if weight.is_finite() { *weight } else { mean }).collect()
     }
 
-    /// Returns the choice with the least mean cost on these inputs when always taken. Without a fallback, a choice falls
-    /// back to itself.
-    pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {
+    /// Returns the choice to fall back to on these inputs: the one with the least mean cost when always taken. An input on
+    /// which it has no time costs the slowest choice; one on which it failed at least the greatest cost.
+    pub fn best_fallback(&self, inputs: &[u32]) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let weight = self.cost_weight(input);
             // Every choice pays what a missing one costs, and those that were measured the difference.
-            let nothing = ChoiceId(u32::MAX);
-            let missing = self.cost(input, nothing, fallback.unwrap_or(nothing));
+            let missing = self.cost(input, ChoiceId(u32::MAX), ChoiceId(u32::MAX));
             let failed = missing.max(self.pricing.greatest());
             for cell in self.cells(input) {
                 let cost = self.cost_of(input, cell);
@@ -274,6 +273,17 @@ impl Table {
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
         let best = learned.min_by(|&a, &b| total[a].total_cmp(&total[b]));
         ChoiceId(index(best.unwrap_or(0)))
+    }
+
+    /// Returns the best single choice on these inputs.
+    pub fn best_single(&self, inputs: &[u32]) -> SingleChoice {
+        let times = |&input: &u32| {
+            let costs = self.cells(input).iter().map(move |cell| (cell.choice, self.cost_of(input, cell)));
+            (self.cost_weight(input), costs.filter(|(_, cost)| cost.is_finite()))
+        };
+        let single =
+            SingleChoice::best(self.choices.len(), inputs.iter().map(times), |choice| !self.is_rare(choice));
+        single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
     }
 }
 

@@ -8,7 +8,7 @@ use super::table::Table;
 /// The values of all features on all inputs.
 pub struct FeatureValues {
     pub by_slot: Vec<Values>,
-    /// Inputs with an undefined feature, ascending: (input, slot of the first such feature).
+    /// Inputs with an undefined category, ascending: (input, slot of the first such feature). An undefined number is missing.
     pub undefined: Vec<(u32, usize)>,
 }
 
@@ -21,7 +21,8 @@ impl FeatureValues {
             by_slot.push(Values::new(table, features, &by_slot));
         }
         let mut undefined = FxHashMap::default();
-        for (slot, values) in by_slot.iter().enumerate() {
+        let categorical = |(_, values): &(usize, &Values)| matches!(values, Values::Categories(..));
+        for (slot, values) in by_slot.iter().enumerate().filter(categorical) {
             for input in (0..rows).filter(|&i| values.is_undefined(i)) {
                 undefined.entry(input as u32).or_insert(slot);
             }
@@ -29,6 +30,13 @@ impl FeatureValues {
         let mut undefined: Vec<_> = undefined.into_iter().collect();
         undefined.sort_unstable();
         Self { by_slot, undefined }
+    }
+
+    /// Returns those of these inputs on which all of these features are defined.
+    pub fn complete(&self, inputs: &[u32], features: &Features) -> Vec<u32> {
+        let values = &self.by_slot[..features.all().len()];
+        let is_complete = |input: &u32| !values.iter().any(|values| values.is_undefined(*input as usize));
+        inputs.iter().copied().filter(is_complete).collect()
     }
 }
 
@@ -84,6 +92,11 @@ impl Values {
     /// Returns whether it is defined on all of these inputs.
     pub fn is_defined(&self, inputs: &[u32]) -> bool {
         !inputs.iter().any(|&input| self.is_undefined(input as usize))
+    }
+
+    /// Returns whether it is a number that is missing on one of these inputs.
+    pub fn is_missing_on(&self, inputs: &[u32]) -> bool {
+        matches!(self, Self::Numbers(_)) && !self.is_defined(inputs)
     }
 
     fn is_undefined(&self, input: usize) -> bool {

@@ -1,6 +1,6 @@
 //! A model beside always taking one choice: the figures that every table and record shows.
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, SingleChoice};
 use serde::Serialize;
 
 use super::decisions::{JudgedInput, PlainPick};
@@ -16,6 +16,9 @@ pub struct BaselineComparison {
     pub always_fallback: Baseline,
     /// Always taking the best single choice.
     pub best_single: Baseline,
+    /// Its choices.
+    #[serde(skip)]
+    pub single: SingleChoice,
     /// An input is slower than the fallback where it takes more than this many times as long.
     #[serde(skip)]
     pub max_slowdown: f64,
@@ -24,7 +27,7 @@ pub struct BaselineComparison {
 /// Always taking one choice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Baseline {
-    /// The choice's name.
+    /// The choice's name, or `A, else B` for a second one where the first has no time.
     pub choice: String,
     /// Its cost.
     pub metrics: Metrics,
@@ -36,26 +39,30 @@ impl BaselineComparison {
         table: &Table,
         judged: &[JudgedInput],
         fallback: ChoiceId,
-        best_single: ChoiceId,
+        best_single: SingleChoice,
         max_slowdown: f64,
     ) -> Self {
-        let always = |choice: ChoiceId| {
-            let take = |j: &JudgedInput| JudgedInput {
-                input: j.input,
-                ranking: vec![choice],
-                plain: PlainPick::Timed(choice),
-                outside: false,
+        let always = |single: SingleChoice| {
+            let take = |j: &JudgedInput| {
+                let choice = single.taken(|choice| table.usable(j.input, choice).is_some());
+                JudgedInput {
+                    input: j.input,
+                    ranking: vec![choice],
+                    plain: PlainPick::Timed(choice),
+                    outside: false,
+                }
             };
             let judged: Vec<JudgedInput> = judged.iter().map(take).collect();
             Baseline {
-                choice: table.choices[choice.index()].clone(),
+                choice: single.name(&table.choices),
                 metrics: Metrics::new(table, &judged, fallback, max_slowdown),
             }
         };
         Self {
             model: Metrics::new(table, judged, fallback, max_slowdown),
-            always_fallback: always(fallback),
+            always_fallback: always(SingleChoice { first: fallback, second: None }),
             best_single: always(best_single),
+            single: best_single,
             max_slowdown,
         }
     }

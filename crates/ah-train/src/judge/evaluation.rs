@@ -65,8 +65,8 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     }
     let judged = decisions::decide(model, &table, &inputs, &slots);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
-    let fallback = known.unwrap_or_else(|| table.best_single(&inputs, None));
-    let single = table.best_single(&inputs, Some(fallback));
+    let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
+    let single = table.best_single(&inputs);
     let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
     Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
 }

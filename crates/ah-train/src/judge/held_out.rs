@@ -60,7 +60,7 @@ impl TestReport {
                 Some(metrics(&trainer.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
-        let single = dataset.table.best_single(&parts.training, Some(fallback));
+        let single = dataset.table.best_single(&parts.training);
         let judged = judge(&declining, &parts.held_out);
         Ok(Self {
             train_inputs: parts.training.len(),

@@ -88,7 +88,7 @@ pub fn adapted(adaptation: &Adaptation) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ah_types::Model;
+    use ah_types::{ChoiceId, Model, SingleChoice};
 
     use super::*;
     use crate::adapt::Judged;
@@ -113,6 +113,7 @@ mod tests {
                 model,
                 always_fallback: single(),
                 best_single: single(),
+                single: SingleChoice { first: ChoiceId(0), second: None },
                 max_slowdown: 1.05,
             },
             strength: Default::default(),

@@ -64,7 +64,8 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
     let features = tournament.features(&derived);
     let values = FeatureValues::new(&dataset.table, &features);
     let slot = |at: usize| features.all().len() - derived.len() + at;
-    let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(training);
+    let complete = values.complete(training, &tournament.logged);
+    let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(&complete);
     let kept: Vec<usize> = (0..derived.len()).filter(defined).collect();
     kept.into_iter().map(|at| derived[at].clone()).collect()
 }
@@ -101,8 +102,9 @@ impl<'a> Tournament<'a> {
         let (columns, values) = self.columns(&[]);
         let gains = self.gains(&columns, self.logged.all().len(), 1.0, 2 * TREES, 0);
         let distinct: BTreeSet<usize> = columns.all().iter().map(|column| column.slot).collect();
+        let is_size = |x: &f64| x.is_nan() || *x >= 0.0 && x.fract() == 0.0 && *x <= 2_f64.powi(53);
         let is_whole = |slot: &usize| match &values.by_slot[*slot] {
-            Values::Numbers(x) => x.iter().all(|x| *x >= 0.0 && x.fract() == 0.0 && *x <= 2_f64.powi(53)),
+            Values::Numbers(x) => x.iter().all(is_size),
             Values::Categories(..) => false,
         };
         let mut whole: Vec<usize> = distinct.into_iter().filter(is_whole).collect();
@@ -159,7 +161,9 @@ impl<'a> Tournament<'a> {
         let (columns, values) = self.columns(formulas);
         let first = self.logged.all().len();
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
-        let defined = |column: &Column| values.by_slot[column.slot].is_defined(&all);
+        let complete = values.complete(&all, &self.logged);
+        let defined =
+            |column: &Column| column.slot < first || values.by_slot[column.slot].is_defined(&complete);
         let mut columns = columns.part(|_, column| defined(column));
         for round in 0.. {
             let candidates = columns.all().iter().filter(|column| column.slot >= first).count();

@@ -119,7 +119,7 @@ impl RowReader {
                         FeatureKind::Numerical => {
                             let name =
                                 || fault(&expected_number(&field, &merger.schema.features()[slot].name));
-                            Value::Number(number(&field).filter(|x| x.is_finite()).ok_or_else(name)?)
+                            Value::Number(feature(&field).filter(|x| !x.is_infinite()).ok_or_else(name)?)
                         }
                     };
                 }
@@ -155,6 +155,11 @@ impl RowReader {
         }
         Cow::Owned(raw.join(","))
     }
+}
+
+/// Reads the value of a numerical feature; an empty field is missing, which NaN is too.
+fn feature(field: &str) -> Option<f64> {
+    if field.trim().is_empty() { Some(f64::NAN) } else { number(field) }
 }
 
 /// Returns what a field of a numerical feature should be.

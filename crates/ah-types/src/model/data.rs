@@ -1,6 +1,6 @@
 //! The parts of a model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub struct Model {
     /// The categories of the training data, by slot (of logged and derived features), sorted; empty for
     /// numbers.
     pub categories: Vec<Vec<String>>,
+    /// The slots of the numbers that training saw missing. Where one of them is undefined, tests count it as minus
+    /// infinity.
+    pub missing: BTreeSet<usize>,
     /// The domain; outside it the heuristic is unsure.
     pub precondition: Option<Precondition>,
     /// The device for which it is valid; `None` if the log does not name it.
@@ -211,8 +214,8 @@ impl Model {
     }
 
     /// Returns the values of the logged features in a context, by slot. A feature that is missing or of the
-    /// other kind becomes NaN (a number) or the empty category, so that a decision that needs it is
-    /// *unsure*.
+    /// other kind becomes NaN (a number) or the empty category. A decision that needs it is *unsure*, unless training
+    /// saw it missing too.
     pub fn values(&self, context: &Context) -> Vec<Value> {
         let features = self.features.base().features();
         let value = |f: &Feature| match (context.get(&f.name), f.kind) {

@@ -65,8 +65,24 @@ impl Model {
             return Err(Unsure::Precondition);
         }
         let row = self.features.row(&logged);
-        let index = self.tree.leaf_index(&row, |slot, category| self.knows(slot, category))?;
+        let index = self.tree.leaf_index(|column| self.column_value(column, &row))?;
         self.tree.leaf(index).ok_or(Unsure::NoneAllowed)
+    }
+
+    /// Returns the value of a column in a row of all features. A number that training saw missing is minus infinity where it
+    /// is undefined.
+    ///
+    /// # Errors
+    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`].
+    pub fn column_value<S: AsRef<str>>(
+        &self,
+        column: &Column<S>,
+        row: &(impl Row + ?Sized),
+    ) -> Result<f64, Unsure> {
+        match column.value(row, |slot, category| self.knows(slot, category)) {
+            Err(Unsure::Undefined(slot)) if self.missing.contains(&slot) => Ok(f64::NEG_INFINITY),
+            value => value,
+        }
     }
 
     /// Returns the leaf that these values reach, and the sum of the boosters' rows.
@@ -98,12 +114,12 @@ impl Model {
     /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
     /// that training never saw.
     pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i32>, Unsure> {
-        let known = |slot: usize, category: &str| self.knows(slot, category);
-        self.booster_columns().iter().try_for_each(|column| column.value(row, known).map(drop))?;
+        let value = |column: &Column<&str>| self.column_value(column, row);
+        self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
         let mut sums = Vec::new();
         for tree in &self.boosters {
             sums.resize(self.choices.len() + 1, 0);
-            let leaf = tree.leaf(tree.leaf_index(row, known)?);
+            let leaf = tree.leaf(tree.leaf_index(value)?);
             add_row(&mut sums, leaf.map_or(&[], |row| row));
         }
         Ok(sums)
@@ -123,18 +139,23 @@ pub struct LoggedRow<'a, R: ?Sized> {
 }
 
 impl<R: Row + ?Sized> LoggedRow<'_, R> {
+    fn has_missing_category(&self, slot: usize) -> bool {
+        self.is_categorical(slot) && self.model.knows(slot, "")
+    }
+
     fn is_categorical(&self, slot: usize) -> bool {
         let feature = self.model.features.base().features().get(slot);
         feature.is_some_and(|f| f.kind == FeatureKind::Categorical)
     }
 }
 
-/// A value of the other kind is undefined.
+/// A value of the other kind is undefined. A category that training saw missing is then the category `""`.
 impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
     #[inline]
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
         let is_number = |value: &Scalar<'_>| matches!(value, Scalar::Number(_));
-        self.values.scalar(slot).filter(|value| is_number(value) != self.is_categorical(slot))
+        let scalar = self.values.scalar(slot).filter(|value| is_number(value) != self.is_categorical(slot));
+        scalar.or_else(|| self.has_missing_category(slot).then_some(Scalar::Category("")))
     }
 
     #[inline]
@@ -144,7 +165,8 @@ impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
 
     #[inline]
     fn category(&self, slot: usize) -> Option<&str> {
-        self.values.category(slot).filter(|_| self.is_categorical(slot))
+        let category = self.values.category(slot).filter(|_| self.is_categorical(slot));
+        category.or_else(|| self.has_missing_category(slot).then_some(""))
     }
 
     fn tells_apart(&self, category: &str) -> bool {

@@ -212,7 +212,7 @@ impl Ensemble {
             return Err(Unsure::Precondition);
         }
         let row = model.features.row(&logged);
-        self.reach(|column| self.columns[column].value(&row, |slot, category| model.knows(slot, category)))
+        self.reach(|column| model.column_value(&self.columns[column], &row))
     }
 
     /// Returns the number of the leaf in the model's own tree. It asks only for the columns on the path.

@@ -13,7 +13,7 @@ use crate::context::Value;
 use crate::pick::Ranked;
 use crate::row::Row;
 use crate::shown::whole;
-use crate::tree::{Leaf, Node, Test, Tree};
+use crate::tree::{Node, Test, Tree};
 use crate::unsure::Unsure;
 
 /// The decision for one input, with its reasons; `Display` prints it for people.
@@ -149,15 +149,25 @@ impl Model {
         let tree = &self.tree;
         let logged = self.row(values);
         let row = self.features.row(&logged);
-        let end = tree.leaf_index(&row, |slot, category| self.knows(slot, category)).ok()?;
+        let end = tree.leaf_index(|column| self.column_value(column, &row)).ok()?;
         let test = |clause: Clause<'_>| {
             let name = names[clause.slot];
-            let value = row.category(clause.slot).map_or_else(|| row.number(clause.slot).to_string(), whole);
-            format!("{} = {value}: {}", whole(name), clause.words(name, whole))
+            let value = match (row.category(clause.slot), row.number(clause.slot)) {
+                (Some(""), _) => "missing".to_owned(),
+                (Some(category), _) => whole(category),
+                (None, number) if number.is_nan() => "missing".to_owned(),
+                (None, number) => number.to_string(),
+            };
+            let missing = self.missing.contains(&clause.slot);
+            format!("{} = {value}: {}", whole(name), clause.words(name, missing, whole))
         };
         let tests = Clause::all(way(tree, end)).into_iter().map(test).collect();
         let leaf = tree.leaf(end)?;
-        let outside = outside(leaf, &logged, names);
+        let outside = leaf.outside(&logged, &self.missing).map(|(slot, value, (least, greatest))| {
+            let value = if value.is_nan() { "undefined".to_owned() } else { value.to_string() };
+            format!("{} = {value}, measured from {least} to {greatest}", names[slot])
+        });
+        let outside = outside.collect();
         let evidence = leaf.ranking.iter().map(|ranked| Evidence {
             choice: self.choice_name(ranked.choice).to_owned(),
             slowdown: ranked.slowdown,
@@ -222,18 +232,6 @@ fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
         at = parent;
     }
     way.into_iter().rev()
-}
-
-fn outside(leaf: &Leaf, row: &impl Row, names: &[&str]) -> Vec<String> {
-    let ranges = leaf.ranges.iter().enumerate().filter_map(|(slot, range)| Some((slot, (*range)?)));
-    ranges
-        .filter(|&(slot, (least, greatest))| !(least..=greatest).contains(&row.number(slot)))
-        .map(|(slot, (least, greatest))| {
-            let value = row.number(slot);
-            let value = if value.is_nan() { "undefined".to_owned() } else { value.to_string() };
-            format!("{} = {value}, measured from {least} to {greatest}", names[slot])
-        })
-        .collect()
 }
 
 /// Returns the nearest number found in this direction on which `changed` returns something. Whole numbers

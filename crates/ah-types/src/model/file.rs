@@ -47,6 +47,9 @@ struct ModelFile {
     derived: Vec<DerivedFeature>,
     /// By feature name, for categorical features that a tree tests or a log has.
     categories: serde_json::Map<String, serde_json::Value>,
+    /// The names of the numbers that training saw missing, in the order of the features.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
     precondition: Option<String>,
     device: Option<Device>,
     shared_memory: Option<u64>,
@@ -163,6 +166,7 @@ fn print(model: &Model) -> String {
         features: model.features.base().features().to_vec(),
         derived: model.features.derived().iter().map(|(d, _)| d.clone()).collect(),
         categories: categories.map(|(slot, c)| (slot_name(slot), c.clone().into())).collect(),
+        missing: model.missing.iter().map(|&slot| slot_name(slot)).collect(),
         precondition: model.precondition.as_ref().map(|p| p.expression.clone()),
         device: model.device.clone(),
         shared_memory: model.shared_memory,
@@ -200,6 +204,8 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
             invalid(format!("categories of {}: expected a list of names: {reason}", quoted(&name)))
         })?;
     }
+    let missing = file.missing.iter().map(|name| names.slot(name)).collect::<Result<_, _>>();
+    let missing = missing.map_err(|problem| invalid(format!("missing: {problem}")))?;
     let condition = |what: &str, expression: String| {
         let parsed = expr::parse(&expression).map_err(|e| invalid(format!("{what}: {e}")))?;
         let typed = parsed.resolve_bool(features.base()).map_err(|e| invalid(format!("{what}: {e}")))?;
@@ -222,6 +228,7 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
         fallback: fallback.transpose()?,
         precondition: precondition.transpose()?,
         categories,
+        missing,
         eligible,
         device: file.device,
         shared_memory: file.shared_memory,

@@ -55,6 +55,18 @@ fn validate(model: &Model) -> Result<(), String> {
             return Err(format!("the categories of {} are not sorted and distinct", quoted(&feature.name)));
         }
     }
+    for &slot in &model.missing {
+        let feature = slots.features().get(slot).ok_or_else(|| format!("missing: no feature has slot {slot}"))?;
+        let name = quoted(&feature.name);
+        if feature.kind == FeatureKind::Categorical {
+            return Err(format!(
+                "missing: {name} is categorical; its missing value is the category \"\" among its categories"
+            ));
+        }
+        if feature.integer {
+            return Err(format!("missing: {name} is an integer in generated code, which has no missing value"));
+        }
+    }
     Ok(())
 }
 

@@ -64,6 +64,8 @@ struct ColumnView {
     identifier: String,
     kind: ValueKind,
     logged: bool,
+    /// True if training saw it missing.
+    missing: bool,
     /// The literal of the category for which the column is 1.
     category: Option<String>,
     /// The literals of the categories in the training data.
@@ -82,6 +84,8 @@ struct CheckView {
     identifier: String,
     kind: ValueKind,
     logged: bool,
+    /// True if training saw it missing.
+    missing: bool,
     /// The condition for a category that is not in the training data.
     unknown: Option<String>,
 }
@@ -102,6 +106,7 @@ impl<L: Language> Viewer<'_, L> {
             identifier: self.identifier(column.slot),
             kind: ValueKind::of(self.lowered, column.slot),
             logged: self.lowered.derived_type(column.slot).is_none(),
+            missing: self.lowered.is_missing(column.slot),
             category: column.category.as_ref().map(|category| self.literal(category)),
             seen: self.seen(column.slot),
             steps: search.steps,
@@ -120,6 +125,7 @@ impl<L: Language> Viewer<'_, L> {
             identifier: self.identifier(slot),
             kind: ValueKind::of(self.lowered, slot),
             logged: self.lowered.derived_type(slot).is_none(),
+            missing: self.lowered.is_missing(slot),
             unknown: self.unknown(slot),
         };
         let mut checked: Vec<usize> =

@@ -28,6 +28,8 @@ pub struct FeatureView {
     used: bool,
     /// True if the tree tests it.
     tested: bool,
+    /// True if training saw it missing.
+    missing: bool,
     /// The categories that code distinguishes.
     variants: Vec<VariantView>,
     /// The literals of the categories in the training data.
@@ -119,6 +121,9 @@ impl<L: Language> Viewer<'_, L> {
         if let Some(unit) = sentence(&feature.unit) {
             doc.push_str(&format!(" ({unit})"));
         }
+        if model.missing.contains(&slot) {
+            doc.push_str("; NaN where it is missing");
+        }
         let variants = lowered.variants[slot].iter().zip(&self.language.names().variants[slot]);
         let variant = |(text, identifier): (&&str, &String)| VariantView {
             identifier: identifier.clone(),
@@ -138,6 +143,7 @@ impl<L: Language> Viewer<'_, L> {
             r#type: self.language.type_name(slot),
             used: lowered.used[slot],
             tested: lowered.tested[slot],
+            missing: lowered.is_missing(slot),
             variants: variants.map(variant).collect(),
             seen: self.seen(slot),
         }

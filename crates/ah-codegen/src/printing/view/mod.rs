@@ -58,6 +58,8 @@ pub struct ModelView {
     /// The helpers that expressions call, and those that they call.
     helpers: BTreeSet<&'static str>,
     log2: Log2View,
+    /// True if training saw a number missing.
+    missing: bool,
     /// The leaves of the model's own tree.
     leaves: Vec<LeafView>,
     /// The length of the longest ranking.
@@ -118,6 +120,7 @@ impl ModelView {
                 coefficients: LOG2_COEFFICIENTS.map(number).into(),
                 largest: number(LOG2_LARGEST),
             },
+            missing: !model.missing.is_empty(),
             leaves: viewer.leaves(),
             most: lowered.longest_ranking(),
             tree: viewer.tree(&branches, 4),

@@ -59,6 +59,8 @@ pub enum LineStep {
         kind: ValueKind,
         r#type: String,
         logged: bool,
+        /// True if training saw it missing.
+        missing: bool,
         /// The source of its value; `None` if the variable has it already.
         value: Option<String>,
         /// The condition for a category that is not in the training data.
@@ -133,6 +135,7 @@ impl<L: Language> Viewer<'_, L> {
                     kind: ValueKind::of(self.lowered, *slot),
                     r#type: self.language.type_name(*slot),
                     logged,
+                    missing: self.lowered.is_missing(*slot),
                     value: if logged {
                         self.language.read(*slot)
                     } else {

@@ -194,7 +194,12 @@ impl Language for RustLanguage<'_> {
     }
 
     fn at_most(&self, slot: usize, threshold: f64) -> String {
-        format!("{} <= {}", self.names.features[slot], number(threshold))
+        let (name, threshold) = (&self.names.features[slot], number(threshold));
+        if self.lowered.is_missing(slot) {
+            format!("!({name} > {threshold})")
+        } else {
+            format!("{name} <= {threshold}")
+        }
     }
 
     fn is(&self, slot: usize, category: &str) -> String {

@@ -78,7 +78,11 @@ impl Compiler<'_> {
         let model = self.model;
         let code: Code<f64> = match slot.checked_sub(model.features.base().len()) {
             None if self.is_number(slot) => Operand::Logged(slot).code(),
-            None => Box::new(move |decision| decision.category(slot)),
+            None => {
+                // The missing value of a category that training saw missing.
+                let missing = if model.knows(slot, "") { self.categories.id("") } else { f64::NAN };
+                Box::new(move |decision| decision.category(slot, missing))
+            }
             Some(derived) => code::operand(&model.features.derived()[derived].1, self).code(),
         };
         // Ids are u32 in an f64.
@@ -86,7 +90,8 @@ impl Compiler<'_> {
             model.categories[slot].iter().map(|c| self.categories.id(c) as u32).collect();
         known.sort_unstable();
         let position = self.features.len();
-        self.features.push(Feature { slot, code, known });
+        let missing = model.missing.contains(&slot);
+        self.features.push(Feature { slot, code, missing, known });
         self.positions.insert(slot, position);
         position
     }

@@ -42,6 +42,8 @@ pub(super) struct Column {
 pub(super) struct Feature {
     pub(super) slot: usize,
     pub(super) code: Code<f64>,
+    /// True if training saw this number missing: tests count it as minus infinity where it is undefined.
+    pub(super) missing: bool,
     /// The ids of the categories that training saw, sorted.
     pub(super) known: Box<[u32]>,
 }
@@ -81,8 +83,9 @@ impl<'a> Decision<'a> {
     #[inline]
     pub(super) fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
         let x = self.computed(column.feature);
-        let slot = self.compiled.features[column.feature].slot;
+        let Feature { slot, missing, .. } = self.compiled.features[column.feature];
         match column.category {
+            _ if x.is_nan() && missing => Ok(f64::NEG_INFINITY),
             _ if x.is_nan() => Err(Unsure::Undefined(slot)),
             None => Ok(x),
             Some(category) if x == category => Ok(1.0),
@@ -105,12 +108,12 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Returns the id of the category in this slot; NaN if undefined.
-    pub(super) fn category(&self, slot: usize) -> f64 {
+    /// Returns the id of the category in this slot; `missing` if undefined.
+    pub(super) fn category(&self, slot: usize, missing: f64) -> f64 {
         match self.values.get(slot) {
             Some(Scalar::Bool(holds)) => f64::from(*holds),
             Some(Scalar::Category(name)) => self.compiled.categories.id(name),
-            Some(Scalar::Number(_)) | None => f64::NAN,
+            Some(Scalar::Number(_)) | None => missing,
         }
     }
 

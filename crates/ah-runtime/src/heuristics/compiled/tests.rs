@@ -84,11 +84,20 @@ fn model() -> impl Strategy<Value = Model> {
     let logged = || Grammar { numbers: vec!["m", "k"], categories: vec!["a", "b"] };
     let all = Grammar { numbers: vec!["m", "k", "d0"], categories: vec!["a", "b", "d1", "d2"] };
     let derived = |g: &Grammar| (g.number(3), g.truth(3), g.category(2));
-    (derived(&logged()), derived(&all), logged().truth(3)).prop_map(|(first, second, precondition)| {
+    let parts = (derived(&logged()), derived(&all), logged().truth(3), any::<u16>());
+    parts.prop_map(|(first, second, precondition, missing)| {
         let derived = [first.0, first.1, first.2, second.0, second.1, second.2].map(|e| e.to_string());
         let logged =
             ["m", "k"].map(Feature::numerical).into_iter().chain(["a", "b"].map(Feature::categorical));
-        model_of(Schema::new(logged).unwrap(), derived, &precondition)
+        let mut model = model_of(Schema::new(logged).unwrap(), derived, &precondition);
+        // One bit a number, and one for the category `""`.
+        let is_number = |slot: &usize| model.features.all().features()[*slot].kind == FeatureKind::Numerical;
+        let numbers = (0..model.features.all().len()).filter(is_number);
+        model.missing = numbers.filter(|slot| missing >> slot & 1 == 1).collect();
+        if missing >> 15 == 1 {
+            model.categories[2].insert(0, String::new());
+        }
+        model
     })
 }
 
@@ -130,7 +139,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
 fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
     let edges = vec![0.0, -0.0, 1.0, 2.0, 3.0, -8.0, 0.5, 4096.0, f64::NAN, f64::INFINITY, PENDING];
     let number = || prop_oneof![select(edges.clone()), any::<f64>()].prop_map(Scalar::Number);
-    let names = ["x", "y", "z", "True", "False", "no", "nor"].map(Scalar::Category).into_iter();
+    let names = ["x", "y", "z", "True", "False", "no", "nor", ""].map(Scalar::Category).into_iter();
     let names: Vec<_> = names.chain([Scalar::Bool(true), Scalar::Bool(false)]).collect();
     let category = || select(names.clone());
     let row = (
@@ -153,7 +162,7 @@ fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Resu
     let leaf = |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other));
     prop_assert_eq!(decision.reach().map(|reached| Some(reached.leaf)), model.leaf(&owned).map(leaf));
     for (column, compiled) in compiled.ensemble.columns.iter().zip(&compiled.columns) {
-        let expected = column.value(&row, |slot, category| model.knows(slot, category));
+        let expected = model.column_value(column, &row);
         prop_assert_eq!(decision.column(compiled), expected, "{:?} of {:?}", column, values);
     }
     for (position, feature) in compiled.features.iter().enumerate() {

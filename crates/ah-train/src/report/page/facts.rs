@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Tree, Unsure, Value};
+use ah_types::{ChoiceId, Clause, Model, Node, Promise, Provenance, Test, Tree, Value};
 use serde::Serialize;
 
 use crate::data::Table;
@@ -131,7 +131,8 @@ impl<'a> Facts<'a> {
     pub fn new(model: &'a Model, evaluation: &'a Evaluation, study: Option<&'a Study>) -> Self {
         let Evaluation { table, judged, comparison, .. } = evaluation;
         let id = |name: &str| table.choice_id(name).unwrap_or(ChoiceId(0));
-        let (fallback, single) = (id(&comparison.always_fallback.choice), id(&comparison.best_single.choice));
+        let fallback = id(&comparison.always_fallback.choice);
+        let single = |input: u32| comparison.single.taken(|choice| table.usable(input, choice).is_some());
         let taken: Vec<Taken> = judged
             .iter()
             .map(|j| {
@@ -164,7 +165,7 @@ impl<'a> Facts<'a> {
             provenance: &model.provenance,
             curves: [
                 curve(&model.heuristic, &|t| t.log_slowdown),
-                curve(&comparison.best_single.choice, &|t| table.loss(t.input, single, fallback)),
+                curve(&comparison.best_single.choice, &|t| table.loss(t.input, single(t.input), fallback)),
                 curve(&comparison.always_fallback.choice, &|t| table.loss(t.input, fallback, fallback)),
             ]
             .into_iter()
@@ -267,20 +268,24 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
     for t in taken {
         let values = evaluation.values(model, t.input);
         let logged = model.row(&values[..]);
-        let end: Result<usize, Unsure> =
-            tree.leaf_index(&model.features.row(&logged), |slot, category| model.knows(slot, category));
-        if let Ok(end) = end {
+        let row = model.features.row(&logged);
+        if let Ok(end) = tree.leaf_index(|column| model.column_value(column, &row)) {
             here[end].0 += 1;
             here[end].1 += t.log_slowdown;
             here[end].2 += usize::from(t.slow);
             *takes[end].entry(t.choice).or_default() += 1;
         }
     }
-    let name = |slot: usize| model.features.all().features()[slot].name.as_str();
+    let words = |test: &Test, left: bool| {
+        let name = &model.features.all().features()[test.slot()].name;
+        let missing = model.missing.contains(&test.slot());
+        let clauses = Clause::all([(test, left)]);
+        clauses.iter().map(|clause| clause.words(name, missing, str::to_owned)).collect()
+    };
     let facts = |(at, node): (usize, &Node)| match node {
         Node::Split { test, left, right } => NodeFacts::Split {
-            test: test.words(name(test.slot()), true),
-            otherwise: test.words(name(test.slot()), false),
+            test: words(test, true),
+            otherwise: words(test, false),
             left: *left,
             right: *right,
         },

@@ -59,7 +59,11 @@ impl RowReader {
 }
 
 /// Writes the text of a feature in the log, nothing for a missing value.
-fn write_feature(role: &FeatureRole, cells: &[Cell], text: &mut String) -> Result<Option<FeatureKind>, Fault> {
+fn write_feature(
+    role: &FeatureRole,
+    cells: &[Cell],
+    text: &mut String,
+) -> Result<Option<FeatureKind>, Fault> {
     let (cell, categorical) = match role {
         FeatureRole::Column(column) => (column.of(cells), column.categorical),
         FeatureRole::Constant(_, value) => (value, false),

@@ -121,10 +121,7 @@ fn best_single_is_the_strongest_baseline() {
     assert_eq!(single.choice, "pad, else other", "{single:?}");
     let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
     let single = &evaluation.comparison.best_single;
-    assert!(
-        single.choice == "pad, else other" && (single.metrics.slowdown - 1.0).abs() < 1e-9,
-        "{single:?}"
-    );
+    assert!(single.choice == "pad, else other" && (single.metrics.slowdown - 1.0).abs() < 1e-9, "{single:?}");
 }
 
 #[test]

@@ -88,7 +88,8 @@ fn words_name_what_is_missing() {
 
 #[test]
 fn a_feature_that_was_never_missing_declines() {
-    let complete: String = log().lines().filter(|line| !line.contains(",,")).map(|l| format!("{l}\n")).collect();
+    let complete: String =
+        log().lines().filter(|line| !line.contains(",,")).map(|l| format!("{l}\n")).collect();
     let trained = learn(&complete, |_, _| {});
     assert!(trained.model.missing.is_empty());
     let slot = 1;

@@ -40,7 +40,8 @@ impl SingleChoice {
             least(&total)
         };
         let slowest = |times: &Times| times.clone().map(|(_, loss)| loss).fold(0.0, f64::max);
-        let of = |times: &Times, choice: ChoiceId| times.clone().find(|(c, _)| *c == choice).map(|(_, loss)| loss);
+        let of =
+            |times: &Times, choice: ChoiceId| times.clone().find(|(c, _)| *c == choice).map(|(_, loss)| loss);
         let always = best(&slowest, &|_| true)?;
         let first = best(&|times| of(times, always).unwrap_or_else(|| slowest(times)), &|_| true)?;
         let lacks = |times: &Times| of(times, first).is_none();

@@ -71,7 +71,6 @@ impl Test {
             }
         }
     }
-
 }
 
 /// A value that tests compare with thresholds: a number, or 1 for one category of a feature and 0 for any other known one.
@@ -224,10 +223,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     /// The first error of `value`.
-    pub fn leaf_index(
-        &self,
-        value: impl Fn(&Column<&str>) -> Result<f64, Unsure>,
-    ) -> Result<usize, Unsure> {
+    pub fn leaf_index(&self, value: impl Fn(&Column<&str>) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
         let mut at = 0;
         while let Node::Split { test, left, right } = &self.nodes[at] {
             let (column, threshold) = test.column();

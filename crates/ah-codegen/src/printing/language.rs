@@ -101,7 +101,15 @@ impl Names {
                 "feature",
                 &mut model.features.all().features().iter().map(|f| f.name.as_str()),
             ),
-            variants: texts.map(|texts| give(variants, "category", &mut texts.iter().map(|text| if text.is_empty() { "missing" } else { text }))).collect(),
+            variants: texts
+                .map(|texts| {
+                    give(
+                        variants,
+                        "category",
+                        &mut texts.iter().map(|text| if text.is_empty() { "missing" } else { text }),
+                    )
+                })
+                .collect(),
             choices: give(choices, "choice", &mut model.choices.iter().map(String::as_str)),
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ah_types::{ChoiceId, Optimization, SingleChoice};
 use ah_types::log::Log;
+use ah_types::{ChoiceId, Optimization, SingleChoice};
 
 use super::podium::{Podium, medians, share};
 
@@ -66,7 +66,8 @@ impl LogFacts {
             rows: log.samples.len(),
             failures: log.samples.iter().filter(|s| s.feedback.is_infinite()).count(),
             wins,
-            always_fallback: fallback.and_then(|id| Some((name(id.0), slowdown(SingleChoice { first: id, second: None })?))),
+            always_fallback: fallback
+                .and_then(|id| Some((name(id.0), slowdown(SingleChoice { first: id, second: None })?))),
             best_single: single.and_then(|single| Some((single.name(&log.choices), slowdown(single)?))),
             collection: log.metadata.collection.clone(),
         }

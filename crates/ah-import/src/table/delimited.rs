@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ah_types::shown::quoted;
 use rustc_hash::FxHashSet;
 
-use super::rows::{Defaults, Row, Table};
+use super::rows::{Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
 
@@ -32,7 +32,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportErro
         });
     }
     let rows = Box::new(rows(path.to_owned(), reader));
-    Ok(Table { columns, defaults: Defaults::default(), rows })
+    Ok(Table::new(columns, rows))
 }
 
 fn rows(path: PathBuf, mut reader: csv::Reader<impl Read>) -> impl Iterator<Item = Result<Row, ImportError>> {

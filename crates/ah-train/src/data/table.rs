@@ -194,9 +194,11 @@ impl Table {
         })
     }
 
-    /// Returns true if some choice of the input gave a time.
+    /// Returns true if some choice of the input gave a time; with PAR10, within the time limit.
     pub fn is_usable(&self, input: u32) -> bool {
-        self.inputs[input as usize].best.is_finite()
+        let best = self.inputs[input as usize].best;
+        let is_timeout = self.pricing.objective == Objective::Par10 && self.pricing.penalised(best) > best;
+        best.is_finite() && !is_timeout
     }
 
     /// Returns the time of taking the fallback. Where it has none, that of the slowest choice: nothing better is known there.

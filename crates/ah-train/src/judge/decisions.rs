@@ -58,9 +58,8 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
                 .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,
         };
-        let outside = model
-            .leaf(&values)
-            .is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
+        let outside =
+            model.leaf(&values).is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
         JudgedInput { input, ranking, plain, outside }
     };
     inputs.iter().map(judge).collect()

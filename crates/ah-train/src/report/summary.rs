@@ -131,7 +131,7 @@ fn dear(price: &PromisePrice, comparison: &BaselineComparison, always: &Metrics)
 }
 
 fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
-    let BaselineComparison { model, always_fallback, best_single, max_slowdown } = comparison;
+    let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
     let (fallback, single) = (name(&always_fallback.choice), name(&best_single.choice));
     let par10 = par10(model, &best_single.metrics, &single);
     let without = match model.inputs - model.comparable {

@@ -56,7 +56,8 @@ fn validate(model: &Model) -> Result<(), String> {
         }
     }
     for &slot in &model.missing {
-        let feature = slots.features().get(slot).ok_or_else(|| format!("missing: no feature has slot {slot}"))?;
+        let feature =
+            slots.features().get(slot).ok_or_else(|| format!("missing: no feature has slot {slot}"))?;
         let name = quoted(&feature.name);
         if feature.kind == FeatureKind::Categorical {
             return Err(format!(
@@ -64,7 +65,9 @@ fn validate(model: &Model) -> Result<(), String> {
             ));
         }
         if feature.integer {
-            return Err(format!("missing: {name} is an integer in generated code, which has no missing value"));
+            return Err(format!(
+                "missing: {name} is an integer in generated code, which has no missing value"
+            ));
         }
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! The record in the model: how to learn it again, and what it is worth.
 
-use ah_types::{LogRecord, Provenance};
+use ah_types::{LogRecord, Objective, Provenance};
 use serde_json::json;
 
 use crate::judge::TestReport;
 use crate::promise::Trainer;
 use crate::search::Portfolio;
 
-/// Returns the record of a training. `cost` is the mean log slowdown that cross-validation found.
+/// Returns the record of a training. `cost` is the mean cost that cross-validation found.
 pub fn provenance(
     trainer: &Trainer<'_>,
     cost: f64,
@@ -36,13 +36,16 @@ pub fn provenance(
     let mut metrics = object(json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
         "train_inputs": held_out.train_inputs,
-        "cross_validated_slowdown": cost.exp(),
         "held_out": held_out.comparison.model,
         "held_out_always_deciding": held_out.always,
         "held_out_by_input": held_out.by_input,
         "always_fallback": held_out.comparison.always_fallback,
         "best_single": held_out.comparison.best_single,
     }));
+    match trainer.dataset.table.pricing.objective {
+        Objective::Geomean => metrics.insert("cross_validated_slowdown".to_owned(), cost.exp().into()),
+        Objective::Total | Objective::Par10 => metrics.insert("cross_validated_cost".to_owned(), cost.into()),
+    };
     if !held_out.by_device.is_empty() {
         metrics.insert("by_device".to_owned(), json!(held_out.by_device));
     }

@@ -17,6 +17,8 @@ use crate::params::Unit;
 const INSTANCE: &str = "instance_id";
 const ALGORITHM: &str = "algorithm";
 const TIME: &str = "runtime";
+/// A run of 0 seconds is below the clock's resolution, and takes a millisecond.
+const LEAST: f64 = 1e-3;
 /// Statuses of a run that has no time.
 const FAILED: [&str; 4] = ["memout", "not_applicable", "crash", "other"];
 
@@ -142,7 +144,7 @@ fn runs(
         let text = |column: usize| row[column].as_deref().unwrap_or_default();
         let time = match text(status) {
             "ok" => match text(measure).parse::<f64>() {
-                Ok(seconds) => Cell::Number(seconds.min(cutoff)),
+                Ok(seconds) => Cell::Number(seconds.clamp(LEAST, cutoff)),
                 Err(_) => {
                     let fault = Fault::new(&measure_name, "seconds, as the run is ok", text(measure));
                     return Err(fault.at(&path, RowNumber::Line(line)));

@@ -76,7 +76,7 @@ fn mistakes_name_the_file() {
             "algorithm_runs.arff",
             "7,memout",
             "7,lost",
-            "algorithm_runs.arff:9: column \"runstatus\": expected ok, timeout",
+            "algorithm_runs.arff:10: column \"runstatus\": expected ok, timeout",
         ),
         ("algorithm_runs.arff", "2.5,ok", "?,ok", "column \"runtime\": expected seconds"),
         ("feature_values.arff", "@DATA", "", "feature_values.arff: expected ARFF with a line @data"),

@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import struct
 import subprocess
@@ -27,9 +28,11 @@ import sys
 import time
 import types
 
+MOST_CONTEXTS = 2000
 ROUNDS = 301
 SINGLE_ROUNDS = 21
 C_FLAGS = ["gcc", "-O3"]
+RUNTIME = pathlib.Path(__file__).resolve().parents[1] / "crates/ah-runtime"
 
 
 def contexts(model, log):
@@ -40,10 +43,11 @@ def contexts(model, log):
         seen = {}
         for row in rows:
             seen.setdefault(tuple(row[n] for n in names))
-    return list(seen)
+    return list(seen)[:: max(1, len(seen) // MOST_CONTEXTS)]
 
 
-def rust(work, crate, rows):
+def rust(work, crate, rows, model):
+    """The generated crate, and the model file through ah-runtime: one program for both."""
     fields = re.search(r"pub struct Context \{(.*?)\n\}", (crate / "src/context.rs").read_text(), re.S)[1]
     fields = re.findall(r"pub (\w+): (\w+)", fields)
     name = crate.name
@@ -51,12 +55,20 @@ def rust(work, crate, rows):
     project = work / "latency"
     (project / "src").mkdir(parents=True, exist_ok=True)
     (project / "Cargo.toml").write_text(
-        f'[package]\nname = "latency"\nedition = "2024"\n[dependencies]\n{name} = {{ path = "{crate.resolve()}" }}\n[workspace]\n'
+        f'[package]\nname = "latency"\nedition = "2024"\n[dependencies]\n{name} = {{ path = "{crate.resolve()}" }}\n'
+        f'ah-runtime = {{ path = "{RUNTIME}" }}\n[workspace]\n'
     )
+    (project / "Cargo.lock").write_bytes((RUNTIME.parents[1] / "Cargo.lock").read_bytes())
+    kinds = ["category" if f["kind"] == "categorical" else "number" for f in model["features"]]
+    scalars = ", ".join(f"{kind}(v[{i}])" for i, kind in enumerate(kinds))
     (project / "src/main.rs").write_text(
         f"""use std::hint::black_box;
 use std::time::Instant;
-fn shuffle(contexts: &mut [{name}::Context], seed: &mut u64) {{
+use ah_runtime::ah_types::Scalar;
+use ah_runtime::{{Heuristic, LoadedModel}};
+fn number(text: &str) -> Scalar<'_> {{ text.parse::<f64>().unwrap().into() }}
+fn category(text: &str) -> Scalar<'_> {{ match text {{ "True" => true.into(), "False" => false.into(), text => text.into() }} }}
+fn shuffle<T>(contexts: &mut [T], seed: &mut u64) {{
     for i in (1..contexts.len()).rev() {{
         *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         contexts.swap(i, (*seed >> 33) as usize % (i + 1));
@@ -66,7 +78,7 @@ fn quantile(times: &mut [f64], share: f64) -> f64 {{
     times.sort_by(f64::total_cmp);
     times[((times.len() - 1) as f64 * share) as usize]
 }}
-fn times(contexts: &mut [{name}::Context], f: impl Fn(&{name}::Context) -> usize) {{
+fn times<T>(contexts: &mut [T], f: impl Fn(&T) -> usize) {{
     let mut seed = 1;
     let mut rounds: Vec<f64> = (0..{ROUNDS}).map(|_| {{
         shuffle(contexts, &mut seed);
@@ -91,11 +103,26 @@ fn main() {{
     let mut contexts: Vec<_> = text.lines().map(|l| {{ let v: Vec<&str> = l.split('\\t').collect(); {name}::Context {{ {reads} }} }}).collect();
     times(&mut contexts, |c| {name}::choose(c).map_or(999, |c| c as usize));
     times(&mut contexts, |c| {name}::ranked(c).len());
+    println!();
+    let model = LoadedModel::read(std::path::Path::new(&std::env::args().nth(2).unwrap())).unwrap();
+    let mut values: Vec<Vec<Scalar<'_>>> = text.lines().map(|l| {{ let v: Vec<&str> = l.split('\\t').collect(); vec![{scalars}] }}).collect();
+    times(&mut values, |c| model.choose(c).unwrap_or(999));
+    times(&mut values, |c| {{ let mut count = 0; let _ = model.ranked(c, &mut |_| count += 1); count }});
 }}
 """
     )
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--offline"], cwd=project, check=True)
-    return lambda: subprocess.check_output([project / "target/release/latency", rows], text=True).split()
+    build = work.resolve().parent / "build"
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--offline", "--target-dir", build], cwd=project, check=True)
+    program = shutil.copy2(build / "release/latency", work / "latency-rust")
+    lines = []
+
+    def line(number):
+        if not lines:
+            printed = subprocess.check_output([program, rows, model["path"]], text=True)
+            lines.extend(printed.splitlines())
+        return lines[number].split()
+
+    return [lambda: line(0), lambda: line(1)]
 
 
 C_TIMING = f"""
@@ -359,6 +386,7 @@ def python(path, model, found):
 
 def main():
     model = json.load(open(sys.argv[1]))
+    model["path"] = os.path.abspath(sys.argv[1])
     work = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else "target/latency")
     work.mkdir(parents=True, exist_ok=True)
     codegen = os.environ.get("AH_CODEGEN", "target/release/ah-codegen")
@@ -372,7 +400,9 @@ def main():
     leaves = sum("ranking" in node for node in model["tree"]) + sum(isinstance(node, int) for tree in boosters for node in tree)
     module = work / "generated" / f"{crate.name}.py"
 
-    ways = [("Rust", lambda: rust(work, crate, rows)), ("C, gcc -O3", lambda: c(work, header, rows))]
+    rust_programs = rust(work, crate, rows, model)
+    ways = [("Rust", lambda: rust_programs[0]), ("model file, ah-runtime", lambda: rust_programs[1])]
+    ways += [("C, gcc -O3", lambda: c(work, header, rows))]
     ways.append(("Python, CPython", lambda: lambda: python(module, model, found)))
     if not boosters:
         peers = Peers(work, module, model, found)

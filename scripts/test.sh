@@ -1,29 +1,92 @@
 #!/usr/bin/env bash
-# Runs all tests. The last lines list what was skipped, with the reason and how often.
+# Runs all tests: scripts/test.sh [--quick]. The first lines say how long the steps took here the last time and what will
+# be skipped, the last ones how long they took now and what was skipped, with the reason and how often.
+#
+# --quick runs the format, the unit tests, and the integration tests that end within seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-log=target/test.log
+name=test
+[ "${1:-}" = --quick ] && name=check
+log=target/$name.log
+times=target/$name.times
 mkdir -p target
-: > $log
-failed=no
-cargo test --workspace --quiet --no-fail-fast 2>&1 | tee -a $log || failed=yes
-if python3 -m pytest --version > /dev/null 2>&1; then
-  for folder in python bench; do
-    python3 -m pytest -q -rs $folder 2>&1 | tee -a $log || failed=yes
-  done
-else
-  echo "skipped: pytest is missing (pip install pytest), so python/ and bench/ are not tested" | tee -a $log
-fi
 
-# Each says what it misses where it cannot run.
-for check in scripts/slurm/test.sh scripts/kubernetes/check.py; do
-  $check 2>&1 | tee -a $log || failed=yes
-done
+# Integration tests that end within seconds, one or more of each crate that reads what comes from outside.
+quick=(--test logs --test log_limits --test models --test expressions --test optimizations --test import --test bad_input
+  --test explain --test c_limits --test import_circles --test import_rules --test readme)
+
+has() { command -v "$1" > /dev/null 2>&1; }
+python_has() { python3 -c "import $1" 2> /dev/null; }
+
+echo "Steps, with their seconds here the last time:"
+if [ -s $times ]; then cat $times; else echo "  not known: nobody ran this here (compiling is most of it)"; fi
+if [ $name = test ]; then
+  echo "Will be skipped, as far as can be told now (the last lines are exact):"
+  has nvidia-smi || echo "  tests on a GPU: none found"
+  [ -d ../shared/data ] || echo "  learning from PyTorch's published logs: no ../shared/data"
+  python_has pytest || echo "  python/ and bench/: pip install pytest"
+  python_has torch || echo "  what needs PyTorch: pip install torch"
+  has cc || echo "  compiling generated C: no cc"
+  has cargo-deny || echo "  licences, advisories and duplicates: cargo install --locked cargo-deny"
+  has slurmctld || echo "  scripts/collect.sbatch: scripts/slurm/test.sh --install"
+fi
+echo
+
+: > $log
+: > $times.new
+failed=no
+# step NAME COMMAND…: runs the command, copies its output to the log, and notes its time.
+step() {
+  local what=$1 begin=$SECONDS
+  shift
+  "$@" 2>&1 | tee -a $log || failed=yes
+  printf '%6d  %s\n' $((SECONDS - begin)) "$what" >> $times.new
+}
+
+licences() {
+  if ! has cargo-deny; then
+    echo "skipped: cargo-deny is missing (cargo install --locked cargo-deny), so licences, advisories and duplicates are not checked"
+    return
+  fi
+  cargo deny --locked check licenses bans sources
+  local found
+  if found=$(cargo deny --locked check advisories 2>&1); then return; fi
+  if grep -q "failed to fetch advisory database" <<< "$found"; then
+    echo "skipped: the database of advisories cannot be fetched, so advisories are not checked"
+  else
+    echo "$found"
+    return 1
+  fi
+}
+
+if [ $name = check ]; then
+  step "format" cargo fmt --all --check
+  step "compile the quick tests" cargo test --workspace --quiet --no-run --lib "${quick[@]}"
+  step "unit tests and quick integration tests" cargo test --workspace --quiet --no-fail-fast --lib "${quick[@]}"
+else
+  step "lint" make --no-print-directory lint
+  step "compile the tests" cargo test --workspace --quiet --no-run
+  step "Rust tests" cargo test --workspace --quiet --no-fail-fast
+  if python_has pytest; then
+    for folder in python bench; do
+      step "$folder" python3 -m pytest -q -rs $folder
+    done
+  else
+    step "python" echo "skipped: pytest is missing (pip install pytest), so python/ and bench/ are not tested"
+  fi
+  # Each says what it misses where it cannot run.
+  step "Slurm" scripts/slurm/test.sh
+  step "Kubernetes" scripts/kubernetes/check.py
+  step "licences, advisories, duplicates" licences
+fi
+mv $times.new $times
 
 passed=$(grep -oE '(^|[^:0-9])[0-9]+ passed' $log | grep -oE '[0-9]+' | awk '{ n += $1 } END { print n + 0 }') # No time of day.
 skips=$(grep -oE '(^|[^a-z])skipped: .*|^SKIPPED .*' $log | sed -E 's/^[^a-zS]//' | sort | uniq -c | sort -rn || true)
 echo
+echo "Seconds of each step:"
+cat $times
 echo "$passed tests passed."
 if [ -n "$skips" ]; then
   echo "Skipped (times, reason):"

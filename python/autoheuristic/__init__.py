@@ -6,9 +6,8 @@ Put ``tune`` where ``triton.autotune`` stands::
     @triton.jit
     def matmul_kernel(...): ...
 
-The heuristic comes from measurements: ``python -m autoheuristic collect`` writes ``train.txt``, ``ah-train``
-learns from it, and its target ``python`` is the file. ``Log`` reads and writes such logs, so that ``ah-train`` can
-learn from any benchmark written in Python.
+The heuristic comes from measurements: ``python -m autoheuristic collect`` starts ``ah-collect``, which writes
+``train.txt``; ``ah-train`` learns from it, and its target ``python`` is the file. ``Log`` reads and writes such logs.
 
 ``attach`` does the same for the kernels of a package whose source stays as it is::
 
@@ -22,7 +21,6 @@ from .decorator import tune
 from .errors import (
     AutoHeuristicError,
     AutoHeuristicWarning,
-    BusyError,
     ConfigError,
     FeatureError,
     HeuristicError,
@@ -30,26 +28,20 @@ from .errors import (
     MeasureError,
     MetadataError,
 )
-from .log import Log, LogWriter, Metadata, Row
-from .race import TimingPolicy
+from .log import Log
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AutoHeuristicError",
     "AutoHeuristicWarning",
-    "BusyError",
     "ConfigError",
     "FeatureError",
     "HeuristicError",
     "Log",
     "LogError",
-    "LogWriter",
     "MeasureError",
-    "Metadata",
     "MetadataError",
-    "Row",
-    "TimingPolicy",
     "attach",
     "detach",
     "tune",

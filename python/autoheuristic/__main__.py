@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from .attachment import calls, learn, program, report
 from .attachment.settings import MODES, Settings, default_folder
-from .collect import Summary, collect, find_kernel, read_inputs
+from .collect import collect
 from .errors import AutoHeuristicError, UsageError
 
 OK, IO_FAILED, INTERRUPTED = 0, 4, 130
@@ -42,16 +41,17 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "collect",
-        help="measure a tuned kernel and append to a log",
-        description="Measures all configurations of a kernel on the inputs of a file and appends to a log. "
-        "The same command again goes on where a run was cut off.",
+        usage="python -m autoheuristic collect MODULE:KERNEL --inputs FILE [AH_COLLECT_OPTION...]",
+        help="measure a tuned kernel with ah-collect",
+        description="Starts ah-collect collect with the kernel as its worker. The same command continues a run.",
     )
     command.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
-    command.add_argument("--inputs", type=Path, required=True, help="CSV; the columns are the example's parameters")
-    command.add_argument("--output", "-o", type=Path, default=Path("train.txt"), help="the log [train.txt]")
-    command.add_argument("--max-seconds", type=float, default=float("inf"), help="begin no input after this time")
-    command.add_argument("--seed", type=int, default=0, help="the order of the inputs [0]")
+    command.add_argument("options", nargs=argparse.REMAINDER, help="those of ah-collect collect")
     command.set_defaults(run=_collect)
+
+    command = commands.add_parser("worker", help="answer the requests of ah-collect (docs/workers.md)")
+    command.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
+    command.set_defaults(run=_worker)
 
     command = commands.add_parser(
         "attach",
@@ -96,18 +96,13 @@ def _folder(command: argparse.ArgumentParser) -> None:
 
 
 def _collect(options: argparse.Namespace, words: Sequence[str]) -> int:
-    kernel = find_kernel(options.kernel)
-    assert kernel.arguments is not None
-    inputs = read_inputs(options.inputs, kernel.arguments)
-    progress = Progress(len(inputs))
-    summary = collect(kernel, inputs, options.output, options.seed, options.max_seconds, progress=progress)
-    print(
-        f"{options.output}: {summary.measured} inputs measured in {summary.seconds:.0f} s; "
-        f"{summary.inputs - summary.measured - summary.passed_over} were there already, "
-        f"{summary.passed_over} passed over, {len(inputs) - summary.inputs} left",
-        file=sys.stderr,
-    )
-    return OK
+    return collect(options.kernel, options.options)
+
+
+def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
+    from .worker import serve  # Imports Triton, which the other commands do without.
+
+    return serve(options.kernel)
 
 
 def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
@@ -141,21 +136,6 @@ def _replay(options: argparse.Namespace, words: Sequence[str]) -> int:
 
     print(replay.replay(options.folder, options.max_seconds), file=sys.stderr)
     return OK
-
-
-class Progress:
-    """Prints a line every five seconds."""
-
-    def __init__(self, count: int):
-        """Of this many inputs."""
-        self._count = count
-        self._next = time.monotonic() + 5
-
-    def __call__(self, summary: Summary) -> None:
-        """Tells how far the run is."""
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + 5
-            print(f"{summary.inputs} of {self._count} inputs, {summary.seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

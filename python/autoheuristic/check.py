@@ -15,6 +15,9 @@ TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-
 differs by about sqrt(k) * 6e-8, also in TF32, whose rounding of operands all share. Other floats get 0.25; integers
 must be equal."""
 
+Errors = Sequence[tuple[str, Any]]
+"""By output: its largest difference, a number that the device may still be computing."""
+
 
 class Outputs:
     """The outputs of a kernel on one input."""
@@ -31,21 +34,30 @@ class Outputs:
         """The largest difference of each output."""
 
     def restore(self) -> None:
-        """Gives the outputs their old contents back; before the first comparison there are none."""
+        """Gives the outputs their old contents back; before the first result there are none."""
         for name in self._expected:
             self._tensors[name].copy_(self._before[name])
 
-    def compare(self) -> str | None:
-        """Compares the outputs with those of the first call; returns what is wrong, or ``None``.
+    def expect_this(self) -> None:
+        """Expects what the outputs hold now from every other configuration.
 
-        The first call decides which tensors are outputs, and drops the copies of the others.
+        This decides which tensors are outputs, and drops the copies of the others.
         """
-        if not self._expected:
-            changed = self._tensors if self._named else self._changed()
-            self._expected = {name: tensor.clone() for name, tensor in changed.items()}
-            self._before = {name: self._before[name] for name in self._expected}
-            self._allowed = {name: self._largest_difference(tensor) for name, tensor in self._expected.items()}
-            return None
+        changed = self._tensors if self._named else self._changed()
+        self._expected = {name: tensor.clone() for name, tensor in changed.items()}
+        self._before = {name: self._before[name] for name in self._expected}
+        self._allowed = {name: self._largest_difference(tensor) for name, tensor in self._expected.items()}
+
+    def errors(self) -> Errors:
+        """Returns the differences of the outputs from the expected ones, without waiting for the device."""
+        return [(name, _error(self._tensors[name], expected)) for name, expected in self._expected.items()]
+
+    def seem_right(self, errors: Errors) -> bool:
+        """Waits for the differences, and returns whether all are allowed. A NaN that is expected seems wrong here."""
+        return all(float(error) <= self._allowed[name] for name, error in errors)
+
+    def wrong(self) -> str | None:
+        """Returns what is wrong with the outputs as they are, or ``None``."""
         for name, expected in self._expected.items():
             if wrong := _difference(self._tensors[name], expected, self._allowed[name]):
                 return f"wrong result: {name!r} {wrong}"
@@ -77,6 +89,14 @@ def _same(a: Any, b: Any) -> bool:
 def _wide(tensor: Any) -> Any:
     """Returns floats of eight bits as float32, because PyTorch does not compute with them."""
     return tensor.float() if tensor.element_size() < 2 else tensor
+
+
+def _error(found: Any, expected: Any) -> Any:
+    if expected.numel() == 0:
+        return 0.0
+    if not expected.dtype.is_floating_point:
+        return (found != expected).any()
+    return (_wide(found) - _wide(expected)).abs().amax()
 
 
 def _difference(found: Any, expected: Any, allowed: float) -> str | None:

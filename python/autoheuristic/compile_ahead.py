@@ -1,5 +1,7 @@
 """Compiles configurations in processes of their own, into Triton's cache on disk, from which launches take them.
 
+Configurations that are predicted not to fit, from what others need, are not compiled.
+
 Threads do not scale: a compilation holds Python's lock for 0.19 of its 1.07 CPU seconds (Triton 3.6, a kernel of
 flash-linear-attention). Forked processes have the kernel and its arguments already, and never touch the device.
 """
@@ -9,36 +11,68 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import struct
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, NamedTuple
 
+from .fits import Fits
 from .kernel import Call, Kernel, cannot_launch
 
 MOST_SECONDS = 120.0
 """A fork of a process with threads can hang: after this time the launches compile what is left."""
-MOST_JOBS = 16_000
-"""Their numbers, of four bytes each, fit into a pipe."""
+RESULT = struct.Struct("<iq")
+"""A job, and the bytes of shared memory that it needs. A pipe takes records of this size whole."""
 
 
-def compile_ahead(kernel: Kernel, call: Call, choices: Sequence[int]) -> None:
-    """Compiles these configurations, where Triton hands compilations out (3.4 and later). Failures show at launch."""
+class Compilation(NamedTuple):
+    """Configurations to compile for a call."""
+
+    call: Call
+    choices: Sequence[int]
+    fits: Fits
+    """Gets what the compiled ones need."""
+
+
+def compile_ahead(
+    kernel: Kernel,
+    compilations: Iterable[Compilation],
+    seconds: float = MOST_SECONDS,
+    each: Callable[[], None] = lambda: None,
+) -> None:
+    """Compiles, where Triton hands compilations out (3.4 and later). Failures show at launch.
+
+    After ``seconds``, compilations are left to the launches. ``each`` is called often.
+    """
     import triton
 
     mode = getattr(triton, "AsyncCompileMode", None)
     if mode is None or not hasattr(os, "fork"):
         return
     waiting = _Waiting()
+    owners: list[tuple[Fits, int]] = []
     with mode(waiting, ignore_errors=True):
-        for i in choices:
-            try:
-                kernel.launch(call, i, warmup=True)
-            except Exception as error:
-                if not cannot_launch(error):
-                    raise
-    run_forked(waiting.jobs)
+        for call, choices, fits in compilations:
+            for i in fits.smallest_first(choices):
+                try:
+                    kernel.launch(call, i, warmup=True)
+                except Exception as error:
+                    if not cannot_launch(error):
+                        raise
+                owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
+                each()
+
+    def is_wanted(job: int) -> bool:
+        fits, i = owners[job]
+        return fits.why_not(i) is None
+
+    def done(job: int, shared_memory: int) -> None:
+        fits, i = owners[job]
+        fits.note(i, shared_memory)
+
+    run_forked(waiting.jobs, seconds, each, is_wanted, done)
 
 
 class _Waiting(Executor):
@@ -54,17 +88,27 @@ class _Waiting(Executor):
         return future
 
 
-def run_forked(jobs: Sequence[Callable[[], Any]], seconds: float = MOST_SECONDS) -> None:
-    """Runs functions in as many processes as there are cores, and waits for them; what they return or raise is lost."""
-    jobs = jobs[:MOST_JOBS]
+def run_forked(
+    jobs: Sequence[Callable[[], Any]],
+    seconds: float = MOST_SECONDS,
+    each: Callable[[], None] = lambda: None,
+    is_wanted: Callable[[int], bool] = lambda job: True,
+    done: Callable[[int, int], None] = lambda job, shared_memory: None,
+) -> None:
+    """Runs functions in as many processes as there are cores, and waits for them. What they raise is lost.
+
+    ``is_wanted`` is asked before each job begins. ``done`` gets the shared memory of a job that returned a compiled
+    kernel. ``each`` is called often.
+    """
     count = min(len(jobs), _cores())
     if count < 2:
         return
     # Each process takes the next number from the pipe, so none idles while another has a queue.
-    numbers, end = os.pipe()
-    os.write(end, b"".join(i.to_bytes(4, "little") for i in range(len(jobs))))
-    os.close(end)
+    numbers, more = os.pipe()
+    results, report = os.pipe()
+    os.set_blocking(results, False)
     children: set[int] = set()
+    todo, begun = iter(range(len(jobs))), 0
     try:
         for _ in range(count):
             try:
@@ -75,20 +119,45 @@ def run_forked(jobs: Sequence[Callable[[], Any]], seconds: float = MOST_SECONDS)
             except OSError:  # No memory or no process is left: those that run do the work, or the launches.
                 break
             if child == 0:
-                _work(jobs, numbers)
+                os.close(more)
+                _work(jobs, numbers, report)
             children.add(child)
         deadline = time.monotonic() + seconds
         while children and time.monotonic() < deadline:
+            begun -= _receive(results, done)
+            # Two numbers for each process: it waits for none, and few jobs begin that turn out to be needless.
+            while more >= 0 and begun < 2 * count:
+                job = next((job for job in todo if is_wanted(job)), -1)
+                if job < 0:
+                    os.close(more)
+                    more = -1
+                else:
+                    os.write(more, job.to_bytes(4, "little"))
+                    begun += 1
             children -= {child for child in children if _has_ended(child)}
+            each()
             time.sleep(0.005)
+        _receive(results, done)
     finally:
-        os.close(numbers)
+        for file in (numbers, results, report, *([more] if more >= 0 else ())):
+            os.close(file)
         for child in children:
             os.kill(child, signal.SIGKILL)
             _has_ended(child, 0)
 
 
-def _work(jobs: Sequence[Callable[[], Any]], numbers: int) -> None:
+def _receive(results: int, done: Callable[[int, int], None]) -> int:
+    """Passes on the results that have come, and returns their number."""
+    try:
+        found = list(RESULT.iter_unpack(os.read(results, 65_536 // RESULT.size * RESULT.size)))
+    except BlockingIOError:
+        return 0
+    for job, shared_memory in found:
+        done(job, shared_memory)
+    return len(found)
+
+
+def _work(jobs: Sequence[Callable[[], Any]], numbers: int, report: int) -> None:
     """Runs jobs until there is none; ends the process."""
     try:
         # A collection would free the parent's tensors, and the device is not this process's.
@@ -97,10 +166,13 @@ def _work(jobs: Sequence[Callable[[], Any]], numbers: int) -> None:
         os.dup2(silence, 1)
         os.dup2(silence, 2)
         while number := os.read(numbers, 4):
+            job, shared_memory = int.from_bytes(number, "little"), 0
             try:
-                jobs[int.from_bytes(number, "little")]()
+                metadata = getattr(jobs[job](), "metadata", None)
+                shared_memory = int(getattr(metadata, "shared", 0))
             except Exception:  # It shows again when the configuration is launched.
-                continue
+                pass
+            os.write(report, RESULT.pack(job, shared_memory))
     finally:
         os._exit(0)
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from .heuristic import Source
-from .race import TimingPolicy
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -30,11 +27,8 @@ def tune(
     *,
     heuristic: Source | Sequence[Source] | None = None,
     fallback: str | Any | None = None,
-    collect: bool | None = None,
-    log: str | os.PathLike[str] | None = None,
     name: str | None = None,
     strict: bool = False,
-    policy: TimingPolicy = TimingPolicy(),
     outputs: Sequence[str] | None = None,
     tolerance: float | None = None,
 ) -> Callable[[Any], Tuner]:
@@ -43,8 +37,6 @@ def tune(
     With a heuristic the first call on a new key launches the heuristic's pick at once. Where it declines, the
     fallback runs; where the pick cannot be launched, the next of the ranking. Without a heuristic the first call on
     a new key measures, as ``triton.autotune`` does, but takes known timings from a cache on disk.
-
-    In collecting mode the first call on a new key measures all configurations and appends them to a log.
 
     Args:
         configs: The ``triton.Config`` objects.
@@ -63,11 +55,8 @@ def tune(
             for the current device.
         fallback: The configuration, or its name, for when the heuristic declines; by default the heuristic's
             fallback, else the first configuration.
-        collect: Whether to collect; by default, whether ``AUTOHEURISTIC_COLLECT`` names the kernel.
-        log: The log, or a folder of logs; by default ``AUTOHEURISTIC_LOG_PATH``, else the user's cache folder.
         name: The name of the optimization; by default the kernel's.
         strict: Raise where the default is to warn and run the fallback.
-        policy: How to time.
         outputs: The tensors that the kernel writes, by parameter; by default those that the first configuration
             changed. Only these are compared.
         tolerance: The largest difference of an output from the first configuration's, as a share of the largest
@@ -85,11 +74,8 @@ def tune(
         options = Options(
             heuristic=heuristic,
             fallback=fallback,
-            collect=collect,
-            log=None if log is None else Path(log),
             name=name,
             strict=strict,
-            policy=policy,
             outputs=outputs,
             tolerance=tolerance,
         )

@@ -15,10 +15,6 @@ class Environment:
 
     use: frozenset[str] | None
     """``AUTOHEURISTIC_USE``: the kernels that ask their heuristic; ``None``: all."""
-    collect: frozenset[str]
-    """``AUTOHEURISTIC_COLLECT``: the kernels that measure all configurations and append to the log."""
-    log_path: Path | None
-    """``AUTOHEURISTIC_LOG_PATH``: the log, or a folder of logs."""
     cache_folder: Path
     """The user's cache folder, below which everything of ours lies."""
     timings_folder: Path | None
@@ -29,7 +25,6 @@ class Environment:
         """Reads the variables of this process, or these."""
         get = (os.environ if variables is None else variables).get
         use = get("AUTOHEURISTIC_USE")
-        log_path = get("AUTOHEURISTIC_LOG_PATH", "")
         user = get("XDG_CACHE_HOME") or get("LOCALAPPDATA")
         home = Path(get("HOME") or tempfile.gettempdir())
         ours = (Path(user) if user else home / ".cache") / "autoheuristic"
@@ -37,18 +32,9 @@ class Environment:
         folder = get("AUTOHEURISTIC_CACHE_DIR")
         return cls(
             use=None if use is None else _names(use),
-            collect=_names(get("AUTOHEURISTIC_COLLECT", "")),
-            log_path=Path(log_path) if log_path not in ("", "DEFAULT") else None,
             cache_folder=ours,
             timings_folder=None if disabled else (Path(folder) if folder else ours) / "timings",
         )
-
-    def log_file(self, name: str, device: str, path: Path | None = None) -> Path:
-        """Returns where the log of this kernel on this device is, with ``path`` before the variable."""
-        path = path or self.log_path
-        if path is None:
-            return self.cache_folder / file_name(device) / f"{file_name(name)}.txt"
-        return path / f"{file_name(name)}.txt" if path.is_dir() else path
 
 
 def file_name(name: str) -> str:

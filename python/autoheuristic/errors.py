@@ -23,12 +23,6 @@ class MetadataError(LogError):
     """Two logs, or a log and a run, do not belong together."""
 
 
-class BusyError(AutoHeuristicError):
-    """Another collector measures into the same log."""
-
-    exit_code = 4
-
-
 class HeuristicError(AutoHeuristicError):
     """A heuristic file cannot be used: broken, for other configurations, or for another device."""
 

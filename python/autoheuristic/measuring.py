@@ -1,23 +1,18 @@
-"""Choosing by measuring: as ``triton.autotune`` does, and in collecting mode into a log.
-
-Known timings are taken from the log, then from the cache; only the rest is measured.
-"""
+"""Choosing by measuring, as ``triton.autotune`` does. Known timings come from the cache; only the rest is measured."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from . import device
+from . import device, text
 from .check import Outputs
 from .environment import Environment
 from .errors import MeasureError
 from .kernel import Call, Kernel
 from .key import Feature, Key, KeyReader, feature
-from .log import text
-from .measure import Outcome
-from .measure_call import measure_call
+from .measure import measure
 from .options import Options
-from .recorder import Recorder
+from .outcome import TIMING, Outcome
 from .source import source_hash
 from .timings import Timings
 
@@ -25,17 +20,8 @@ from .timings import Timings
 class Measuring:
     """Measures each new key."""
 
-    def __init__(
-        self,
-        name: str,
-        kernel: Kernel,
-        keys: Sequence[str],
-        options: Options,
-        environment: Environment,
-        recorder: Recorder | None,
-    ):
-        """Also records what it measures, where a recorder is given."""
-        self.recorder = recorder
+    def __init__(self, name: str, kernel: Kernel, keys: Sequence[str], options: Options, environment: Environment):
+        """Reads the cache at the first key."""
         self._name, self._kernel, self._options = name, kernel, options
         self._environment = environment
         self._timings: Timings | None = None
@@ -50,21 +36,9 @@ class Measuring:
 
         Raises:
             MeasureError: Nothing can be measured here.
-            LogError: The log cannot take the input.
 
         """
         names = {self._kernel.names[i]: i for i in choices}
-        # What is no tensor has no element type, and so no column.
-        pairs = zip(self.reader.features, key)
-        values = {f.name: value for f, value in pairs if not (f.is_dtype and value is None)}
-        found = self.recorder.known(values, self._kernel.names) if self.recorder else {}
-        if not found:
-            found = self._measured(key, call, names)
-            if self.recorder:
-                self.recorder.add(values, found)
-        return {names[name]: outcome for name, outcome in found.items() if name in names}
-
-    def _measured(self, key: Key, call: Call, names: Mapping[str, int]) -> dict[str, Outcome]:
         timings, key_text = self._cache(), text.row(map(text.value, key))
         found = timings.get(key_text, list(names)) if timings else {}
         missing = [name for name in names if name not in found]
@@ -74,7 +48,7 @@ class Measuring:
             if timings:
                 timings.put(key_text, fresh)
             found.update(fresh)
-        return {name: found[name] for name in names}
+        return {i: found[name] for name, i in names.items()}
 
     def _measure(self, call: Call, choices: Sequence[int], reference: int) -> dict[str, Outcome]:
         kernel, options = self._kernel, self._options
@@ -86,17 +60,13 @@ class Measuring:
             raise MeasureError(
                 f"{self._name}: the arguments cannot be copied for the check ({error}); name the outputs with outputs="
             ) from error
-        return measure_call(kernel, call, choices, reference, outputs, options.policy)
+        return measure(kernel, call, choices, reference, outputs)
 
     def _cache(self) -> Timings | None:
         folder, kernel = self._environment.timings_folder, self._kernel
         if folder is None or not kernel.caches or kernel.has_own_clock:
             return None
         if self._timings is None:
-            identity = {
-                "kernel": source_hash(kernel.jit),
-                "device": device.current(),
-                "timing": self._options.policy.to_json(),
-            }
+            identity = {"kernel": source_hash(kernel.jit), "device": device.current(), "timing": TIMING}
             self._timings = Timings(folder, self._name, identity)
         return self._timings

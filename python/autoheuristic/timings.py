@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .environment import file_name
-from .measure import Outcome
+from .outcome import Outcome
 
 
 class Timings:

@@ -15,7 +15,6 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Callable
 
 from triton.runtime.autotuner import Autotuner
@@ -30,8 +29,6 @@ from .key import Key
 from .measuring import Measuring
 from .options import Options
 from .picker import Fixed, Picker
-from .race import TimingPolicy
-from .recorder import Recorder
 
 MOST_KEYS = 100_000
 """Keys that are remembered; a server whose sizes never repeat begins anew then."""
@@ -66,7 +63,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """What the last call launched."""
         if self.kernel.filled:
             self.configs = self.kernel.configs = [_with(config, self.kernel.filled) for config in self.configs]
-        self._fallback = self._index_of(options.fallback)
+        self.fallback = self._index_of(options.fallback)
+        """The configuration that runs where nothing chooses, by index."""
         self._launch = self.kernel.run
         self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
         self._fast: Callable[[Any, Any], Key] = _not_yet
@@ -110,7 +108,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             if isinstance(error, TypeError):
                 error = FeatureError(f"{self.name}: a value of the key cannot be compared ({error}); leave it out")
             self._trouble(error)
-            return self.kernel.launch(call, self._fallback)
+            return self.kernel.launch(call, self.fallback)
         if known is not None and failed is None:
             index = self.configs.index(known)
             self.best_config = known
@@ -158,7 +156,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
                 raise MeasureError(f"{self.name}: no configuration could be measured ({reasons[:500]})")
         except (AutoHeuristicError, OSError) as error:
             self._trouble(error)
-            yield self._fallback
+            yield self.fallback
             return
         self.configs_timings = {self.configs[i]: outcome.ms for i, outcome in outcomes.items()}
         yield from sorted(outcomes, key=lambda i: outcomes[i].ms)
@@ -174,13 +172,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Returns how this kernel chooses; decided at the first call, when the device is known."""
         if self._mode is None:
             environment = Environment.read()
-            collect = self.options.collect
-            if self.name in environment.collect if collect is None else collect:
-                path = environment.log_file(self.name, device.current()["name"], self.options.log)
-                recorder = Recorder(path, self.name, self.options.seed, self.options.policy)
-                self._mode = self._measuring(environment, recorder)
-            elif self.options.heuristic is None:
-                self._mode = self._measuring(environment, None)
+            if self.options.heuristic is None:
+                self._mode = Measuring(self.name, self.kernel, self.keys, self.options, environment)
             else:
                 self._mode = self._picker(environment)
             unknown = [name for name in self.keys if name not in self.arg_names]
@@ -193,18 +186,15 @@ class Tuner(Autotuner):  # type: ignore[misc]
                 )
         return self._mode
 
-    def _measuring(self, environment: Environment, recorder: Recorder | None) -> Measuring:
-        return Measuring(self.name, self.kernel, self.keys, self.options, environment, recorder)
-
     def _picker(self, environment: Environment) -> Fixed:
-        fixed = Fixed(self.kernel.names, self._fallback)
+        fixed = Fixed(self.kernel.names, self.fallback)
         if environment.use is not None and self.name not in environment.use:
             return fixed
         try:
             heuristic = self._heuristic()
-            fallback = self._fallback
+            fallback = self.fallback
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
-                fallback = self._fallback = self.kernel.names.index(heuristic.fallback)
+                fallback = self.fallback = self.kernel.names.index(heuristic.fallback)
             return Picker(heuristic, self.kernel.names, fallback, self.arg_names, self.kernel.defaults)
         except AutoHeuristicError as error:
             self._trouble(error)
@@ -244,20 +234,9 @@ class Tuner(Autotuner):  # type: ignore[misc]
     def early_config_prune(self, prune: Callable[..., Any] | None) -> None:
         self._user_prune = prune
 
-    # Measuring
-
-    def collect_into(self, log: Path, policy: TimingPolicy | None = None, seed: int = 0) -> Recorder:
-        """Switches to collecting mode and returns the recorder. Troubles are raised from then on."""
-        policy = policy or self.options.policy
-        self.options = dataclasses.replace(self.options, collect=True, log=log, policy=policy, seed=seed, strict=True)
-        self.reset()
-        mode = self._ready()
-        assert isinstance(mode, Measuring) and mode.recorder is not None
-        return mode.recorder
-
     def use(self, heuristic: Source | Sequence[Source] | None) -> None:
         """Asks another heuristic from now on; with ``None`` the kernel measures."""
-        self.options = dataclasses.replace(self.options, heuristic=heuristic, collect=False)
+        self.options = dataclasses.replace(self.options, heuristic=heuristic)
         self.reset()
 
     def reset(self) -> None:
@@ -270,7 +249,9 @@ class Tuner(Autotuner):  # type: ignore[misc]
     def example(self, arguments: Callable[..., Any]) -> Callable[..., Any]:
         """Registers the function that makes the arguments of one call, for ``python -m autoheuristic collect``.
 
-        Its parameters are columns of the file of inputs; it returns ``(grid, args)`` or ``(grid, args, kwargs)``::
+        Its parameters are columns of the file of inputs. Those with the name of a parameter of the kernel, or
+        ``PARAMETER_dtype``, are the features: numbers, or categories where they are annotated as ``bool`` or ``str``.
+        It returns ``(grid, args)`` or ``(grid, args, kwargs)``::
 
             @matmul_kernel.example
             def arguments(M, N, K):
@@ -281,17 +262,11 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self.arguments = arguments
         return arguments
 
-    def launch_example(self, row: Mapping[str, Any]) -> Any:
-        """Launches the kernel on an input, with the arguments that the example makes."""
-        assert self.arguments is not None
-        grid, args, *kwargs = self.arguments(**row)
-        return self[grid](*args, **(kwargs[0] if kwargs else {}))
-
     # Troubles
 
     def _trouble(self, error: Exception) -> None:
         """Raises where the caller wants it strict; else warns that the fallback runs."""
-        self._warn(f"{error}. The fallback {self.kernel.names[self._fallback]} runs", error)
+        self._warn(f"{error}. The fallback {self.kernel.names[self.fallback]} runs", error)
 
     def _warn(self, message: str, error: Exception) -> None:
         if self.options.strict:

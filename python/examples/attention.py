@@ -86,10 +86,9 @@ def attention(q, k, v, causal, kernel=attention_kernel):
 
 
 @attention_kernel.example
-def arguments(heads, n, D, CAUSAL):
+def arguments(heads, n, D, CAUSAL: bool):
     q, k, v = (torch.randn((heads, n, D), device=DEVICE, dtype=torch.float16) for _ in range(3))
-    causal = CAUSAL in (True, "True")
-    return grid(heads, n), (q, k, v, torch.empty_like(q), D**-0.5 * LOG2_E, heads, n, D, causal)
+    return grid(heads, n), (q, k, v, torch.empty_like(q), D**-0.5 * LOG2_E, heads, n, D, CAUSAL)
 
 
 def draw(rng):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the three examples beside triton.autotune on this GPU, and prints one table.
 
-    python3 python/examples/compare_autotune.py --ah-train PATH --ah-codegen PATH --out DIR
+    python3 python/examples/compare_autotune.py --ah-collect PATH --ah-train PATH --ah-codegen PATH --out DIR
 
 For each kernel: collects for some seconds, learns, and generates the heuristic; then measures all configurations on
 fresh inputs and compares the heuristic's picks with the best of all, with the best single configuration and with
@@ -12,6 +12,7 @@ The folder gets results.json, and compare_autotune.tar.gz with the logs, models 
 """
 
 import argparse
+import csv
 import dataclasses
 import importlib
 import json
@@ -43,11 +44,8 @@ from autoheuristic.collect import collect  # noqa: E402
 from autoheuristic.heuristic import Heuristic  # noqa: E402
 
 START = time.monotonic()
-# The best of 18 noisy medians is too good: with 9 samples, noise of 2 % alone looks like a loss of 1 to 2 %. Only a
-# configuration that takes twice as long as the best stops early: no pick may be judged by two samples.
-FRESH_POLICY = autoheuristic.TimingPolicy(
-    min_samples=40, max_samples=120, target_relative_error=0.003, budget_ms=60.0, early_stop_ratio=2.0
-)
+# With six samples, noise of 2 % alone makes the best of 18 medians 1 to 2 % too good.
+FRESH_SAMPLES = 40
 
 
 def say(*words):
@@ -82,9 +80,24 @@ class Example:
 
 def collect_inputs(example, seconds):
     """Measures inputs to learn from."""
-    summary = collect(example.kernel, example.inputs(1, 20_000), example.log, seed=0, max_seconds=seconds)
-    say(f"{example.name}: {summary.measured} inputs measured in {summary.seconds:.0f} s")
-    example.results |= {"inputs": summary.measured, "seconds": summary.seconds}
+    spent, inputs = collect_into(example, example.log, example.inputs(1, 20_000), seconds)
+    say(f"{example.name}: {inputs} inputs measured in {spent:.0f} s")
+    example.results |= {"inputs": inputs, "seconds": spent}
+
+
+def collect_into(example, log, rows, seconds, *words):
+    """Measures inputs with ah-collect; returns the seconds, and the inputs of the log."""
+    shapes = log.with_suffix(".csv")
+    with open(shapes, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    kernel = f"{HERE / example.name}.py:{example.name}_kernel"
+    begin = time.monotonic()
+    words = ["--inputs", str(shapes), "-o", str(log), "--max-seconds", str(seconds), *words]
+    if code := collect(kernel, words):
+        raise RuntimeError(f"ah-collect ended with {code}")
+    return time.monotonic() - begin, len(autoheuristic.Log.read(log).inputs())
 
 
 def learn(example, options):
@@ -109,8 +122,8 @@ def run(output, *words):
 def measure_fresh(example, count, seconds):
     """Measures all configurations on inputs that were not learned from."""
     rows = example.inputs(2, count, without=example.inputs(1, 20_000))
-    summary = collect(example.kernel, rows, example.fresh_log, max_seconds=seconds, policy=FRESH_POLICY)
-    say(f"{example.name}: {summary.measured} fresh inputs in {summary.seconds:.0f} s")
+    spent, inputs = collect_into(example, example.fresh_log, rows, seconds, "--num-reps", str(FRESH_SAMPLES))
+    say(f"{example.name}: {inputs} fresh inputs in {spent:.0f} s")
 
 
 def judge(example, file):
@@ -187,9 +200,7 @@ def autotune(example, count):
 
 def row_of(example, log, values):
     """Returns the arguments of the example for a logged input."""
-    features = dict(zip(log.features, values))
-    names = example.module.arguments.__code__.co_varnames[: example.module.arguments.__code__.co_argcount]
-    return {name: features[name] for name in names}
+    return {name: {"True": True, "False": False}.get(value, value) for name, value in zip(log.features, values)}
 
 
 def host_times(example, calls=2000):
@@ -319,6 +330,7 @@ def pack(folder, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ah-collect", default=shutil.which("ah-collect") or "target/release/ah-collect")
     parser.add_argument("--ah-train", default=shutil.which("ah-train") or "target/release/ah-train")
     parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "compare_autotune")))
@@ -328,6 +340,7 @@ def main():
     parser.add_argument("--train", default=[], type=str.split, help="more words for ah-train, such as '--max-depth 6'")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    os.environ["AH_COLLECT"] = str(Path(options.ah_collect).resolve())
     work = Path(tempfile.mkdtemp())
     say(f"torch {torch.__version__}, triton {triton.__version__}, {torch.cuda.get_device_name()}")
     examples, failed = {}, []

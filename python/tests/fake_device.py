@@ -130,7 +130,13 @@ class Tensor:
         return Tensor(map(abs, self.values))
 
     def amax(self):
-        return max(self.values)
+        return math.nan if any(v != v for v in self.values) else max(self.values)
+
+    def __ne__(self, other):
+        return Tensor(a != b for a, b in zip(self.values, other.values))
+
+    def any(self):
+        return any(self.values)
 
     def nan_to_num(self, nan=0.0, posinf=math.inf, neginf=-math.inf):
         change = {math.inf: posinf, -math.inf: neginf}

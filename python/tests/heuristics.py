@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from fake_device import IDENTITY
 
-from autoheuristic import Log, TimingPolicy
+from autoheuristic import Log
+from autoheuristic.outcome import TIMING
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,8 +65,7 @@ def write(path, choices, fallback=None, device="Fake GPU", allowed=99):
 def learned(folder, choices, *words):
     """Learns a heuristic and generates it: up to 100 the first choice wins, up to 1000 the third, then the second."""
     log = Log("double", ["n"], [])
-    timing = TimingPolicy().to_json()
-    log.metadata.collection = {"format": 1, "device": IDENTITY, "timing": timing, "seed": 0, "tool": "test"}
+    log.metadata["autoheuristic_rs"] = {"format": 1, "device": IDENTITY, "timing": TIMING, "seed": 0, "tool": "test"}
     for n in {round(1.02**i) for i in range(500)}:
         winner = choices[0 if n <= 100 else 2 if n <= 1000 else 1]
         log.add({"n": n}, {choice: 1.0 if choice == winner else 2.0 for choice in choices})

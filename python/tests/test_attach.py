@@ -423,7 +423,7 @@ def test_collect_measures_every_new_input_and_launches_the_best(kernel, device, 
     assert kernel.launched[count:] == [32]
     rows = log(folder, tuner)
     assert len(rows.inputs()) == 2
-    assert rows.metadata.collection["timing"]
+    assert rows.collection["timing"]
     assert [line["answer"] for line in journal(folder)] == ["measured", "measured"]
 
 

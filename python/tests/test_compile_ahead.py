@@ -9,6 +9,7 @@ import fake_device
 import pytest
 
 from autoheuristic import compile_ahead as module
+from autoheuristic.fits import Fits
 from autoheuristic.kernel import Call, Kernel
 
 with_triton = pytest.mark.skipif(
@@ -70,6 +71,41 @@ def test_fewer_processes_where_the_system_gives_no_more(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 9 and len(children) == 1
 
 
+class Compiled:
+    """What a compilation returns."""
+
+    def __init__(self, shared):
+        self.metadata = self
+        self.shared = shared
+
+
+def test_jobs_that_become_needless_do_not_begin(tmp_path):
+    # A job needs as much memory as its number says; above 20 it does not fit.
+    fits = Fits([{"size": i, "kind": i % 2} for i in range(200)], 20)
+
+    def job(i):
+        def run():
+            (tmp_path / f"{i}").write_text("")
+            time.sleep(0.01)
+            return Compiled(i)
+
+        return run
+
+    module.run_forked([job(i) for i in range(200)], 60.0, lambda: None, lambda i: fits.why_not(i) is None, fits.note)
+    ran = {int(path.name) for path in tmp_path.iterdir()}
+    assert set(range(21)) <= ran and len(ran) < 60, "the first that do not fit are 21 and 22"
+    assert [fits.why_not(i) for i in (20, 21, 22)] == [None] * 3
+    assert fits.why_not(23) == "predicted not to fit: a smaller configuration needs 21 bytes of 20"
+
+
+def test_other_arguments_say_nothing_about_fitting():
+    configs = [{"BLOCK": 64, "EVEN": True}, {"BLOCK": 128, "EVEN": True}, {"BLOCK": 128, "EVEN": False}, {"SPLIT": 128}]
+    fits = Fits(configs, 1000)
+    fits.note(0, 2000)
+    assert [fits.why_not(i) is None for i in range(4)] == [True, False, True, True]
+    assert fits.smallest_first([1, 0]) == [0, 1]
+
+
 SOURCE = """
 import triton
 import triton.language as tl
@@ -116,12 +152,13 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     hits = []
     monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
 
-    module.compile_ahead(kernel, call, range(5))
+    fits = Fits(kernel.all_kwargs, 232448)
+    module.compile_ahead(kernel, [module.Compilation(call, range(5), fits)])
     assert not hits, "this process compiled nothing"
     for i in range(4):
         assert kernel.launch(call, i, warmup=True).asm["cubin"]
     assert hits == [True] * 4
-    module.compile_ahead(kernel, call, range(4))
+    module.compile_ahead(kernel, [module.Compilation(call, range(4), fits)])
     assert hits == [True] * 4, "known already"
     with pytest.raises(triton.compiler.errors.CompilationError):
         kernel.launch(call, 4, warmup=True)

@@ -70,17 +70,14 @@ def heuristic(path, configs, **options):
     return heuristics.write(path, [choice_name(c) for c in configs], **{"device": name, **options})
 
 
-@pytest.mark.parametrize(("fault", "reason"), [(WRONG, "wrong result"), (NOT_COMPILING, "CompilationError")])
-def test_a_configuration_that_misbehaves_is_never_picked(tmp_path, fault, reason):
-    log = tmp_path / "train.txt"
+@pytest.mark.parametrize("fault", [WRONG, NOT_COMPILING])
+def test_a_configuration_that_misbehaves_is_never_picked(fault):
     bad = config(2048, fault)
-    tuner = tuned([config(1024), bad, config(256)], collect=True, log=log)
+    tuner = tuned([config(1024), bad, config(256)])
     call(tuner)
     assert tuner.best_config is not bad
-    (times,) = Log.read(log).inputs().values()
-    assert times[choice_name(bad)] == [math.inf]
-    assert all(math.isfinite(ms) for name, found in times.items() if name != choice_name(bad) for ms in found)
-    assert reason in (tmp_path / "train.txt.outcomes.jsonl").read_text()
+    assert tuner.configs_timings[bad] == math.inf
+    assert all(math.isfinite(ms) for config, ms in tuner.configs_timings.items() if config is not bad)
 
 
 def test_a_pick_that_does_not_compile_gives_way_to_the_next(tmp_path):
@@ -137,7 +134,8 @@ COLLECT = [sys.executable, "-m", "autoheuristic", "collect"]
 
 def environment(tmp_path):
     paths = [str(EXAMPLES.parent), str(EXAMPLES), str(tmp_path), str(Path(__file__).parent)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    tools = {"AH_COLLECT": heuristics.tool("ah-collect"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **tools}
 
 
 def inputs_when(process, log, least):
@@ -161,39 +159,35 @@ def test_a_collecting_run_that_was_cut_off_goes_on(tmp_path, cut):
     process = subprocess.Popen(words, env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
     inputs_when(process, log, 5)
     second = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True)
-    assert second.returncode == 4 and "another collector measures into it" in second.stderr, second.stderr
+    assert second.returncode == 4, second.stderr
     process.send_signal(cut)
     message = process.communicate()[1]
     if cut == signal.SIGINT:
-        assert process.returncode == 130 and "the same command goes on from here" in message
+        assert process.returncode == 130 and "interrupted" in message
     before = len(Log.read(log).inputs())
     assert 5 <= before < COUNT
     done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert f"{COUNT - before} inputs measured" in done.stderr, done.stderr
     inputs = Log.read(log).inputs()
     assert len(inputs) == COUNT and all(len(times) == 16 for times in inputs.values())
     print(f"{cut.name} after {before} of {COUNT} inputs: {done.stderr.splitlines()[-1]}")
 
 
-def test_a_device_fault_costs_one_input(tmp_path):
+def test_a_device_fault_costs_one_cell(tmp_path):
     (tmp_path / "faulty.py").write_text(
         "import torch, test_gpu\n"
-        "tuner = test_gpu.tuned([test_gpu.config(128), test_gpu.config(64)], name='faulty')\n"
-        "bad = test_gpu.tuned([test_gpu.config(128), test_gpu.config(64, test_gpu.NOWHERE)], name='faulty')\n"
-        "kernel = tuner\n"
-        "@tuner.example\n"
+        "kernel = test_gpu.tuned([test_gpu.config(128), test_gpu.config(64, test_gpu.NOWHERE)], name='faulty')\n"
+        "@kernel.example\n"
         "def example(n):\n"
         "    x = torch.randn(n, device='cuda')\n"
-        "    if n == 77:\n"
-        "        tuner._launch = lambda *a, **k: bad.fn.run(*a, **{**k, 'FAULT': test_gpu.NOWHERE})\n"
         "    return (8,), (x, torch.empty_like(x), n)\n"
     )
     log, shapes = tmp_path / "train.txt", tmp_path / "shapes.csv"
-    shapes.write_text("n\n" + "".join(f"{n}\n" for n in (10, 77, 200, 500)))
+    shapes.write_text("n\n" + "".join(f"{n}\n" for n in (10, 77)))
     words = [*COLLECT, "faulty:kernel", "--inputs", str(shapes), "-o", str(log)]
-    first = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True)
-    assert first.returncode == 5 and "illegal memory access" in first.stderr, first.stderr
-    second = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True)
-    assert second.returncode == 0 and "1 passed over" in second.stderr, second.stderr
-    assert sorted(values[0] for values in Log.read(log).inputs()) == [10, 200, 500]
+    done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for times in Log.read(log).inputs().values():
+        assert math.isfinite(times[choice_name(config(128))][0])
+        assert times[choice_name(config(64, NOWHERE))] == [math.inf]
+    assert "illegal memory access" in (tmp_path / "train.txt.outcomes.jsonl").read_text()

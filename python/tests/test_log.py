@@ -7,8 +7,10 @@ import random
 
 import pytest
 
-from autoheuristic import AutoHeuristicWarning, Log, LogError, LogWriter, Metadata, MetadataError
-from autoheuristic.log.text import number, parse_number
+from autoheuristic import AutoHeuristicWarning, Log, LogError, MetadataError
+from autoheuristic.attachment.recorder import Recorder, begin_log
+from autoheuristic.outcome import Outcome
+from autoheuristic.text import number, parse_number
 
 TEXT = '''\
 {"name": "mm", "shared_memory": 0, "device_capa": [9, 0], "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}
@@ -33,13 +35,11 @@ def small(**times):
 
 def test_reading(path, tmp_path):
     log = Log.read(path)
-    assert [tuple(row) for row in log] == [
-        ({"dtype": "torch.float16", "m": 8, "k": 0.5}, "a", 1.5),
-        ({"dtype": "torch.float16", "m": 8, "k": 0.5}, 'b, "quoted"', math.inf),
-    ]
-    assert log.choices == ["a", 'b, "quoted"'] and log.dirt.blank_lines == 1
+    values = ("torch.float16", 8, 0.5)
+    assert list(log) == [(values, "a", 1.5), (values, 'b, "quoted"', math.inf)]
+    assert log.features == ["dtype", "m", "k"] and log.choices == ["a", 'b, "quoted"']
     (tmp_path / "packed").write_bytes(gzip.compress(TEXT.encode()))
-    assert len(Log.read(path, tmp_path / "packed")) == 4
+    assert list(Log.read(tmp_path / "packed")) == list(log)
 
 
 def test_written_logs_read_back(tmp_path):
@@ -86,7 +86,7 @@ def test_malformed_logs_are_named_with_their_place(path, old, new, message):
 def test_bad_rows_can_be_passed_over(path):
     path.write_text(TEXT.replace("a,1.5", "a,nan"))
     log = Log.read(path, skip_bad_rows=True)
-    assert len(log) == 1 and log.dirt.bad_rows == 1 and "line 3" in log.dirt.examples[0]
+    assert len(log) == 1 and len(log.skipped) == 1 and "line 3" in log.skipped[0]
 
 
 def test_an_empty_file_and_a_short_gzip(tmp_path):
@@ -96,12 +96,6 @@ def test_an_empty_file_and_a_short_gzip(tmp_path):
     (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT.encode() * 50)[:-20])
     with pytest.raises(LogError, match="cut short|expected"):
         Log.read(tmp_path / "cut.gz")
-
-
-def test_logs_that_do_not_belong_together(path, tmp_path):
-    (tmp_path / "other").write_text(TEXT.replace("[9, 0]", "[8, 0]"))
-    with pytest.raises(MetadataError, match=r"device_capa \(log: \[9, 0\], other: \[8, 0\]\)"):
-        Log.read(path, tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -122,108 +116,80 @@ def test_rows_that_do_not_fit_are_refused_whole(features, times, message):
     assert len(log) == 0
 
 
-# Appending
+# Appending: the log of an attached kernel.
 
 
-def test_appending_begins_a_log_and_goes_on(tmp_path):
-    path = tmp_path / "new" / "train.txt"
-    small().append_to(path)
-    small(a=3.0, b=4.0).append_to(path)
-    assert [(row.choice, row.feedback) for row in Log.read(path)] == [
-        ("a", 1.5),
-        ("b", 2),
-        ("b", 2.5),
-        ("a", 3),
-        ("b", 4),
-    ]
-    with LogWriter(path, Metadata("mm", ["m"], ["dtype"])) as writer:
-        assert writer.inputs() == {"8,torch.float16": {"a": [1.5, 3.0], "b": [2.0, 2.5, 4.0]}}
+@pytest.fixture
+def recorder(device, tmp_path):
+    return lambda path=tmp_path / "new" / "train.txt", name="mm": Recorder(path, name, None)
 
 
-def test_appending_keeps_the_order_of_columns(path):
-    log = Log("mm", ["k", "m"], ["dtype"])
-    log.metadata.device_capa = (9, 0)
-    log.add({"k": 1, "m": 2, "dtype": "x"}, {"a": 1.0})
-    log.append_to(path)
-    assert path.read_text().splitlines()[-1] == "x,2,1,a,1"
+def add(recorder, m=8, dtype="torch.float16", **times):
+    features = {"m": m, "dtype": dtype}
+    recorder.known(features, ["a", "b"])
+    recorder.add(features, {choice: Outcome(ms) for choice, ms in (times or {"a": [1.5], "b": [2.0, 2.5]}).items()})
+    return Log.read(recorder.path)
 
 
-def test_appending_to_the_log_of_another_run_is_refused(path):
-    before = path.read_text()
-    for log, message in [(small(), "device_capa.*numerical_features"), (Log("mm2"), "name")]:
-        with pytest.raises(MetadataError, match=message):
-            log.append_to(path)
-    path.with_name("packed.gz").write_bytes(gzip.compress(TEXT.encode()))
+def test_appending_begins_a_log_and_goes_on(recorder):
+    add(recorder())
+    log = add(recorder(), m=9, a=[3.0], b=[])
+    first, second = (8, "torch.float16"), (9, "torch.float16")
+    assert log.inputs() == {first: {"a": [1.5], "b": [2.0, 2.5]}, second: {"a": [3.0], "b": [math.inf]}}
+    assert recorder().known({"m": 8, "dtype": "torch.float16"}, ["a", "b"])["b"].rows == [2.0, 2.5]
+
+
+def test_appending_keeps_the_order_of_columns(recorder):
+    path = add(recorder()) and recorder().path
+    path.write_text(path.read_text().replace("m,dtype,choice", "dtype,m,choice").replace("8,torch.float16", "x,8"))
+    add(recorder(), m=2, dtype="x")
+    assert path.read_text().splitlines()[-1] == "x,2,b,2.5"
+
+
+def test_appending_to_the_log_of_another_run_is_refused(recorder, tmp_path):
+    add(recorder())
+    before = recorder().path.read_text()
+    with pytest.raises(MetadataError, match="name"):
+        add(recorder(name="mm2"))
+    with pytest.raises(MetadataError, match=r"choices \(log: \[\"a\", \"b\"\], other: \[\"a\"\]\)"):
+        recorder().known({"m": 8, "dtype": "x"}, ["a"])
+    with pytest.raises(MetadataError, match="numerical_features"):
+        recorder().known({"m": "8", "dtype": "x"}, ["a", "b"])
+    assert recorder().path.read_text() == before
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(TEXT.encode()))
     with pytest.raises(LogError, match="packed with gzip"):
-        small().append_to(path.with_name("packed.gz"))
-    path.with_name("notes").write_text("not a log, but longer than the head of one would be" * 9)
+        add(recorder(tmp_path / "packed.gz"))
+    (tmp_path / "notes").write_text("not a log, but longer than the head of one would be" * 99)
     with pytest.raises(LogError, match="is this a log"):
-        small().append_to(path.with_name("notes"))
-    assert path.read_text() == before
+        add(recorder(tmp_path / "notes"))
 
 
-def test_a_torn_last_line_is_cut_off(tmp_path):
-    path = tmp_path / "train.txt"
-    small().append_to(path)
+def test_a_torn_last_line_is_cut_off(recorder):
+    log = add(recorder())
+    path = recorder().path
     whole = path.read_text()
     for torn in ("8,torch.flo", "x" * 200_000):
         path.write_text(whole + torn)
         with pytest.warns(AutoHeuristicWarning, match="torn last line"):
-            LogWriter(path, small_metadata()).close()
+            begin_log(path, log)
         assert path.read_text() == whole
     path.write_text(whole[:20])  # A torn head.
-    LogWriter(path, small_metadata()).close()
-    assert path.read_text().startswith(whole.splitlines()[0])
+    add(recorder())
+    assert path.read_text() == whole
 
 
-def small_metadata():
-    return Metadata("mm", ["m"], ["dtype"], choices=["a", "b"])
+def append_many(recorder, process):
+    for i in range(50):
+        add(recorder, m=i, dtype=f"p{process}" * 500, a=[1.0], b=[2.0])
 
 
-def append_many(path, process):
-    with LogWriter(path, small_metadata()) as writer:
-        for i in range(50):
-            writer.append({"m": i, "dtype": f"p{process}" * 500}, [("a", 1.0), ("b", 2.0)])
-
-
-def test_two_processes_never_interleave(tmp_path):
-    path = tmp_path / "train.txt"
+def test_two_processes_never_interleave(recorder):
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=append_many, args=(path, p)) for p in range(4)]
+    processes = [context.Process(target=append_many, args=(recorder(), p)) for p in range(4)]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    inputs = Log.read(path).inputs()
+    inputs = Log.read(recorder().path).inputs()
     assert len(inputs) == 200 and all(times == {"a": [1.0], "b": [2.0]} for times in inputs.values())
-
-
-# Frames
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames(library):
-    frames = pytest.importorskip(library, reason=f"{library} is not installed: its frames are not tested")
-    frame = frames.DataFrame(
-        {"m": [8, 8], "scale": [0.5, 1.0], "causal": [True, False], "dtype": ["x", "x"], "BLOCK": [64, 128],
-         "num_warps": [4, 8], "ms": [0.25, math.inf]}
-    )  # fmt: skip
-    log = Log.from_frame(frame, "attention", choice=["BLOCK", "num_warps"], feedback="ms")
-    assert log.metadata.numerical_features == ["m", "scale"]
-    assert log.metadata.categorical_features == ["causal", "dtype"]
-    assert log.choices == ["BLOCK=128_num_warps=8", "BLOCK=64_num_warps=4"]
-    back = log.to_pandas() if library == "pandas" else log.to_polars()
-    assert list(Log.from_frame(back, "attention")) == list(log)
-    for change, message in [({"ms": [0.25, math.nan]}, "expected a time|time is missing"),
-                            ({"dtype": ["x", None]}, "row 1, column 'dtype': the value is missing")]:  # fmt: skip
-        columns = {name: list(frame[name]) for name in frame.columns}
-        with pytest.raises(LogError, match=message):
-            Log.from_frame(frames.DataFrame({**columns, **change}), "attention", choice="BLOCK", feedback="ms")
-    with pytest.raises(LogError, match="lacks the column 'choice'"):
-        Log.from_frame(frame, "attention")
-
-
-def test_anything_else_is_no_frame():
-    with pytest.raises(LogError, match="found list"):
-        Log.from_frame([], "mm")

@@ -1,8 +1,6 @@
 """A kernel under ``tune`` that measures: in the place of ``triton.autotune``, and in collecting mode."""
 
-import json
 import math
-import warnings
 
 import fake_device
 import pytest
@@ -13,7 +11,7 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources
 
 import autoheuristic
-from autoheuristic import AutoHeuristicWarning, Log, MeasureError, MetadataError
+from autoheuristic import AutoHeuristicWarning, MeasureError
 from autoheuristic.clock import LEAD, GpuClock, Launch
 from autoheuristic.errors import DeviceLostError
 
@@ -230,86 +228,9 @@ def test_the_cache_can_be_switched_off(kernel, monkeypatch, off):
     assert len(kernel.launched) > 3
 
 
-def test_another_device_or_policy_measures_anew(kernel, monkeypatch):
+def test_another_device_measures_anew(kernel, monkeypatch):
     call(tuned(kernel), 10)
-    kernel.launched.clear()
-    call(tuned(kernel, policy=autoheuristic.TimingPolicy(min_samples=9)), 10)
-    assert len(kernel.launched) > 3
     kernel.launched.clear()
     monkeypatch.setattr(autoheuristic.device, "current", lambda: {**IDENTITY, "name": "NVIDIA H100"})
     call(tuned(kernel), 10)
     assert len(kernel.launched) > 3
-
-
-# Collecting
-
-
-def collecting(kernel, path, configs=CONFIGS, **options):
-    return tuned(kernel, configs, collect=True, log=path, **options)
-
-
-def test_collecting_appends_all_configurations(kernel, tmp_path):
-    tuner = collecting(kernel, tmp_path / "train.txt")
-    for n in (10, 200, 10):
-        call(tuner, n)
-    log = Log.read(tmp_path / "train.txt")
-    assert log.name == "double"
-    assert log.features == ["n", "x_dtype", "y_dtype"]
-    assert log.choices == sorted([N16, N32, N64])
-    times = log.inputs()
-    assert list(times) == [(10, "torch.float32", "torch.float32"), (200, "torch.float32", "torch.float32")]
-    assert times[10, "torch.float32", "torch.float32"][N32] == pytest.approx([0.3] * 3), "three repetitions"
-    assert log.metadata.device_capa == (9, 0)
-    assert log.metadata.collection["device"] == IDENTITY
-    assert tuner.best_config is CONFIGS[1], "what was measured best runs"
-
-
-def test_the_environment_asks_for_collecting(kernel, tmp_path, monkeypatch):
-    monkeypatch.setenv("AUTOHEURISTIC_COLLECT", "double,other")
-    monkeypatch.setenv("AUTOHEURISTIC_LOG_PATH", str(tmp_path))
-    call(tuned(kernel), 10)
-    assert len(Log.read(tmp_path / "double.txt")) == 7
-    monkeypatch.delenv("AUTOHEURISTIC_LOG_PATH")
-    call(tuned(kernel), 10)
-    assert len(Log.read(tmp_path / "cache/autoheuristic/Fake_GPU/double.txt")) == 7
-
-
-def test_what_the_log_holds_is_not_measured_again(kernel, tmp_path):
-    call(collecting(kernel, tmp_path / "train.txt", cache_results=False), 10)
-    kernel.launched.clear()
-    tuner = collecting(kernel, tmp_path / "train.txt", cache_results=False)
-    call(tuner, 10)
-    assert kernel.launched == [32] and len(Log.read(tmp_path / "train.txt")) == 7
-
-
-def test_failures_stand_in_the_log_as_inf_with_their_reasons_beside_it(kernel, tmp_path):
-    kernel.faults.update({16: TOO_LARGE, 64: "wrong"})
-    call(collecting(kernel, tmp_path / "train.txt"), 10)
-    times = Log.read(tmp_path / "train.txt").inputs()
-    assert next(iter(times.values())) == {N16: [math.inf], N32: pytest.approx([0.3] * 3), N64: [math.inf]}
-    lines = (tmp_path / "train.txt.outcomes.jsonl").read_text().splitlines()
-    first, second = map(json.loads, lines)
-    assert (first["choice"], first["outcome"]) == (N16, "failed") and "shared memory" in first["reason"]
-    assert (second["choice"], second["input"]) == (N64, "10,torch.float32,torch.float32")
-    assert "wrong result: 'y' differs" in second["reason"]
-
-
-def test_a_log_of_another_run_stays_as_it_is(kernel, tmp_path):
-    path = tmp_path / "train.txt"
-    call(collecting(kernel, path), 10)
-    before = path.read_text()
-    other = collecting(kernel, path, CONFIGS[:2])
-    with pytest.warns(AutoHeuristicWarning, match="metadata differ in choices"):
-        call(other, 20)
-    assert path.read_text() == before
-    assert kernel.launched[-1] == 16, "the fallback runs"
-    with pytest.raises(MetadataError, match="choices"):
-        call(collecting(kernel, path, CONFIGS[:2], strict=True), 20)
-
-
-def test_a_heuristic_is_not_asked_while_collecting(kernel, tmp_path):
-    tuner = collecting(kernel, tmp_path / "train.txt", heuristic=tmp_path / "absent.py")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        call(tuner, 10)
-    assert tuner.best_config is CONFIGS[1]

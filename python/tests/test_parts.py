@@ -1,7 +1,6 @@
-"""The parts that need no kernel: names, keys, the race, the check, the environment, the source's hash."""
+"""The parts that need no kernel: names, keys, rows, the check, the environment, the source's hash."""
 
 import ast
-import random
 import types
 
 import pytest
@@ -13,7 +12,7 @@ from autoheuristic.choices import choice_name
 from autoheuristic.environment import Environment, file_name
 from autoheuristic.errors import FeatureError
 from autoheuristic.key import KeyReader, feature
-from autoheuristic.race import Race, TimingPolicy, relative_error
+from autoheuristic.outcome import Outcome
 from autoheuristic.source import source_hash
 
 # Names
@@ -71,103 +70,58 @@ def test_a_feature_that_is_no_parameter():
         reader("K")
 
 
-# The race: the same rules as ah-collect's, on the same synthetic clocks.
-
-
-def race(policy, time, runners=3):
-    r, order = Race(policy, range(runners)), []
-    while turn := r.round():
-        for i in turn:
-            ms = time(i, len(r.samples[i]))
-            order.append(i)
-            r.record(i, ms, ms)
-    return r, order
-
-
-def test_they_take_turns():
-    _, order = race(TimingPolicy(max_samples=3, target_relative_error=0.0), lambda i, k: 1.0)
-    assert order == [0, 1, 2] * 3
-
-
-def test_a_steady_one_stops_when_an_interval_exists_and_a_noisy_one_goes_on():
-    policy = TimingPolicy(max_samples=18, budget_ms=1e9)
-    r, _ = race(policy, lambda i, k: 1.0 if i else [1.0, 1.5][k % 2])
-    assert [len(r.samples[i]) for i in range(3)] == [18, 6, 6]
-
-
-def test_a_slow_one_stops_at_its_budget():
-    r, _ = race(TimingPolicy(budget_ms=100.0), lambda i, k: 40.0 + k, 1)
-    assert len(r.samples[0]) == 3
-
-
-def test_early_stopping_waits_for_the_slowest_sample_of_the_best():
-    # The best one jitters up to 1.2, and 3 times that is 3.6.
-    times = [lambda k: [1.0, 1.2][k % 2], lambda k: 3.5, lambda k: 3.7]
-    r, _ = race(TimingPolicy(early_stop_ratio=3.0, budget_ms=1e9), lambda i, k: times[i](k))
-    assert len(r.samples[1]) >= 6 and len(r.samples[2]) == 2
-
-
-def test_one_hiccup_puts_nobody_out():
-    r, _ = race(TimingPolicy(budget_ms=1e9), lambda i, k: 50.0 if (i, k) == (1, 0) else 1.0, 2)
-    assert len(r.samples[1]) >= 6
-
-
-def test_the_interval_has_the_published_ranks():
-    # Conover, table A3: samples 1..n have the interval from the (r+1)-th to the (n-r)-th.
-    for n, r in [(6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (15, 3), (20, 5), (30, 9), (50, 17)]:
-        samples = [float(i) for i in range(1, n + 1)]
-        random.Random(n).shuffle(samples)
-        assert relative_error(samples) == pytest.approx((n - 1 - 2 * r) / 2 / ((n + 1) / 2)), n
-    assert relative_error([1.0] * 5) is None
+# Rows
 
 
 def test_rows_are_means_of_the_fastest_three_quarters():
-    assert TimingPolicy(repetitions=2).rows([1.0, 2.0, 9.0, 4.0, 5.0, 6.0]) == [1.5, 4.5]
-    assert TimingPolicy().rows([1.0]) == [1.0]
+    assert Outcome.of_samples([1.0, 2.0, 9.0, 4.0, 5.0, 6.0]).rows == [1.5, 4.5]
+    assert Outcome.of_samples([1.0]).rows == [1.0]
 
 
 # The check
+
+
+def compared(outputs):
+    """Returns what is wrong; the quick look may only see too much."""
+    assert outputs.wrong() is None or not outputs.seem_right(outputs.errors())
+    return outputs.wrong()
 
 
 def test_an_output_is_what_the_first_run_changed():
     x, y, flags = Tensor([1.0, 2.0]), Tensor([0.0, 0.0]), Tensor([0], INT32)
     outputs = Outputs({"x": x, "y": y, "flags": flags, "n": 2}, None, None)
     y.values[:], flags.values[:] = [10.0, 20.0], [1]
-    assert outputs.compare() is None
+    outputs.expect_this()
     outputs.restore()
     assert y.values == [0.0, 0.0] and flags.values == [0]
     y.values[:], flags.values[:] = [10.0005, 20.0], [1]
-    assert outputs.compare() is None
+    assert compared(outputs) is None
     y.values[:] = [10.01, 20.0]
-    assert "'y' differs from the first configuration's by 0.01, at most 0.002 is allowed" in outputs.compare()
+    assert "'y' differs from the first configuration's by 0.01, at most 0.002 is allowed" in compared(outputs)
     y.values[:], flags.values[:] = [10.0, 20.0], [2]
-    assert outputs.compare() == "wrong result: 'flags' differs from the first configuration's"
+    assert compared(outputs) == "wrong result: 'flags' differs from the first configuration's"
 
 
 def test_nan_equals_nan_and_nothing_else():
     y = Tensor([0.0, 0.0])
     outputs = Outputs({"y": y}, None, None)
     y.values[:] = [float("nan"), 1.0]
-    outputs.compare()
-    assert outputs.compare() is None
+    outputs.expect_this()
+    assert compared(outputs) is None
     y.values[:] = [1.0, float("nan")]
-    assert "by inf" in outputs.compare()
+    assert "by inf" in compared(outputs)
 
 
 # The environment
 
 
-def test_the_environment_reads_as_the_rust_tools_read_it(tmp_path):
-    env = Environment.read({"AUTOHEURISTIC_COLLECT": " a, b,", "HOME": "/home/u"})
-    assert env.collect == {"a", "b"} and env.use is None
-    assert str(env.log_file("mm", "NVIDIA H200")) == "/home/u/.cache/autoheuristic/NVIDIA_H200/mm.txt"
+def test_the_environment_reads_as_the_rust_tools_read_it():
+    env = Environment.read({"AUTOHEURISTIC_USE": " a, b,", "HOME": "/home/u"})
+    assert env.use == {"a", "b"}
     assert str(env.timings_folder) == "/home/u/.cache/autoheuristic/timings"
-    env = Environment.read({"AUTOHEURISTIC_LOG_PATH": str(tmp_path), "AUTOHEURISTIC_DISABLE_CACHE": "1"})
-    assert env.log_file("mm", "x") == tmp_path / "mm.txt" and env.timings_folder is None
-    env = Environment.read(
-        {"AUTOHEURISTIC_LOG_PATH": "DEFAULT", "XDG_CACHE_HOME": "/c", "AUTOHEURISTIC_CACHE_DIR": "/d"}
-    )
-    assert env.log_path is None and str(env.timings_folder) == "/d/timings"
+    assert Environment.read({"AUTOHEURISTIC_DISABLE_CACHE": "1"}).timings_folder is None
+    env = Environment.read({"XDG_CACHE_HOME": "/c", "AUTOHEURISTIC_CACHE_DIR": "/d"})
+    assert env.use is None and str(env.cache_folder) == "/c/autoheuristic" and str(env.timings_folder) == "/d/timings"
     assert [file_name(n) for n in ("a/b c", ".x", "")] == ["a_b_c", "_.x", "_"]
 
 

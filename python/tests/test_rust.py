@@ -9,7 +9,8 @@ from pathlib import Path
 import heuristics
 from fake_device import IDENTITY
 
-from autoheuristic import Log, TimingPolicy
+from autoheuristic import Log
+from autoheuristic.outcome import TIMING
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_ah_train_learns_from_a_log_written_here(tmp_path):
     binary = heuristics.tool("ah-train")
     source = random.Random(1)
-    timing = TimingPolicy(early_stop_ratio=math.inf).to_json()
+    timing = {**TIMING, "early_stop_ratio": None}
     log = Log("python_log", ["n"], ["kind"])
-    log.metadata.collection = {"format": 1, "device": IDENTITY, "timing": timing, "seed": 0, "tool": "test"}
+    log.metadata["autoheuristic_rs"] = {"format": 1, "device": IDENTITY, "timing": timing, "seed": 0, "tool": "test"}
     for n in source.sample(range(1, 100_000), 300):
         noise = [source.uniform(1.0, 1.01) for _ in range(2)]
         fast, slow = ("small", "large") if n < 1000 else ("large", "small")
@@ -42,4 +43,4 @@ def test_ah_train_learns_from_a_log_written_here(tmp_path):
 def test_logs_of_this_repository_are_read():
     log = Log.read(ROOT / "data" / "softmax" / "h200.txt.gz")
     assert log.name == "softmax" and len(log) > 1000
-    assert log.metadata.collection["device"]["name"] == "NVIDIA H200"
+    assert log.collection["device"]["name"] == "NVIDIA H200"

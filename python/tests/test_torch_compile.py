@@ -77,9 +77,9 @@ def test_the_pick_is_made_while_tracing(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("trees", ["1", "3"])
-def test_generated_code_is_traced(tmp_path, trees):
-    file = heuristics.learned(tmp_path, NAMES, "--trees", trees)
+@pytest.mark.parametrize("learner", ["cost_tree", "boosted"])
+def test_generated_code_is_traced(tmp_path, learner):
+    file = heuristics.learned(tmp_path, NAMES, "--learner", learner)
     static, dynamic = traced(file)
     expected = {"10": "[16]", "20": "[16]", "500": "[64]", "400": "[64]", "5000": "[32]", "30": "[16]"}
     assert [static[i + 1 : i + 4 : 2] for i in range(0, len(static), 4)] == [list(pair) for pair in expected.items()]

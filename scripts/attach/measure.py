@@ -150,6 +150,8 @@ class Comparison:
         if found:
             self.keep(name, **{"attached, first": found["first"], "attached, others": found["others"]})
         self.asked(name, "first calls", journal)
+        if not shapes:
+            return
         seconds = min(self.left() - 20, workload.steady)
         found = self.child(name, "steady", [self.folder(name), shapes, seconds], None, cache, seconds + 60)
         self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
@@ -212,7 +214,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "attach")))
     parser.add_argument("--seconds", type=float, default=510.0, help="begin no stage after this time")
     parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [110, 50, others 12]")
-    parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state")
+    parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state; 0: none")
     parser.add_argument("--only", help="operations of the section, separated by commas")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

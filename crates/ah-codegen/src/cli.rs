@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ah_cli::ShellCommand;
 use ah_cli::arguments::{TerminalFlags, one_of};
-use ah_codegen::{Detail, TARGETS, Target, WriteMode};
+use ah_codegen::{Detail, Form, TARGETS, Target, WriteMode};
 use clap::{Args, Parser};
 
 /// Turn a learned model into source code.
@@ -34,6 +34,8 @@ Examples:
     ah-codegen model.json
   A C header and a Python module in another folder:
     ah-codegen model.json --target c,python --out src/heuristics
+  One plain C function, as people write by hand:
+    ah-codegen model.json --target c --form switch
   In CI: fail if the generated code is stale, and print the difference:
     ah-codegen model.json --mode check";
 
@@ -46,6 +48,9 @@ pub struct RequestArguments {
     /// What to generate, separated by commas
     #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = one_of(TARGETS.map(|target| (target.name(), target))))]
     pub target: Vec<&'static dyn Target>,
+    /// The form of the code
+    #[arg(long, value_enum, default_value_t = Form::Module)]
+    pub form: Form,
     /// The most choices that a leaf ranks; ensembles keep all
     #[arg(long, value_name = "CHOICES", default_value_t = Detail::default().max_ranked)]
     pub max_ranked: usize,

@@ -23,6 +23,14 @@ pub enum CodegenError {
     /// The model has more than generated code can number.
     #[error("expected at most {MOST} {what}, found {found}; learn from fewer")]
     TooMany { what: &'static str, found: usize },
+    /// The form `switch` has no boosted trees.
+    #[error(
+        "--form switch needs a model of one tree, found {boosters} boosted trees beside it; learn it with ah-train --learner cost_tree, and with --max-leaves for fewer lines"
+    )]
+    SwitchOfBoosters { boosters: usize },
+    /// The target has no form `switch`.
+    #[error("--form switch: expected a target of c, python and rust, found {target}")]
+    NoSwitch { target: &'static str },
     /// A file or folder cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
@@ -41,7 +49,10 @@ impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
-            Self::Invalid(_) | Self::TooMany { .. } | Self::Template(_) => exit::BAD_INPUT,
+            Self::Invalid(_) | Self::TooMany { .. } | Self::Template(_) | Self::SwitchOfBoosters { .. } => {
+                exit::BAD_INPUT
+            }
+            Self::NoSwitch { .. } => exit::USAGE,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }
     }

@@ -27,6 +27,7 @@ mod printing;
 mod render;
 mod report;
 mod simplify;
+mod switch;
 mod target;
 mod targets;
 mod write;
@@ -42,8 +43,20 @@ pub use target::Target;
 pub use targets::{C, Python, Pytorch, Rust, TARGETS};
 pub use write::{Change, WriteMode};
 
+use files::Files;
 use render::Templates;
 use target::TargetOptions;
+
+/// The form of generated code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Form {
+    /// A crate, header or module: choices as types, rankings, reasons for declining, the promise
+    #[default]
+    Module,
+    /// One plain function of one tree, as people write by hand: for C, Rust and Python
+    Switch,
+}
 
 /// What to generate, and where.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +65,8 @@ pub struct Request<'a> {
     pub model: &'a Model,
     /// The targets.
     pub targets: &'a [&'a dyn Target],
+    /// The form of the code.
+    pub form: Form,
     /// How much of the model the code holds.
     pub detail: Detail,
     /// The folder below which everything is written.
@@ -69,8 +84,8 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// Requests the files of these targets below `out`, written, with the default detail and templates.
     pub fn new(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Self {
-        let (detail, mode) = (Detail::default(), WriteMode::Write);
-        Self { model, targets, detail, out, mode, templates: None, runtime_path: None }
+        let (form, detail, mode) = (Form::Module, Detail::default(), WriteMode::Write);
+        Self { model, targets, form, detail, out, mode, templates: None, runtime_path: None }
     }
 }
 
@@ -83,7 +98,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     request.model.validate().map_err(CodegenError::Invalid)?;
     let templates = Templates::load(request.templates)?;
     let model = simplify(request.model, request.detail);
-    let lowered = lower::lower(&model, lower::is_ensemble(request.model));
+    let lowered = lower::lower(&model, request.form == Form::Module && lower::is_ensemble(request.model));
     lowered.check_size()?;
     let options = TargetOptions {
         out: request.out,
@@ -94,9 +109,18 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        let view = target.view(&lowered, &options)?;
-        let files = templates.render(target.name(), &view)?;
-        let place = request.out.join(view.place.name());
+        let (name, files) = match request.form {
+            Form::Module => {
+                let view = target.view(&lowered, &options)?;
+                (view.place.name().to_owned(), templates.render(target.name(), &view)?)
+            }
+            Form::Switch => {
+                let syntax = target.syntax().ok_or(CodegenError::NoSwitch { target: target.name() })?;
+                let (name, source) = switch::source(&lowered, request.model, syntax)?;
+                (name, Files::from([(String::new(), source)]))
+            }
+        };
+        let place = request.out.join(name);
         let changes = write::write(&place, &files, request.mode)?;
         report.generated.push(GeneratedFiles { target: target.name(), place, files, changes });
     }

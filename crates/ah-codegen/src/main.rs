@@ -46,6 +46,7 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
     let report = generate(&Request {
         model: &model,
         targets: &arguments.target,
+        form: arguments.form,
         out: &arguments.out,
         detail: Detail {
             all_leaves: arguments.all_leaves,

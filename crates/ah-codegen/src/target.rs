@@ -7,11 +7,18 @@ use serde::Serialize;
 
 use crate::error::CodegenError;
 use crate::lower::LoweredModel;
+use crate::switch::Syntax;
 
 /// A language or form of generated code.
 pub trait Target: Debug + Sync {
     /// Returns its name on the command line, which is also the folder of its templates.
     fn name(&self) -> &'static str;
+
+    /// Returns the language of its form `switch`, if it has one.
+    #[doc(hidden)]
+    fn syntax(&self) -> Option<Syntax> {
+        None
+    }
 
     /// Returns the values that its templates print.
     ///

@@ -35,6 +35,7 @@ fn model(choices: &[&str]) -> Model {
     let model = Model {
         features,
         categories,
+        missing: Default::default(),
         precondition,
         eligible,
         choices,

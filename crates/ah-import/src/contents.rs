@@ -36,8 +36,8 @@ pub struct Contents {
     pub timeout_ms: Option<f64>,
     /// What the tables left out.
     notes: Vec<String>,
-    /// Columns without a role.
-    unused: Vec<String>,
+    /// The names of the features, in the order of each input's text.
+    features: Vec<String>,
     /// The counts of rows and times so far.
     counts: ImportReport,
 }
@@ -84,11 +84,13 @@ impl Contents {
         self.notes.extend(table.notes);
         if kinds.is_empty() {
             kinds.extend(reader.roles.features.iter().map(Kinds::new));
-            self.unused.clone_from(&reader.roles.unused);
+            self.counts.unused.clone_from(&reader.roles.unused);
             let rules = &reader.roles.rules;
             self.counts.unit =
                 if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() };
+            self.features = reader.roles.features.iter().map(|role| role.name().to_owned()).collect();
         }
+        reader.roles.same_features(path, &self.features, &params.tables[0])?;
         for row in table.rows {
             let read = row.and_then(|Row { number, cells }| match reader.read(&cells) {
                 Ok(()) => Ok(number),
@@ -207,10 +209,10 @@ impl Contents {
     fn contradiction(&self, params: &ImportParams) -> Option<String> {
         let (count, first) = self.repetitions.contradictions()?;
         let place = |(table, number): RowId| format!("{}:{number}", params.tables[table].display());
-        let others = if self.unused.is_empty() {
+        let others = if self.counts.unused.is_empty() {
             String::new()
         } else {
-            format!(" Columns without a role: {}.", listed(&self.unused))
+            format!(" Columns without a role: {}.", listed(&self.counts.unused))
         };
         Some(format!(
             "rows contradict each other (pairs of an input and a choice: {count}). The first: {} ms in {}, {} ms in {}. \

@@ -122,7 +122,7 @@ pub enum Format {
     Csv,
     /// A JSON object a line.
     Jsonl,
-    /// A list of JSON objects, or what Kernel Tuner, Google Benchmark or hyperfine write.
+    /// A list of JSON objects, or what a tuner or a benchmark tool writes (docs/tables.md).
     Json,
     /// Parquet.
     Parquet,

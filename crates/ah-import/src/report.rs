@@ -33,6 +33,8 @@ pub struct ImportReport {
     pub numerical: Vec<String>,
     /// The categorical features.
     pub categorical: Vec<String>,
+    /// The columns of the first table that have no role; the log does not have them.
+    pub unused: Vec<String>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
 }
@@ -50,6 +52,10 @@ impl fmt::Display for ImportReport {
             if !names.is_empty() {
                 writeln!(f, "{kind}: {}", names.join(", "))?;
             }
+        }
+        let unused: Vec<&String> = self.unused.iter().filter(|name| !name.is_empty()).collect();
+        if !unused.is_empty() {
+            writeln!(f, "left out: {}", listed(unused))?;
         }
         writeln!(f, "wrote {}", self.log.display())
     }

@@ -85,6 +85,21 @@ impl Roles {
         Ok(Self { features, choice, times, unused, rules })
     }
 
+    /// Checks that this table has the features of the first one, in the same order.
+    pub fn same_features(&self, path: &Path, features: &[String], first: &Path) -> Result<(), ImportError> {
+        let ours = || self.features.iter().map(FeatureRole::name);
+        if ours().eq(features) {
+            return Ok(());
+        }
+        let expected = format!("the features {}, as in {}", listed(features), first.display());
+        Err(ImportError::Unreadable {
+            path: path.to_owned(),
+            expected,
+            found: listed(ours()),
+            hint: "name the features of all tables with --features",
+        })
+    }
+
     /// Returns true if each choice has a column of times.
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()

@@ -1,4 +1,4 @@
-//! Asks learned heuristics which kernel to run, in nanoseconds and without allocating.
+//! Asks learned heuristics which kernel to run, without allocating or locking.
 //!
 //! A *decision point* is an [`AutoHeuristic`]: named choices, a fallback, and the features of a context. A program
 //! makes it once and asks it on every call:

@@ -117,6 +117,7 @@ fn print(trained: &TrainedModel) -> Result<(), Failure> {
 /// The last step of the one command that learns and generates.
 fn generate(model: &Model, args: &TrainArgs) -> Result<ah_codegen::Report, Failure> {
     let report = ah_codegen::generate(&ah_codegen::Request {
+        form: ah_codegen::Form::Module,
         runtime_path: args.runtime_path.as_deref(),
         ..ah_codegen::Request::new(model, &[&ah_codegen::Rust], &args.out)
     })?;

@@ -16,7 +16,7 @@ pub fn model(trainer: &Trainer<'_>, heuristic: &Heuristic) -> Model {
         categories: trainer.features.categories.clone(),
         missing: trainer.features.missing.clone(),
         precondition: dataset.precondition.clone(),
-        eligible: dataset.eligible.clone(),
+        eligible: trainer.ranking.eligible.clone(),
         device: dataset.device().cloned(),
         shared_memory: dataset.metadata.shared_memory,
         device_capa: dataset.metadata.device_capa,

@@ -1,5 +1,7 @@
 //! The record in the model: how to learn it again, and what it is worth.
 
+use std::collections::BTreeMap;
+
 use ah_types::{LogRecord, Objective, Provenance};
 use serde_json::json;
 
@@ -32,6 +34,14 @@ pub fn provenance(
     }));
     if let Some(most) = trainer.max_leaves {
         parameters.insert("max_leaves".to_owned(), most.into());
+    }
+    let eligible = trainer.ranking.eligible.iter();
+    let learned = eligible.filter(|(choice, _)| !trainer.dataset.eligible.contains_key(choice));
+    let learned: BTreeMap<&str, &str> = learned
+        .map(|(choice, condition)| (choices[choice.index()].as_str(), condition.expression.as_str()))
+        .collect();
+    if !learned.is_empty() {
+        parameters.insert("learned_eligible".to_owned(), json!(learned));
     }
     let mut metrics = object(json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",

@@ -77,7 +77,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         portfolio: portfolio.as_ref().map(|p| p.choices.clone()).unwrap_or_default(),
         at_least: plan.ranking.unwrap_or_default(),
         always: plan.always_included.clone(),
-        eligible: dataset.eligible.clone(),
+        eligible: dataset.eligible_on(training),
     };
     let features = dataset.ranked(training);
     let searched = search::search(&dataset, &plan, &features.columns, &ranking.portfolio, training)?;
@@ -98,7 +98,8 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let configuration = judging.configuration;
     let of_rival = searched.rival.as_ref().filter(|rival| rival.configuration == *configuration);
     let chosen = of_rival.unwrap_or(&searched.best);
-    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ..judging };
+    let ranking = &RankingPolicy { eligible: dataset.eligible_on(&dataset.usable), ..ranking.clone() };
+    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ranking, ..judging };
     let shipped = shipping.learn(&dataset.usable)?;
 
     // Judge.

@@ -63,7 +63,8 @@ pub use fields::{FieldValue, fields};
 pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
     LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
-    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, add_row, risk,
+    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, ThresholdSearch, add_row,
+    risk,
 };
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LearnerKind, Objective, Optimization, OptimizationError, TrainingPolicy,

@@ -6,12 +6,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..check import Outputs
+from .. import text
+from ..check import Errors, Outputs
 from ..kernel import Call
-from ..log import text
-from ..measure import Outcome
-from ..measure_call import measure_call
-from ..race import TimingPolicy
+from ..measure import measure
+from ..outcome import Outcome
 from .portfolio import worth_measuring
 from .session import Session
 from .state import State
@@ -24,9 +23,9 @@ class Restored(Outputs):
     their buffers differ where the results do not.
     """
 
-    def compare(self) -> str | None:
-        """Finds the outputs after the first call."""
-        return None if self._expected else super().compare()
+    def errors(self) -> Errors:
+        """Returns no difference."""
+        return []
 
 
 def measured_input(session: Session, state: State, call: Call, features: Mapping[str, Any]) -> Mapping[str, Outcome]:
@@ -47,7 +46,7 @@ def measured_input(session: Session, state: State, call: Call, features: Mapping
         seed = text.row(f"{name}={value}" for name, value in features.items())
         kept = [state.index[name] for name in worth_measuring(offered, state.recorder.inputs(), seed)]
         outputs = Restored(kernel.named_args(call), None, None)
-        found = measure_call(kernel, call, kept, kept[0], outputs, TimingPolicy())
+        found = measure(kernel, call, kept, kept[0], outputs)
         state.recorder.add(features, found)
         session.seconds += time.monotonic() - begin
         return found

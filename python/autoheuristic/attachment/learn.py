@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UsageError
+from ..tools import tool
 
 TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
@@ -27,22 +27,6 @@ class Learned(NamedTuple):
     message: str
     """The summary, or why there is no heuristic."""
     exit_code: int
-
-
-def tool(name: str) -> str:
-    """Returns the path of one of the project's tools: ``AH_TRAIN`` for ``ah-train``, else from ``PATH``.
-
-    Raises:
-        UsageError: It is not installed.
-
-    """
-    found = shutil.which(os.environ.get(name.upper().replace("-", "_"), name))
-    if found is None:
-        raise UsageError(
-            f"{name} is not installed: expected it on PATH, or its path in {name.upper().replace('-', '_')} "
-            f"(cargo install --locked --path crates/{name})"
-        )
-    return found
 
 
 def logs(folder: Path) -> list[Path]:

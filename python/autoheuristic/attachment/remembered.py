@@ -11,7 +11,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..log import Log, text
+from .. import text
+from ..log import Log
 
 WORST = 10.0
 """The slowdown of a configuration that failed or was not timed on an input of the key."""

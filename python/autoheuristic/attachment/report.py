@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .. import text
 from ..errors import LogError
-from ..log import Log, text
+from ..log import Log
 from . import calls
 
 ANSWERS = ("heuristic", "log", "measured", "package", "capture")

@@ -9,10 +9,10 @@ from ..choices import distinct
 from ..errors import HeuristicError
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel
-from ..race import TimingPolicy
-from ..recorder import Recorder
+from ..outcome import TIMING
 from .features import CallFeatures
 from .identity import Identity, identify
+from .recorder import Recorder
 from .remembered import Remembered
 from .session import Session
 
@@ -34,9 +34,8 @@ class State:
         self.features = CallFeatures(self.kernel, call)
         self.index = {name: i for i, name in enumerate(self.kernel.names)}
         collects = session.settings.mode == "collect"
-        self.recorder = Recorder(
-            session.folder.log(self.identity), self.identity.stem, 0, TimingPolicy() if collects else None
-        )
+        log = session.folder.log(self.identity)
+        self.recorder = Recorder(log, self.identity.stem, TIMING if collects else None)
         self.heuristic: Heuristic | None = None
         self.remembered: Remembered | None = None
         self.trouble: str | None = None

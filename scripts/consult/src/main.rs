@@ -1,19 +1,23 @@
-//! A program that uses a learned heuristic: it links the generated crate, asks it through `ah-runtime` on
-//! fresh inputs, measures every choice there, and prints the gain.
+//! A program that uses a learned heuristic: it links the generated crate and asks it on the inputs of a log that it was
+//! not learned from. It adds up the times of the picks, decisions included, beside those of any single choice.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::hint::black_box;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_collect::Backend;
-use ah_collect::evaluate::{self, References};
+use ah_runtime::ah_types::log::{self, Log};
+use ah_runtime::ah_types::{Context, Optimization};
 use ah_runtime::{AutoHeuristic, Role};
 
-const USAGE: &str = "consult --name NAME --backend cpu|cuda --baseline CHOICE,... --num-samples N --seed N";
-
 fn main() -> ExitCode {
-    match run(std::env::args().skip(1)) {
+    let Some(path) = std::env::args().nth(1) else {
+        eprintln!("usage: consult FRESH_LOG");
+        return ExitCode::FAILURE;
+    };
+    match run(Path::new(&path)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -22,59 +26,113 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
-    let (mut name, mut backend, mut baseline) = (String::new(), Backend::Cpu, Vec::new());
-    let (mut samples, mut seed) = (24, 1001);
-    while let Some(flag) = args.next() {
-        let value = args.next().ok_or(USAGE)?;
-        match (flag.as_str(), value.as_str()) {
-            ("--name", _) => name = value,
-            ("--backend", "cpu") => backend = Backend::Cpu,
-            ("--backend", "cuda") => backend = Backend::Cuda,
-            ("--baseline", _) => baseline = value.split(',').map(str::to_owned).collect(),
-            ("--num-samples", _) => samples = value.parse()?,
-            ("--seed", _) => seed = value.parse()?,
-            _ => return Err(USAGE.into()),
-        }
-    }
-    let optimization = backend.optimization(&name)?;
-    let mut runner = backend.open(optimization.clone(), 0, false)?;
+fn run(path: &Path) -> Result<(), Box<dyn Error>> {
+    let log = log::read(&[path])?;
+    let optimization = Optimization::built_in(&log.metadata.name)
+        .unwrap_or_else(|_| Optimization::from_log(&log.metadata, &log.schema));
+    let choices = log.metadata.choices.clone().unwrap_or_else(|| log.choices.clone());
 
     // What a program does once: the generated crate makes itself known, and a decision point binds to it.
     simple_heuristic::register();
-    let heuristic = AutoHeuristic::builder(&name)
-        .choices(&runner.subject().choices)
-        .optimization(&optimization)
-        .device(runner.subject().device.clone())
-        .role(Role::Consult)
-        .build()?;
+    let device = log.metadata.device().ok_or("the log does not name its device")?;
+    let builder = AutoHeuristic::builder(&log.metadata.name).choices(&choices).optimization(&optimization);
+    let heuristic = builder.device(device.clone()).role(Role::Consult).build()?;
+    let fallback = optimization.fallback_among(&choices).unwrap_or(&choices[0]);
 
-    let inputs = evaluate::fresh(&*runner, seed, samples)?;
-    let policy = runner.subject().timing;
-    let fallback = optimization.fallback_among(heuristic.choices()).ok_or("there is no fallback here")?;
-    let references = References { fallback: fallback.to_owned(), baseline };
-    let evaluation = evaluate::evaluate(
-        &mut *runner,
-        inputs,
-        &policy,
-        &references,
+    let inputs = inputs(&log);
+    let mut totals = Totals::default();
+    for (context, times) in &inputs {
         // What it does on every call.
-        |context, _offered| {
-            let answer = heuristic.choose_for(context);
-            answer.is_learned().then(|| answer.choice.to_owned())
-        },
-        |input| eprintln!("  {}: {:.4} ms", input.label, input.ms),
-    )?;
-    println!("{}", evaluation.table());
+        let pick = heuristic.choose_for(context).choice;
+        totals.add(times, pick, fallback);
+    }
+    let decision_ms = decision_ms(&heuristic, inputs.iter().map(|(context, _)| context));
+    totals.print(inputs.len(), decision_ms, &choices, fallback);
+    Ok(())
+}
 
-    let inputs: Vec<_> = evaluation.inputs.iter().map(|input| heuristic.values(&input.context)).collect();
+/// Returns each input with the median time of every choice in milliseconds; infinite where a choice failed.
+fn inputs(log: &Log) -> Vec<(Context, BTreeMap<&str, f64>)> {
+    let mut samples: Vec<BTreeMap<&str, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
+    for sample in &log.samples {
+        let of_input = &mut samples[sample.input as usize];
+        of_input.entry(log.choice_name(sample.choice)).or_default().push(sample.feedback);
+    }
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let medians = samples.into_iter().enumerate().map(|(input, samples)| {
+        (log.context(input), samples.into_iter().map(|(choice, times)| (choice, median(times))).collect())
+    });
+    medians.collect()
+}
+
+/// Returns the mean time of a decision in milliseconds.
+fn decision_ms<'a>(heuristic: &AutoHeuristic, contexts: impl Iterator<Item = &'a Context>) -> f64 {
+    let inputs: Vec<_> = contexts.map(|context| heuristic.values(context)).collect();
     let (rounds, begin) = (10_000, Instant::now());
     for _ in 0..rounds {
         for values in &inputs {
             black_box(heuristic.choose(black_box(values)));
         }
     }
-    let decisions = f64::from(rounds) * inputs.len() as f64;
-    println!("a decision takes {:.0} ns, which no time above contains", begin.elapsed().as_secs_f64() * 1e9 / decisions);
-    Ok(())
+    begin.elapsed().as_secs_f64() * 1e3 / (f64::from(rounds) * inputs.len() as f64)
+}
+
+/// Sums of times in milliseconds.
+#[derive(Default)]
+struct Totals {
+    /// Of the fastest choice of each input.
+    fastest: f64,
+    /// Of the picks; a pick without a time costs the fallback's.
+    picks: f64,
+    /// Of each choice that ran on every input so far.
+    single: BTreeMap<String, f64>,
+    /// The inputs whose pick is more than 5 % slower than the fallback.
+    slower: usize,
+}
+
+impl Totals {
+    fn add(&mut self, times: &BTreeMap<&str, f64>, pick: &str, fallback: &str) {
+        let time = |choice: &str| times.get(choice).copied().filter(|ms| ms.is_finite());
+        let of_fallback = time(fallback);
+        if self.fastest == 0.0 {
+            self.single = times.keys().map(|choice| ((*choice).to_owned(), 0.0)).collect();
+        }
+        let is_complete = |choice: &String, total: &mut f64| time(choice).map(|ms| *total += ms).is_some();
+        self.single.retain(is_complete);
+        let fastest = times.values().copied().fold(f64::INFINITY, f64::min);
+        let ms = time(pick).or(of_fallback).unwrap_or(fastest);
+        self.fastest += fastest;
+        self.picks += ms;
+        self.slower += usize::from(of_fallback.is_some_and(|fallback| ms > 1.05 * fallback));
+    }
+
+    fn print(&self, inputs: usize, decision_ms: f64, choices: &[String], fallback: &str) {
+        let net = self.picks + decision_ms * inputs as f64;
+        let line = |what: &str, ms: f64| println!("  {what:44} {ms:10.3} ms {:8.3}", ms / self.fastest);
+        println!("{inputs} fresh inputs, all together:                      time   of least");
+        line("the fastest choice, known for each input", self.fastest);
+        line("the heuristic, its decisions included", net);
+        for choice in choices {
+            let of_program = if choice == fallback { ", as the program did before" } else { "" };
+            if let Some(ms) = self.single.get(choice) {
+                line(&format!("always {choice}{of_program}"), *ms);
+            }
+        }
+        println!(
+            "A decision takes {:.0} ns; {} of {inputs} picks are > 5 % slower than {fallback}.",
+            decision_ms * 1e6,
+            self.slower
+        );
+        let best = self.single.iter().min_by(|a, b| a.1.total_cmp(b.1));
+        if let Some((best, of_best)) = best {
+            println!(
+                "\nOn {inputs} fresh inputs, a program that asks the heuristic takes {net:.3} ms, decisions included.\nOne that always \
+                 takes {best}, the best single choice, takes {of_best:.3} ms; one that knew the fastest each time, {:.3} ms.",
+                self.fastest
+            );
+        }
+    }
 }

@@ -9,11 +9,12 @@ use super::features::{derived_type, inputs};
 
 /// One line of the branches.
 pub enum Event<'m> {
+    /// A derived feature takes this logged one, which the path did not use before.
+    Use(usize),
     /// A derived feature that others need is computed; it may be undefined.
     Compute(usize, Vec<Argument>),
-    /// The tree needs this feature for the first time on this path. Without arguments it is a logged
-    /// feature, or a derived one that was computed before.
-    Need(usize, Option<Vec<Argument>>),
+    /// The tree needs this feature for the first time on this path.
+    Need(usize, Source),
     /// `if …`, or `else if …` if the flag is set.
     If(Condition<'m>, bool),
     /// `else`
@@ -22,6 +23,16 @@ pub enum Event<'m> {
     End,
     /// The leaf of this number.
     Leaf(usize),
+}
+
+/// The source of a feature's value.
+pub enum Source {
+    /// It was used or computed before on this path.
+    Known,
+    /// It is a logged feature.
+    Logged,
+    /// It is computed from these derived features and logged ones.
+    Derived(Vec<Argument>),
 }
 
 /// A derived feature that another one takes as an argument.
@@ -43,12 +54,17 @@ pub enum Condition<'m> {
 }
 
 /// Returns the model's own tree as nested branches for people to read: events with their level of nesting. Leaves are numbered
-/// in the order of the nodes. A derived feature is computed where a path first needs it, unless `computed` says that all are.
+/// in the order of the nodes. A derived feature is computed where a path first needs it, unless `computed` says that all are. The
+/// precondition uses its features before.
 pub(super) fn branches(model: &Model, computed: bool) -> Vec<(usize, Event<'_>)> {
     let numbers: HashMap<usize, usize> =
         model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
-    let state = if computed { State::Computed } else { State::Unknown };
-    Order::new(model, &model.tree, state, |at, _| numbers[&at]).branches()
+    let state = if computed { State::Known } else { State::Unknown };
+    let mut order = Order::new(model, &model.tree, state, |at, _| numbers[&at]);
+    if let Some(precondition) = &model.precondition {
+        precondition.typed.for_each_feature(&mut |slot| order.states[slot] = State::Known);
+    }
+    order.branches()
 }
 
 /// Returns a booster as nested branches; `number` returns the number of a row. All features that it tests have a value.
@@ -64,7 +80,9 @@ pub(super) fn booster<'m>(
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Unknown,
-    Computed,
+    /// It was used or computed.
+    Known,
+    /// It has a value.
     Checked,
 }
 
@@ -155,9 +173,12 @@ impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
         if self.states[slot] == State::Checked {
             return;
         }
-        let fresh = self.states[slot] == State::Unknown && slot >= self.model.features.base().len();
-        let arguments = fresh.then(|| self.arguments(slot, level, events));
-        events.push((level, Event::Need(slot, arguments)));
+        let source = match self.states[slot] {
+            State::Known | State::Checked => Source::Known,
+            State::Unknown if slot < self.model.features.base().len() => Source::Logged,
+            State::Unknown => Source::Derived(self.arguments(slot, level, events)),
+        };
+        events.push((level, Event::Need(slot, source)));
         self.states[slot] = State::Checked;
     }
 
@@ -167,12 +188,18 @@ impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
         level: usize,
         events: &mut Vec<(usize, Event<'m>)>,
     ) -> Vec<Argument> {
-        let (_, parameters) = inputs(self.model, slot);
+        let (logged, parameters) = inputs(self.model, slot);
+        for slot in logged {
+            if self.states[slot] == State::Unknown {
+                events.push((level, Event::Use(slot)));
+                self.states[slot] = State::Known;
+            }
+        }
         for &parameter in &parameters {
             if self.states[parameter] == State::Unknown {
                 let arguments = self.arguments(parameter, level, events);
                 events.push((level, Event::Compute(parameter, arguments)));
-                self.states[parameter] = State::Computed;
+                self.states[parameter] = State::Known;
             }
         }
         let checked = |slot: &usize| self.states[*slot] == State::Checked;

@@ -11,9 +11,6 @@ const TOGETHER: usize = 9;
 pub struct EnsembleArrays {
     /// The model's flat form.
     pub flat: Ensemble,
-    /// By column: its thresholds in the order in which a binary search of `steps` steps compares them (Eytzinger's): first the
-    /// middle one, and behind the one at `i` those at `2 i` and `2 i + 1`. The first number is not used.
-    pub searches: Vec<Search>,
     /// The nodes: from the lowest bit 16 bits for the column, 16 for the rank and 32 for the left child. The rank of a leaf is its
     /// number in its tree.
     pub nodes: Vec<u64>,
@@ -24,7 +21,7 @@ pub struct EnsembleArrays {
     /// By booster: the number of its first row.
     pub first_rows: Vec<usize>,
     /// The rows of the boosters' leaves, one after the other.
-    pub rows: Vec<i8>,
+    pub rows: Vec<i16>,
     /// By leaf: the position of its ranking.
     pub starts: Vec<usize>,
     /// The distinct rankings, one after the other: the number of choices, then the choices. From the lowest bit, these are the
@@ -35,14 +32,6 @@ pub struct EnsembleArrays {
     pub choice_bits: u32,
     /// With boosters, the score of each choice in `rankings`, and 0 for the numbers of choices.
     pub scores: Vec<f64>,
-}
-
-/// The thresholds of a column.
-pub struct Search {
-    /// The number of steps of the search.
-    pub steps: u32,
-    /// As many numbers as 2 to the power of `steps`; infinite ones fill up.
-    pub thresholds: Vec<f64>,
 }
 
 /// Trees that go down together.
@@ -68,7 +57,6 @@ impl EnsembleArrays {
             .map(|(choices, expected, shares)| rankings.position(choices, expected, &shares, has_scores))
             .collect();
         let mut arrays = Self {
-            searches: flat.thresholds.iter().map(|thresholds| Search::new(thresholds)).collect(),
             nodes: Vec::with_capacity(flat.nodes.len()),
             groups: groups(&flat),
             most_leaves: 0,
@@ -98,8 +86,7 @@ impl EnsembleArrays {
                 if node.column as usize == flat.columns.len() {
                     if is_booster {
                         rank = leaves;
-                        self.rows
-                            .extend(&flat.rows[node.rank as usize * flat.row_length..][..flat.row_length]);
+                        self.rows.extend(flat.row(node.rank as usize));
                     }
                     leaves += 1;
                 }
@@ -107,25 +94,6 @@ impl EnsembleArrays {
             }
             self.most_leaves = self.most_leaves.max(leaves as usize);
         }
-    }
-}
-
-impl Search {
-    fn new(sorted: &[f64]) -> Self {
-        let steps = usize::BITS - sorted.len().leading_zeros();
-        let mut thresholds = vec![0.0; 1 << steps];
-        let mut next = sorted.iter().copied().chain(std::iter::repeat(f64::INFINITY));
-        fill(&mut thresholds, 1, &mut next);
-        Self { steps, thresholds }
-    }
-}
-
-/// Puts sorted numbers in the order of a binary search below the position `at`.
-fn fill(search: &mut [f64], at: usize, sorted: &mut impl Iterator<Item = f64>) {
-    if at < search.len() {
-        fill(search, 2 * at, sorted);
-        search[at] = sorted.next().unwrap_or(f64::INFINITY);
-        fill(search, 2 * at + 1, sorted);
     }
 }
 

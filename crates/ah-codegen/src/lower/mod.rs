@@ -15,9 +15,9 @@ use ah_types::expr::{NumberExpr, Type};
 use ah_types::{Model, ScoreRow, Test, Tree};
 
 use crate::error::{CodegenError, MOST};
-pub use branches::{Argument, Condition, Event};
+pub use branches::{Argument, Condition, Event, Source};
 use categories::Categories;
-pub use ensemble::{EnsembleArrays, Group, Search};
+pub use ensemble::{EnsembleArrays, Group};
 pub use features::WholeOperation;
 
 /// A tree with more leaves becomes arrays: compilers take minutes for thousands of branches.
@@ -127,8 +127,10 @@ impl LoweredModel<'_> {
     pub fn boosters(&self) -> Vec<Vec<(usize, Event<'_>)>> {
         let Some(ensemble) = &self.ensemble else { return Vec::new() };
         let rows = ensemble.rows.chunks(ensemble.flat.row_length);
-        let numbers: HashMap<&[i8], usize> = rows.enumerate().map(|(number, row)| (row, number)).collect();
-        let number = |row: &ScoreRow| numbers[&**row];
+        let numbers: HashMap<Vec<i16>, usize> =
+            rows.enumerate().map(|(number, row)| (row.to_vec(), number)).collect();
+        let widened = |row: &ScoreRow| row.iter().map(|number| i16::from(*number)).collect::<Vec<i16>>();
+        let number = |row: &ScoreRow| numbers[&widened(row)];
         self.model.boosters.iter().map(|tree| branches::booster(self.model, tree, number)).collect()
     }
 

@@ -48,6 +48,12 @@ impl Code {
         Self { text, binds }
     }
 
+    /// Returns true for one word.
+    pub fn is_name(&self) -> bool {
+        let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        self.text.chars().all(is_part) && !self.text.starts_with(|c: char| c.is_ascii_digit())
+    }
+
     /// Returns a call of `function`.
     pub fn call(function: &str, arguments: impl IntoIterator<Item = Self>) -> Self {
         let arguments: Vec<String> = arguments.into_iter().map(|a| a.text).collect();

@@ -12,6 +12,7 @@ use ah_types::expr::{
 
 use crate::lower::{LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
+use crate::printing::shared_parts::{SharedParts, Use};
 
 /// How a language writes the parts of an expression.
 pub trait Dialect {
@@ -46,6 +47,18 @@ pub trait Dialect {
 
     /// Returns the comparison of a logged whole number with a literal in integers, if the language has it.
     fn compare_whole(&self, _slot: usize, _comparison: Comparison, _literal: f64) -> Option<Code> {
+        None
+    }
+
+    /// Returns an operation in the language's own operators, if that is faster than the helper of this name.
+    /// `literal` is the value of the last operand if that is a literal.
+    fn inline(
+        &self,
+        _helper: &'static str,
+        _operands: &[Code],
+        _literal: Option<f64>,
+        _called: &mut Calls,
+    ) -> Option<Code> {
         None
     }
 
@@ -148,6 +161,8 @@ pub struct Printer<'a, D: ?Sized> {
     pub dialect: &'a D,
     /// The helpers and variables used so far.
     pub called: Calls,
+    /// The parts that several expressions have in common, if each is computed once.
+    pub shared: Option<SharedParts>,
 }
 
 impl<D: Dialect + ?Sized> Printer<'_, D> {
@@ -160,11 +175,40 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         }
     }
 
-    fn helper<const N: usize>(&mut self, name: &'static str, arguments: [Code; N]) -> Code {
-        self.called.helper(self.dialect, name, arguments)
+    /// Returns a call of a helper, or the language's own operators. `last` is the last operand.
+    fn helper<const N: usize>(
+        &mut self,
+        name: &'static str,
+        arguments: [Code; N],
+        last: &NumberExpr,
+    ) -> Code {
+        let literal = if let NumberExpr::Literal(x) = last { Some(*x) } else { None };
+        let inline = self.dialect.inline(name, &arguments, literal, &mut self.called);
+        inline.unwrap_or_else(|| {
+            let call = self.called.helper(self.dialect, name, arguments);
+            if is_comparison(name) { self.dialect.maybe(call) } else { call }
+        })
     }
 
     fn number(&mut self, expr: &NumberExpr) -> Code {
+        if matches!(expr, NumberExpr::Literal(_) | NumberExpr::Feature(_)) {
+            return self.unshared(expr);
+        }
+        match self.shared.as_mut().map(|shared| shared.use_of(expr)) {
+            None | Some(Use::Only) => self.unshared(expr),
+            Some(Use::Again(name)) => Code::atom(name),
+            Some(Use::First) => {
+                let code = self.unshared(expr);
+                let name = self.called.variable();
+                if let Some(shared) = &mut self.shared {
+                    shared.assign(expr, &name, code.alone());
+                }
+                Code::atom(name)
+            }
+        }
+    }
+
+    fn unshared(&mut self, expr: &NumberExpr) -> Code {
         if let Some(operation) = self.lowered.whole_operation(expr)
             && let Some(code) = self.dialect.whole(&operation, &mut self.called)
         {
@@ -173,36 +217,36 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         match expr {
             NumberExpr::Literal(x) => self.dialect.number(*x),
             NumberExpr::Feature(slot) => self.dialect.feature(*slot),
-            NumberExpr::Unary(function, a) => {
-                let a = self.number(a);
+            NumberExpr::Unary(function, operand) => {
+                let a = self.number(operand);
                 match function {
                     NumberFunction::Neg if self.dialect.has_arithmetic() => {
                         Code::new(Binds::Sign, format!("-{}", a.above(Binds::Sign)))
                     }
-                    NumberFunction::Neg => self.helper("neg", [a]),
-                    NumberFunction::Abs => self.helper("abs", [a]),
-                    NumberFunction::Floor => self.helper("floor", [a]),
-                    NumberFunction::Ceil => self.helper("ceil", [a]),
-                    NumberFunction::Log2 => self.helper("log2", [a]),
-                    NumberFunction::Ctz => self.helper("ctz", [a]),
+                    NumberFunction::Neg => self.helper("neg", [a], operand),
+                    NumberFunction::Abs => self.helper("abs", [a], operand),
+                    NumberFunction::Floor => self.helper("floor", [a], operand),
+                    NumberFunction::Ceil => self.helper("ceil", [a], operand),
+                    NumberFunction::Log2 => self.helper("log2", [a], operand),
+                    NumberFunction::Ctz => self.helper("ctz", [a], operand),
                 }
             }
-            NumberExpr::Binary(operation, a, b) => {
+            NumberExpr::Binary(operation, a, last) => {
                 let safe = self.dialect.has_arithmetic();
-                let safe_divisor = safe && matches!(**b, NumberExpr::Literal(x) if x != 0.0);
-                let (a, b) = (self.number(a), self.number(b));
+                let safe_divisor = safe && matches!(**last, NumberExpr::Literal(x) if x != 0.0);
+                let (a, b) = (self.number(a), self.number(last));
                 match operation {
                     Arithmetic::Add if safe => Code::binary(Binds::Sum, a, "+", b),
                     Arithmetic::Sub if safe => Code::binary(Binds::Sum, a, "-", b),
                     Arithmetic::Mul if safe => Code::binary(Binds::Product, a, "*", b),
                     Arithmetic::Div if safe_divisor => Code::binary(Binds::Product, a, "/", b),
-                    Arithmetic::Add => self.helper("add", [a, b]),
-                    Arithmetic::Sub => self.helper("sub", [a, b]),
-                    Arithmetic::Mul => self.helper("mul", [a, b]),
-                    Arithmetic::Div => self.helper("divide", [a, b]),
-                    Arithmetic::Rem => self.helper("modulo", [a, b]),
-                    Arithmetic::Min => self.helper("min", [a, b]),
-                    Arithmetic::Max => self.helper("max", [a, b]),
+                    Arithmetic::Add => self.helper("add", [a, b], last),
+                    Arithmetic::Sub => self.helper("sub", [a, b], last),
+                    Arithmetic::Mul => self.helper("mul", [a, b], last),
+                    Arithmetic::Div => self.helper("divide", [a, b], last),
+                    Arithmetic::Rem => self.helper("modulo", [a, b], last),
+                    Arithmetic::Min => self.helper("min", [a, b], last),
+                    Arithmetic::Max => self.helper("max", [a, b], last),
                 }
             }
             NumberExpr::If(c, a, b) => {
@@ -245,8 +289,7 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
             return code;
         }
         let operands = [self.number(a), self.number(b)];
-        let call = self.helper(comparison_name(comparison), operands);
-        self.dialect.maybe(call)
+        self.helper(comparison_name(comparison), operands, b)
     }
 
     fn matches(&mut self, equal: bool, left: &CategoryExpr, right: &CategoryExpr) -> Code {
@@ -261,7 +304,7 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         if has_literal {
             return self.dialect.equal(left, right, equal, &mut self.called);
         }
-        let same = self.helper("same", [left, right]);
+        let same = self.called.helper(self.dialect, "same", [left, right]);
         let same = self.dialect.maybe(same);
         if equal { same } else { self.dialect.not(same, &mut self.called) }
     }
@@ -287,6 +330,11 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
             }
         }
     }
+}
+
+/// Returns true if this helper compares two numbers; its result may be undefined.
+fn is_comparison(helper: &str) -> bool {
+    matches!(helper, "eq" | "ne" | "lt" | "le" | "gt" | "ge")
 }
 
 fn comparison_name(comparison: Comparison) -> &'static str {

@@ -143,6 +143,11 @@ pub trait Language: Dialect {
     /// the value already.
     fn read(&self, slot: usize) -> Option<String>;
 
+    /// Returns the code that converts the value of a logged feature where a path first uses it, if the language does so.
+    fn convert(&self, _slot: usize) -> Option<String> {
+        None
+    }
+
     /// Returns the call that computes a derived feature.
     fn compute(&self, slot: usize, arguments: &[Argument]) -> String;
 

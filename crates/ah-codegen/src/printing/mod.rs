@@ -9,5 +9,6 @@ pub mod expression;
 pub mod language;
 pub mod names;
 mod paths;
+mod shared_parts;
 pub mod text;
 pub mod view;

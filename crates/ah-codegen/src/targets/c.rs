@@ -14,6 +14,7 @@ use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, single};
 use crate::printing::text::number;
 use crate::printing::view::ModelView;
+use crate::switch::Syntax;
 use crate::target::{OutputPlace, Target, TargetOptions, View};
 
 /// Keywords of C, C++ and CUDA, and the template's own names.
@@ -44,6 +45,10 @@ struct HeaderView {
 impl Target for C {
     fn name(&self) -> &'static str {
         "c"
+    }
+
+    fn syntax(&self) -> Option<Syntax> {
+        Some(Syntax::C)
     }
 
     fn view(&self, lowered: &LoweredModel<'_>, _: &TargetOptions<'_>) -> Result<View, CodegenError> {

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use ah_types::shown::quoted;
 use rustc_hash::FxHashSet;
+use serde_json::Value as Json;
 
+use super::json::open_records;
 use super::rows::{Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
+use crate::tools;
 
 /// Opens a text with a line of names.
 pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
@@ -30,6 +33,15 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportErro
             found: format!("{} twice", quoted(name)),
             hint: "rename one",
         });
+    }
+    let record = |values: Vec<Json>| Json::Object(columns.iter().cloned().zip(values).collect());
+    if let Some(tool) = tools::find(&record(vec![Json::Null; columns.len()])) {
+        let records = rows(path.to_owned(), reader).map(|row| {
+            let Row { number, cells } = row?;
+            let text = |cell: &Cell| cell.as_text().map_or(Json::Null, Json::from);
+            Ok((number, record(cells.iter().map(text).collect())))
+        });
+        return open_records(path, tool, records);
     }
     let rows = Box::new(rows(path.to_owned(), reader));
     Ok(Table::new(columns, rows))

@@ -10,14 +10,14 @@ use serde_json::{Map, Value as Json};
 use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
-use crate::tools::{self, Results};
+use crate::tools::{self, Misfit, NamedRow, Results, Tool};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
 
 type JsonRow = (RowNumber, Map<String, Json>);
 
-/// Opens a text with a JSON object a line.
+/// Opens a text with a JSON object a line: a row, or a record of a tool.
 pub fn open_lines(path: &Path, text: Box<dyn BufRead>) -> Result<Table, ImportError> {
     let file = path.to_owned();
     let mut rows = (1..).zip(text.lines()).filter_map(move |(number, line)| match line {
@@ -29,34 +29,91 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>) -> Result<Table, ImportEr
                 .map(|row| (RowNumber::Line(number), row)),
         ),
     });
-    let first: Vec<_> = rows.by_ref().take(ROWS_FOR_COLUMNS).collect();
+    let mut first: Vec<_> = rows.by_ref().take(1).collect();
+    if let Some(Ok((number, row))) = first.first_mut() {
+        let record = Json::Object(std::mem::take(row));
+        if let Some(tool) = tools::find(&record) {
+            let rows = rows.map(|row| row.map(|(number, row)| (number, Json::Object(row))));
+            return open_records(path, tool, std::iter::once(Ok((number.clone(), record))).chain(rows));
+        }
+        if let Json::Object(record) = record {
+            *row = record;
+        }
+    }
+    first.extend(rows.by_ref().take(ROWS_FOR_COLUMNS - 1));
     let columns = columns(first.iter().flatten());
     Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
 }
 
 fn object(line: &str) -> Result<Map<String, Json>, Fault> {
-    serde_json::from_str(line).map_err(|e| {
-        let found = format!("{} ({})", quoted(line), reason(&e.to_string()));
-        Fault::new("", "a JSON object", found)
-    })
+    let found = match tools::parse(line) {
+        Ok(Json::Object(object)) => return Ok(object),
+        Ok(_) => quoted(line),
+        Err(e) => format!("{} ({})", quoted(line), reason(&e.to_string())),
+    };
+    Err(Fault::new("", "a JSON object", found))
+}
+
+/// Opens the records of a tool. They are all held: some tools' rows are complete only at the end.
+pub fn open_records(
+    path: &Path,
+    tool: &Tool,
+    records: impl Iterator<Item = Result<(RowNumber, Json), ImportError>>,
+) -> Result<Table, ImportError> {
+    let (mut all, mut numbers, mut bad) = (Results::default(), Vec::new(), Vec::new());
+    for record in records {
+        let read = record.and_then(|(number, record)| match (tool.read)(&record) {
+            Ok(results) => Ok((number, results)),
+            Err(misfit) => {
+                let Misfit { expected, found } = tool.named(misfit);
+                Err(Fault::new("", expected, found).at(path, number))
+            }
+        });
+        match read {
+            Ok((number, results)) => {
+                numbers.extend(std::iter::repeat_n(number, results.rows.len()));
+                all.append(results);
+            }
+            Err(e) => bad.push(Err(e)),
+        }
+    }
+    // Without rows, the first bad one is the reason.
+    if all.rows.is_empty()
+        && let Some(Err(e)) = bad.pop_if(|_| true)
+    {
+        return Err(e);
+    }
+    tool.finish(path, &mut all).map_err(|misfit| misfit_of(path, misfit))?;
+    let rows: Vec<JsonRow> =
+        numbers.into_iter().zip(all.rows).map(|(number, (_, row))| (number, row)).collect();
+    Ok(table(columns(&rows), all.defaults, bad.into_iter().chain(rows.into_iter().map(Ok))))
+}
+
+fn misfit_of(path: &Path, misfit: Misfit) -> ImportError {
+    ImportError::unreadable(path, &misfit.expected, misfit.found)
 }
 
 /// Opens a JSON document: a list of objects, or the results of a tool.
 pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
     let mut document = String::new();
     text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
-    let parsed = serde_json::from_str(&document).or_else(|e| tools::mended(&document).ok_or(e));
+    let parsed = tools::parse_document(&document);
     drop(document);
     let parsed =
         parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", reason(&e.to_string())))?;
-    let Results { rows, defaults } = match parsed {
-        Json::Array(rows) => {
+    let results = match (tools::find(&parsed), parsed) {
+        (Some(tool), document) => {
+            let mut results = (tool.read)(&document).map_err(|misfit| misfit_of(path, tool.named(misfit)))?;
+            tool.finish(path, &mut results).map_err(|misfit| misfit_of(path, misfit))?;
+            results
+        }
+        (None, Json::Array(rows)) => {
             listed(rows).map_err(|found| ImportError::unreadable(path, "a list of JSON objects", found))?
         }
-        document => tools::recognize(&document)
-            .map_err(|misfit| ImportError::unreadable(path, &misfit.expected, misfit.found))?,
+        (None, document) => return Err(misfit_of(path, tools::unknown(&document))),
     };
-    let numbered = |(number, (name, row)): (u64, tools::NamedRow)| {
+    let Results { rows, defaults } = results;
+    let numbered = |(number, (name, row)): (u64, NamedRow)| {
         (name.map_or(RowNumber::Row(number), |name| RowNumber::Named(number, name)), row)
     };
     let rows: Vec<JsonRow> = (1..).zip(rows).map(numbered).collect();

@@ -20,7 +20,13 @@ use crate::params::Format;
 pub fn open(path: &Path, format: Option<Format>) -> Result<Table, ImportError> {
     match format.map_or_else(|| format_of(path), Ok)? {
         Format::Aslib => aslib::open(path),
-        Format::Csv => delimited::open(path, text(path)?),
+        Format::Csv => {
+            let mut text = text(path)?;
+            // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
+            let lines =
+                format.is_none() && text.fill_buf().map_err(io_error(path, "read"))?.starts_with(b"{");
+            if lines { json::open_lines(path, text) } else { delimited::open(path, text) }
+        }
         Format::Jsonl => json::open_lines(path, text(path)?),
         Format::Json => json::open_document(path, text(path)?),
         #[cfg(feature = "parquet")]
@@ -49,7 +55,7 @@ fn format_of(path: &Path) -> Result<Format, ImportError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("csv" | "tsv" | "tab" | "txt") => Ok(Format::Csv),
+        Some("csv" | "tsv" | "tab" | "txt" | "log") => Ok(Format::Csv),
         Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
         Some("json") => Ok(Format::Json),
         Some("parquet" | "pq") => Ok(Format::Parquet),

@@ -5,12 +5,20 @@ use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json, json};
 
 use super::document::{Misfit, Results, list, typed};
+use super::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 
 const TIME: &str = "real_time";
 
-pub fn read(document: &Json) -> Result<Results, Misfit> {
+pub const TOOL: Tool = Tool {
+    name: "results of Google Benchmark",
+    is: |document| document.pointer("/benchmarks/0/name").is_some(),
+    read,
+    finish: as_they_are,
+};
+
+fn read(document: &Json) -> Result<Results, Misfit> {
     let mut rows = Vec::new();
     for run in list(document, "benchmarks")? {
         // Skips the means, medians and deviations of repetitions that are also listed one by one.

@@ -3,12 +3,20 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::document::{Misfit, Results, list, typed};
+use super::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 
 const TIMES: &str = "times";
 
-pub fn read(document: &Json) -> Result<Results, Misfit> {
+pub const TOOL: Tool = Tool {
+    name: "results of hyperfine",
+    is: |document| document.pointer("/results/0/command").is_some(),
+    read,
+    finish: as_they_are,
+};
+
+fn read(document: &Json) -> Result<Results, Misfit> {
     let (mut rows, mut choice) = (Vec::new(), Vec::new());
     for result in list(document, "results")? {
         let Some(command) = result.get("command").and_then(Json::as_str) else {

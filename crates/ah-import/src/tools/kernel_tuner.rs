@@ -7,13 +7,22 @@
 use ah_types::shown::{listed, quoted};
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, list};
+use super::document::{Misfit, Results, list, version};
+use super::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 
 const TIMES: &str = "times";
 
-pub fn read(document: &Json) -> Result<Results, Misfit> {
+pub const TOOL: Tool = Tool {
+    name: "a cache of Kernel Tuner",
+    is: |document| document.get("tune_params_keys").is_some(),
+    read,
+    finish: as_they_are,
+};
+
+fn read(document: &Json) -> Result<Results, Misfit> {
+    version(document, "1")?;
     let keys = list(document, "tune_params_keys")?;
     let keys: Vec<String> = keys.iter().filter_map(Json::as_str).map(str::to_owned).collect();
     let problem = problem(document.get("problem_size"));

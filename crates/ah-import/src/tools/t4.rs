@@ -3,13 +3,22 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, list};
+use super::document::{Misfit, Results, list, version};
+use super::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 
 const TIME: &str = "runtimes";
 
-pub fn read(document: &Json) -> Result<Results, Misfit> {
+pub const TOOL: Tool = Tool {
+    name: "T4 results",
+    is: |document| document.pointer("/results/0/configuration").is_some(),
+    read,
+    finish: as_they_are,
+};
+
+fn read(document: &Json) -> Result<Results, Misfit> {
+    version(document, "1")?;
     let (mut rows, mut keys) = (Vec::new(), Vec::new());
     for result in list(document, "results")? {
         let Some(configuration) = result.get("configuration").and_then(Json::as_object) else {

@@ -1,9 +1,10 @@
 //! Tables become logs: the roles of columns, the times, the device, and adding to a log. `formats` has every
-//! format of a table, and `mistakes` the sentence about every bad one.
+//! format of a table, and `tuners` those of autotuners, and `mistakes` the sentence about every bad one.
 
 mod aslib;
 mod formats;
 mod mistakes;
+mod tuners;
 
 use std::path::PathBuf;
 
@@ -177,13 +178,13 @@ fn the_name_of_the_column_says_the_unit() {
 }
 
 #[test]
-fn a_table_of_20_000_choices_is_read() {
+fn a_table_of_100_000_choices_is_read() {
     let folder = Folder::new();
-    let choices: Vec<String> = (0..20_000).map(|i| format!("c{i}")).collect();
+    let choices: Vec<String> = (0..100_000).map(|i| format!("c{i}")).collect();
     let times = vec!["1"; choices.len()].join(",");
     let mut params = folder.table("wide.csv", format!("n,{}\n1,{times}\n2,{times}\n", choices.join(",")));
     (params.features, params.choice, params.time, params.wide) = (names("n"), Vec::new(), Vec::new(), true);
-    assert_eq!(counts(&import(&params).unwrap()), (2, 2, 20_000, 40_000, 0, 0));
+    assert_eq!(counts(&import(&params).unwrap()), (2, 2, 100_000, 200_000, 0, 0));
 }
 
 #[test]

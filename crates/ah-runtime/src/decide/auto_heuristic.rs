@@ -93,7 +93,7 @@ impl AutoHeuristic {
 
     /// Returns the choice to take for these values: one per feature, in the order of the builder's calls.
     ///
-    /// Does not allocate, lock, or call the system.
+    /// Does not lock or call the system. Does not allocate, unless a model file has more than 255 choices or columns.
     #[must_use]
     pub fn choose(&self, values: &[Scalar<'_>]) -> Answer<'_> {
         self.answer(values, None)

@@ -84,9 +84,7 @@ impl Heuristic for LoadedModel {
     }
 
     fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
-        let mut decision = self.compiled.decide(values);
-        let reached = decision.reach()?;
-        reached.pick_expected(|choice| decision.is_eligible(choice)).map(ChoiceId::index)
+        self.compiled.decide(values).choose().map(ChoiceId::index)
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {

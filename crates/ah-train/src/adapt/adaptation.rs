@@ -1,5 +1,7 @@
 //! The run of an adaptation: each way out of fold, then the best one on all new inputs.
 
+use std::sync::Arc;
+
 use ah_types::{
     ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Objective, Promise,
 };
@@ -7,13 +9,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 
-use super::correction::{Correction, Strength};
-use super::method::{METHODS, Method};
+use super::correction::Strength;
 use super::params::AdaptParams;
-use super::retrain;
-use super::rewrite::rewrite;
 use super::transfer::Transfer;
 use super::trial::{Assessment, FOLDS, Fold, Judged, Trial};
+use super::way::{METHODS, Method};
 use super::{target, union};
 use crate::data::random::mix;
 use crate::data::{Dataset, domain};
@@ -39,16 +39,14 @@ pub struct Adaptation {
     pub fallback: String,
     /// The old model, as it is.
     pub old: Judged,
-    /// The old trees with their scores, and the new promise.
-    pub kept: Judged,
     /// The old trees with corrected scores; cross-fitted.
     pub corrected: Judged,
     /// Learned from the new inputs alone; cross-fitted.
     pub retrained: Judged,
     /// The adapted model out of fold, also for a program that does not name its choices.
     pub comparison: BaselineComparison,
-    /// What the old scores weigh.
-    pub strength: Strength,
+    /// What the old scores weigh; `None` where trees are retrained.
+    pub strength: Option<Strength>,
     /// The standard deviation of the corrected scores' misses.
     pub spread: f64,
     /// The share that the old model or the flag wants to promise; `None`: it always decides.
@@ -118,7 +116,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let mut rows = dataset.usable.clone();
     rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
     let model = on_log(&union::with_choices_of(&old, &dataset.table), &dataset, fallback)?;
-    let transfer = Transfer::new(model, &dataset, fallback, &rows);
+    let transfer = Arc::new(Transfer::new(model, &dataset, fallback, &rows));
     let lost = transfer.inputs.iter().filter(|input| input.reached.is_none()).count();
     if lost > 0 {
         warnings.push(format!(
@@ -129,15 +127,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     }
 
     // Each way, out of fold.
-    let trial = Trial {
-        transfer: &transfer,
-        dataset: &dataset,
-        params: &learning,
-        plan: &plan,
-        fallback,
-        rows: &rows,
-        targets,
-    };
+    let trial =
+        Trial { transfer, dataset: &dataset, params: &learning, plan: &plan, fallback, rows: &rows, targets };
     let all: Vec<usize> = (0..rows.len()).collect();
     let folds = (0..FOLDS).into_par_iter().map(|fold| trial.fold(&all, fold));
     let folds = folds.collect::<Result<Vec<Fold>, TrainError>>()?;
@@ -152,19 +143,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     let last_half = trial.last_half(&folds, method);
 
     // The best one, from all new inputs.
-    let strength = Strength::choose(&transfer, &all);
-    let mut model = match method {
-        Method::Kept => rewrite(&transfer, &Correction::none(&transfer), &all, best.risk, best.threshold),
-        Method::Corrected => {
-            let correction = Correction::new(&transfer, &all, strength);
-            rewrite(&transfer, &correction, &all, best.risk, best.threshold)
-        }
-        Method::Retrained => {
-            let transfer =
-                Transfer::new(retrain::learn(&dataset, &learning, &dataset.usable)?, &dataset, fallback, &[]);
-            rewrite(&transfer, &Correction::none(&transfer), &[], best.risk, best.threshold)
-        }
-    };
+    let way = trial.adapt(method, &all)?;
+    let mut model = way.model(best.risk, best.threshold);
     let calibrated = best.calibrated.as_ref().zip(target);
     let level = target::level(targets.len());
     model.promise = calibrated.map(|(threshold, target)| Promise {
@@ -176,11 +156,10 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         inputs: rows.len(),
         fallback: dataset.table.choices[fallback.index()].clone(),
         old: trial.old(&old),
-        kept: judged(Method::Kept, target),
         corrected: judged(Method::Corrected, target),
         retrained: judged(Method::Retrained, target),
         comparison: trial.comparison(&folds, best),
-        strength,
+        strength: way.strength,
         spread: best.risk.spread,
         wanted,
         promise: model.promise.clone(),

@@ -7,25 +7,23 @@
 //!    no new input, so the evidence comes from the nodes above.
 //! 4. [`strength`] chooses by cross-validation how much the old scores weigh.
 //! 5. [`corrected`] ranks the choices by corrected scores, and [`rewrite`] makes the new model.
-//! 6. [`retrain`] learns from the new inputs alone, for comparison: with a large shift this loses less.
+//! 6. [`way`]: such a model, or one that is learned from the new inputs alone. With a large shift the second loses less.
 //! 7. [`target`] has the shares that so few inputs can promise, and the level of the tests.
-//! 8. [`trial`] judges each way with each share out of fold; [`adaptation`] takes the best: the old scores, corrected
-//!    ones, or retrained trees.
+//! 8. [`trial`] judges each way with each share out of fold; [`adaptation`] takes the best.
 
 pub mod adaptation;
 mod corrected;
 mod correction;
-mod method;
 mod params;
-mod retrain;
 mod rewrite;
 mod strength;
 mod target;
 mod transfer;
 mod trial;
 mod union;
+mod way;
 
 pub use adaptation::{Adaptation, Stricter, adapt};
-pub use method::Method;
 pub use params::AdaptParams;
 pub use trial::Judged;
+pub use way::Method;

@@ -1,6 +1,6 @@
 //! The shares that a number of inputs can promise, and the level at which they are tested.
 
-use super::method::METHODS;
+use super::way::METHODS;
 use crate::params::PromiseMode;
 use crate::promise::calibrate;
 
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(targets(None, Some(0.2), 1000), [Some(0.2)]);
         assert_eq!(targets(Some(0.01), Some(0.01), 1000), [Some(0.01)]);
         assert_eq!(targets(None, None, 1000), [None]);
-        assert_eq!([250, 240].map(|inputs| targets(Some(0.02), None, inputs)[0]), [Some(0.02), None]);
+        assert_eq!([230, 220].map(|inputs| targets(Some(0.02), None, inputs)[0]), [Some(0.02), None]);
         assert_eq!(inputs_for_any(0.01), (0.2, inputs_for(0.2)));
         assert_eq!([inputs_for(0.01), inputs_for(0.01) - 1].map(|n| of(n)[0]), [Some(0.01), Some(0.02)]);
     }

@@ -1,17 +1,16 @@
 //! The ways to adapt, each judged out of fold.
 
+use std::sync::Arc;
+
 use ah_types::{ChoiceId, Model};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::corrected::{self, Risk, rank};
-use super::correction::{Correction, Strength};
-use super::method::Method;
-use super::retrain;
-use super::rewrite::rewrite;
+use super::corrected::{self, Risk};
 use super::strength::part;
 use super::target::{self, MODE};
 use super::transfer::{Transfer, slots};
+use super::way::{METHODS, Method, Way, retrained};
 use crate::data::Dataset;
 use crate::error::TrainError;
 use crate::judge::comparison::BaselineComparison;
@@ -43,28 +42,31 @@ pub struct Judged {
 
 /// All ways on the new inputs.
 pub struct Trial<'a> {
-    pub transfer: &'a Transfer<'a>,
+    /// The old trees.
+    pub transfer: Arc<Transfer<'a>>,
     pub dataset: &'a Dataset,
     /// To retrain from some of the inputs.
     pub params: &'a ValidParams,
     /// The settings for all of them.
     pub plan: &'a TrainPlan,
     pub fallback: ChoiceId,
-    /// The rows of the table, in the order of the evidence.
+    /// The rows of the table, in the order of the new inputs.
     pub rows: &'a [u32],
     /// The shares to try to promise ([`target::targets`]).
     pub targets: &'a [Option<f64>],
 }
 
-/// One fold: learned from the other inputs, and from half of them.
+/// One fold.
 pub struct Fold<'a> {
-    training: Vec<usize>,
     held_out: Vec<usize>,
-    correction: Correction,
-    half: Correction,
-    /// The held-out inputs in the retrained trees.
-    retrained: Transfer<'a>,
-    retrained_half: Transfer<'a>,
+    /// By method: learned from the other inputs, and from half of them.
+    ways: Vec<(Way<'a>, Way<'a>)>,
+}
+
+impl<'a> Fold<'a> {
+    fn way(&self, method: Method) -> &(Way<'a>, Way<'a>) {
+        &self.ways[method as usize]
+    }
 }
 
 /// One way with one share to promise, judged out of fold.
@@ -99,6 +101,21 @@ impl Assessment {
 }
 
 impl<'a> Trial<'a> {
+    /// Adapts by these inputs.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn adapt(&self, method: Method, inputs: &[usize]) -> Result<Way<'a>, TrainError> {
+        match method {
+            Method::Corrected => Ok(Way::corrected(&self.transfer, inputs.to_vec())),
+            Method::Retrained => {
+                let mut training: Vec<u32> = inputs.iter().map(|&at| self.rows[at]).collect();
+                training.sort_unstable();
+                retrained(self.dataset, self.params, self.fallback, (&training, self.rows))
+            }
+        }
+    }
+
     /// Learns from the inputs outside of one fold, and from half of them.
     ///
     /// # Errors
@@ -106,39 +123,15 @@ impl<'a> Trial<'a> {
     pub fn fold(&self, all: &[usize], fold: usize) -> Result<Fold<'a>, TrainError> {
         let (training, held_out) = part(all, fold, FOLDS);
         let (half, _) = part(&training, 0, 2);
-        let strength = Strength::choose(self.transfer, &training);
-        let rows = |inputs: &[usize]| inputs.iter().map(|&at| self.rows[at]).collect::<Vec<u32>>();
-        let retrained = |inputs: &[usize]| -> Result<Transfer<'a>, TrainError> {
-            let mut training = rows(inputs);
-            training.sort_unstable();
-            let model = retrain::learn(self.dataset, self.params, &training)?;
-            Ok(Transfer::new(model, self.dataset, self.fallback, &rows(&held_out)))
-        };
-        Ok(Fold {
-            correction: Correction::new(self.transfer, &training, strength),
-            half: Correction::new(self.transfer, &half, strength),
-            retrained: retrained(&training)?,
-            retrained_half: retrained(&half)?,
-            training,
-            held_out,
-        })
+        let both = |method: &Method| Ok((self.adapt(*method, &training)?, self.adapt(*method, &half)?));
+        Ok(Fold { held_out, ways: METHODS.iter().map(both).collect::<Result<_, TrainError>>()? })
     }
 
-    /// Returns the ranking of each input out of fold, in the order of the evidence.
+    /// Returns the ranking of each input out of fold, in the order of the new inputs.
     fn rankings(&self, folds: &[Fold<'_>], method: Method, risk: Risk) -> Vec<Vec<ScoredChoice>> {
         let mut rankings = vec![Vec::new(); self.rows.len()];
-        let kept = Correction::none(self.transfer);
         for fold in folds {
-            let none = Correction::none(&fold.retrained);
-            for (position, &at) in fold.held_out.iter().enumerate() {
-                rankings[at] = match method {
-                    Method::Kept => rank(self.transfer, &kept, risk, &self.transfer.inputs[at]),
-                    Method::Corrected => {
-                        rank(self.transfer, &fold.correction, risk, &self.transfer.inputs[at])
-                    }
-                    Method::Retrained => rank(&fold.retrained, &none, risk, &fold.retrained.inputs[position]),
-                };
-            }
+            fold.held_out.iter().for_each(|&at| rankings[at] = fold.way(method).0.rank(at, risk));
         }
         rankings
     }
@@ -209,15 +202,7 @@ impl<'a> Trial<'a> {
     pub fn comparison(&self, folds: &[Fold<'_>], best: &Assessment) -> BaselineComparison {
         let Assessment { risk, threshold, .. } = *best;
         let judged = |fold: &Fold<'_>| {
-            let none = || Correction::none(self.transfer);
-            let (old, training) = (self.transfer, &fold.training);
-            let model = match best.method {
-                Method::Kept => rewrite(old, &none(), training, risk, threshold),
-                Method::Corrected => rewrite(old, &fold.correction, training, risk, threshold),
-                Method::Retrained => {
-                    rewrite(&fold.retrained, &Correction::none(&fold.retrained), &[], risk, threshold)
-                }
-            };
+            let model = fold.way(best.method).0.model(risk, threshold);
             let rows: Vec<u32> = fold.held_out.iter().map(|&at| self.rows[at]).collect();
             decisions::decide(&model, &self.dataset.table, &rows, &slots(&model, self.dataset))
         };
@@ -227,45 +212,30 @@ impl<'a> Trial<'a> {
         BaselineComparison::new(&self.dataset.table, &judged, self.fallback, single, limit)
     }
 
+    /// Judges the old model as it is.
     pub fn old(&self, old: &Model) -> Judged {
         let judged = decisions::decide(old, &self.dataset.table, self.rows, &slots(old, self.dataset));
-        let none = Correction::none(self.transfer);
+        let unchanged = Way::unchanged(self.transfer.clone());
         let cost = |at: usize, threshold: f64| match threshold.is_finite() {
             true => self.loss(at, judged[at].ranking.first().copied()),
-            false => self.always(self.transfer, &none, at, at),
+            false => self.always(&unchanged, at),
         };
         self.judged(cost, 0.0)
     }
 
-    /// Returns the cost of always deciding on an input, which has this position in `evidence`.
-    fn always(
-        &self,
-        transfer: &Transfer<'_>,
-        correction: &Correction,
-        position: usize,
-        at: usize,
-    ) -> (f64, bool) {
-        let risk = Risk { spread: 1.0, limit: 0.0 };
-        self.cost(&rank(transfer, correction, risk, &transfer.inputs[position]), at, f64::INFINITY)
+    /// Returns the cost of always deciding on an input.
+    fn always(&self, way: &Way<'_>, at: usize) -> (f64, bool) {
+        self.cost(&way.rank(at, Risk { spread: 1.0, limit: 0.0 }), at, f64::INFINITY)
     }
 
     /// Returns what the second half of the inputs saved, always deciding.
     pub fn last_half(&self, folds: &[Fold<'_>], method: Method) -> Difference {
-        let saved = folds.iter().flat_map(|fold| {
-            let none = Correction::none(&fold.retrained);
-            let retrained = |transfer, position, at| self.always(transfer, &none, position, at).0;
-            let corrected = |correction, at| self.always(self.transfer, correction, at, at).0;
-            let saved = |(position, &at): (usize, &usize)| match method {
-                Method::Kept | Method::Corrected => {
-                    corrected(&fold.half, at) - corrected(&fold.correction, at)
-                }
-                Method::Retrained => {
-                    retrained(&fold.retrained_half, position, at) - retrained(&fold.retrained, position, at)
-                }
-            };
-            fold.held_out.iter().enumerate().map(saved).collect::<Vec<f64>>()
-        });
-        let (mean, error) = mean_and_error(&saved.collect::<Vec<f64>>());
+        let saved = |fold: &Fold<'_>| {
+            let (all, half) = fold.way(method);
+            let saved = |&at: &usize| self.always(half, at).0 - self.always(all, at).0;
+            fold.held_out.iter().map(saved).collect::<Vec<f64>>()
+        };
+        let (mean, error) = mean_and_error(&folds.iter().flat_map(saved).collect::<Vec<f64>>());
         Difference { mean, error }
     }
 }

@@ -14,6 +14,7 @@ use super::declared;
 use super::devices::{self, LoggedDevice};
 use super::evidence;
 use super::exclude;
+use super::learned_eligible;
 use super::objective::Pricing;
 use super::split::{self, Partition};
 use super::table::Table;
@@ -62,7 +63,7 @@ pub struct Dataset {
     values: FeatureValues,
     /// The domain.
     pub precondition: Option<Precondition>,
-    /// Where choices can run at all, by the optimization or the log; choices without an entry can everywhere.
+    /// Where choices can run at all, by the optimization or the log.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
     /// The inputs to learn from, ascending.
     pub usable: Vec<u32>,
@@ -180,6 +181,17 @@ impl Dataset {
         self.named_fallback.unwrap_or_else(|| self.table.best_fallback(inputs))
     }
 
+    /// Returns the conditions under which choices can run: the declared ones, and those that these inputs show. The fallback runs
+    /// wherever the heuristic declines, so it gets none.
+    pub fn eligible_on(&self, inputs: &[u32]) -> BTreeMap<ChoiceId, Precondition> {
+        let mut eligible = learned_eligible::learn(&self.table, inputs, self.features.base(), &self.eligible);
+        if let Some(fallback) = self.named_fallback {
+            eligible.remove(&fallback);
+        }
+        eligible.extend(self.eligible.clone());
+        eligible
+    }
+
     /// Returns the features as ranked from these inputs.
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
         // A row and its code share 32 bits while a tree grows.
@@ -246,8 +258,8 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
     let mut table = Table::new(log);
     if table.copies > 0 {
         warnings.push(format!(
-            "the log repeats {} measurements; each counts once. Give each repetition its own time, or one row alone: \
-             copies hide how much times vary",
+            "the log repeats {} measurements; each counts once. Nothing needs to be done if they are copies; to show how much times \
+             vary, write one row for each run with its own time",
             table.copies
         ));
     }

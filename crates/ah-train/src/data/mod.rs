@@ -14,6 +14,7 @@ mod evidence;
 mod exclude;
 pub mod formula;
 pub mod irregularities;
+mod learned_eligible;
 pub mod objective;
 pub mod random;
 pub mod split;

@@ -11,9 +11,8 @@ const CLEAR: f64 = 0.01;
 
 /// Returns the summary: the old model, the other ways, the promise, and what more inputs would save.
 pub fn adapted(adaptation: &Adaptation) -> String {
-    let Adaptation { method, inputs, old, kept, corrected, retrained, wanted, promise, .. } = adaptation;
+    let Adaptation { method, inputs, old, corrected, retrained, wanted, promise, .. } = adaptation;
     let (taken, judged) = match method {
-        Method::Kept => ("the old scores", kept),
         Method::Corrected => ("corrected scores", corrected),
         Method::Retrained => ("retrained trees", retrained),
     };
@@ -102,11 +101,10 @@ mod tests {
         let model = Metrics { inputs: 20, slowdown, plain_slowdown, ..Metrics::default() };
         Adaptation {
             model: Model::default(),
-            method: Method::Kept,
+            method: Method::Corrected,
             inputs: 20,
             fallback: "orig".to_owned(),
             old: judged(1.02),
-            kept: judged(slowdown),
             corrected: judged(slowdown),
             retrained: judged(slowdown),
             comparison: BaselineComparison {
@@ -116,7 +114,7 @@ mod tests {
                 single: SingleChoice { first: ChoiceId(0), second: None },
                 max_slowdown: 1.05,
             },
-            strength: Default::default(),
+            strength: None,
             spread: 0.1,
             wanted: Some(0.01),
             promise: None,

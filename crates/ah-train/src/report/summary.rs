@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{CalibrationMode, Promise};
+use ah_types::{CalibrationMode, Model, Promise};
 use serde_json::{Value, json};
 
 use super::percent;
@@ -77,10 +77,26 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
     let comparison = &trained.held_out.comparison;
     let mut notes = notes(comparison);
+    notes.extend(learned_conditions(&trained.model));
     if let Some(price) = trained.price.as_ref().filter(|price| price.gain() >= 0.01 && price.is_dear()) {
         notes.push(dear(price, comparison, &trained.held_out.always));
     }
     notes
+}
+
+/// Returns the conditions that were learned from where choices have times.
+fn learned_conditions(model: &Model) -> Option<String> {
+    let learned = model.provenance.parameters.get("learned_eligible")?.as_object()?;
+    let (choice, condition) = learned.iter().next()?;
+    let others = match learned.len() - 1 {
+        0 => String::new(),
+        others => format!(" ({others} other choices have such conditions, see `eligible` in the model)"),
+    };
+    Some(format!(
+        "{} is taken only where {}: it has no time elsewhere{others}. Declare where a choice can run with `eligible`",
+        name(choice),
+        condition.as_str().unwrap_or_default()
+    ))
 }
 
 /// Returns the summary of an evaluation.
@@ -132,15 +148,20 @@ fn dear(price: &PromisePrice, comparison: &BaselineComparison, always: &Metrics)
 
 fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
-    let (fallback, single) = (name(&always_fallback.choice), name(&best_single.choice));
+    let fallback = name(&always_fallback.choice);
+    let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
     let par10 = par10(model, &best_single.metrics, &single);
     let without = match model.inputs - model.comparable {
         0 => String::new(),
         others => format!("; on {others} others it has no time"),
     };
+    let plain = match (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
+        true => format!("; {} by `choose`, which is not told what is offered", loss(model.plain_slowdown)),
+        false => String::new(),
+    };
     format!(
         "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs{without}.\n\
-         Loses {} to the best choice (always {single}: {}), {:.2} times at worst, {:.2} times on 1 % of inputs.\n\
+         Loses {} to the best choice (always {single}: {}), {:.2} times at worst, {:.2} times on 1 % of inputs{plain}.\n\
          Total time: {} more than the best choice (always {single}: {}), {} than {fallback}.\n{par10}\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
         model.speedup_over_fallback,

@@ -1,10 +1,10 @@
 //! The view of an ensemble: arrays of numbers.
 
-use ah_types::{LEAST_RISK, RISK_UNIT};
+use ah_types::{LEAST_RISK, RISK_UNIT, ThresholdSearch};
 use serde::Serialize;
 
 use super::viewer::Viewer;
-use crate::lower::{EnsembleArrays, Group, Search};
+use crate::lower::{EnsembleArrays, Group};
 use crate::printing::language::{Language, ValueKind};
 use crate::printing::text::number;
 
@@ -101,7 +101,7 @@ struct GroupView {
 
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn ensemble(&self, arrays: &EnsembleArrays) -> EnsembleView {
-        let column = |(column, search): (&ah_types::Column<String>, &Search)| ColumnView {
+        let column = |(column, search): (&ah_types::Column<String>, &ThresholdSearch)| ColumnView {
             slot: column.slot,
             identifier: self.identifier(column.slot),
             kind: ValueKind::of(self.lowered, column.slot),
@@ -133,7 +133,7 @@ impl<L: Language> Viewer<'_, L> {
         checked.dedup();
         let greatest = arrays.rankings.iter().copied().max().unwrap_or(0);
         EnsembleView {
-            columns: arrays.flat.columns.iter().zip(&arrays.searches).map(column).collect(),
+            columns: arrays.flat.columns.iter().zip(&arrays.flat.searches).map(column).collect(),
             // At least 2, since linters refuse to mask with 0.
             padded: (arrays.flat.columns.len() + 1).next_power_of_two().max(2),
             required: arrays.flat.required.clone(),
@@ -156,7 +156,8 @@ impl<L: Language> Viewer<'_, L> {
 
     fn boosters(&self, arrays: &EnsembleArrays) -> Option<BoostersView> {
         let model = self.lowered.model;
-        let character = |x: &i8| char::from(b'@'.wrapping_add_signed(*x));
+        // Numbers between -29 and 27.
+        let character = |x: &i16| char::from(b'@'.wrapping_add_signed(*x as i8));
         let rows = arrays.rows.chunks(arrays.flat.row_length);
         let rows: Vec<String> = rows.map(|row| row.iter().map(character).collect()).collect();
         let in_line = (LINE / arrays.flat.row_length).max(1);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::Type;
+use ah_types::expr::{Type, TypedExpr};
 use ah_types::{ChoiceId, Precondition};
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::viewer::{NameView, Viewer};
 use crate::lower::Argument;
 use crate::printing::expression::Printer;
 use crate::printing::language::{Language, ValueKind};
+use crate::printing::shared_parts::SharedParts;
 use crate::printing::text::code;
 
 #[derive(Debug, Serialize)]
@@ -78,6 +79,8 @@ pub struct ParameterView {
     /// The feature's name as a string literal.
     string: String,
     r#type: String,
+    /// The code that converts the value of a logged feature, if the language does so.
+    converted: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,6 +89,13 @@ pub struct StepView {
     identifier: String,
     r#type: String,
     call: String,
+}
+
+/// An assignment of a variable.
+#[derive(Debug, Serialize)]
+pub struct AssignmentView {
+    variable: String,
+    value: String,
 }
 
 /// The condition under which a choice can run.
@@ -159,6 +169,7 @@ impl<L: Language> Viewer<'_, L> {
             identifier: self.identifier(slot),
             string: self.language.string(&self.lowered.model.features.all().features()[slot].name),
             r#type: self.language.type_name(slot),
+            converted: self.language.convert(slot),
         };
         slots.into_iter().map(parameter).collect()
     }
@@ -200,6 +211,35 @@ impl<L: Language> Viewer<'_, L> {
             });
         }
         views
+    }
+
+    /// Returns assignments that compute all used derived features in order. A part that several of them have in common is
+    /// computed once.
+    pub(super) fn computed(&self, printer: &mut Printer<'_, L>) -> Vec<AssignmentView> {
+        let base = self.lowered.model.features.base().len();
+        let derived = (base..).zip(self.lowered.model.features.derived());
+        let used: Vec<(usize, &TypedExpr)> = derived
+            .filter(|(slot, _)| self.lowered.used[*slot])
+            .map(|(slot, (_, typed))| (slot, typed))
+            .collect();
+        printer.shared = Some(SharedParts::default());
+        used.iter().for_each(|(_, typed)| drop(printer.print(typed)));
+        printer.called.take_variables();
+        let mut shared = printer.shared.take().unwrap_or_default().counted();
+        let mut assignments = Vec::new();
+        for (slot, typed) in used {
+            let variable = self.identifier(slot);
+            printer.shared = Some(shared);
+            let value = printer.print(typed).alone();
+            shared = printer.shared.take().unwrap_or_default();
+            assignments.extend(shared.take());
+            if let TypedExpr::Number(expression) = typed {
+                shared.note(expression, &variable);
+            }
+            assignments.push((variable, value));
+        }
+        printer.called.take_variables();
+        assignments.into_iter().map(|(variable, value)| AssignmentView { variable, value }).collect()
     }
 
     pub(super) fn eligible(&self, printer: &mut Printer<'_, L>) -> Vec<EligibleView> {

@@ -18,7 +18,7 @@ use crate::printing::language::Language;
 use crate::printing::text::number;
 use choices::{ChoiceView, ConfigView, Fields};
 use ensemble::EnsembleView;
-use features::{ConditionView, DerivedView, EligibleView, FeatureView};
+use features::{AssignmentView, ConditionView, DerivedView, EligibleView, FeatureView};
 use origin::{DeviceView, PromiseView, ProvenanceView};
 use trees::{LeafView, LineView};
 use viewer::{NameView, Viewer};
@@ -55,6 +55,8 @@ pub struct ModelView {
     no: String,
     /// True if categories are compared by their codes.
     codes: bool,
+    /// With boosters as branches: the assignments that compute all derived features, each part once.
+    computed: Vec<AssignmentView>,
     /// The helpers that expressions call, and those that they call.
     helpers: BTreeSet<&'static str>,
     log2: Log2View,
@@ -82,7 +84,7 @@ impl ModelView {
     /// Returns the view of a model in this language.
     pub fn new(lowered: &LoweredModel<'_>, language: &impl Language) -> Self {
         let model = lowered.model;
-        let mut printer = Printer { lowered, dialect: language, called: Default::default() };
+        let mut printer = Printer { lowered, dialect: language, called: Default::default(), shared: None };
         let viewer = Viewer { lowered, language };
         let derived = viewer.derived(&mut printer);
         let precondition = model.precondition.as_ref().map(|p| viewer.predicate(p, &mut printer));
@@ -115,6 +117,7 @@ impl ModelView {
             yes: viewer.literal("True"),
             no: viewer.literal("False"),
             codes: lowered.codes,
+            computed: if boosters.is_empty() { Vec::new() } else { viewer.computed(&mut printer) },
             helpers: printer.called.all_helpers(),
             log2: Log2View {
                 coefficients: LOG2_COEFFICIENTS.map(number).into(),

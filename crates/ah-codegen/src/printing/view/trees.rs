@@ -4,7 +4,7 @@ use ah_types::{Leaf, RankedChoice};
 use serde::Serialize;
 
 use super::viewer::Viewer;
-use crate::lower::{Condition, Event};
+use crate::lower::{Condition, Event, Source};
 use crate::printing::evidence::{evidence, leaf_comment};
 use crate::printing::language::{Language, ValueKind};
 use crate::printing::paths::paths;
@@ -46,6 +46,11 @@ pub struct LineView {
 #[derive(Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum LineStep {
+    /// A derived feature takes a logged one, which the path did not use before.
+    Convert {
+        name: String,
+        value: String,
+    },
     /// A derived feature is computed; it may be undefined.
     Compute {
         name: String,
@@ -113,21 +118,25 @@ impl<L: Language> Viewer<'_, L> {
 
     /// Returns the lines of a tree. Levels below the first are indented by this many spaces.
     pub(super) fn tree(&self, events: &[(usize, Event<'_>)], indentation: usize) -> Vec<LineView> {
-        let line = |(level, event): &(usize, Event<'_>)| LineView {
-            indent: " ".repeat(4 + indentation * level),
-            step: self.step(event),
+        let line = |(level, event): &(usize, Event<'_>)| {
+            let indent = " ".repeat(4 + indentation * level);
+            self.step(event).map(|step| LineView { indent, step })
         };
-        events.iter().map(line).collect()
+        events.iter().filter_map(line).collect()
     }
 
-    pub(super) fn step(&self, event: &Event<'_>) -> LineStep {
-        match event {
+    /// Returns what the language does at an event.
+    pub(super) fn step(&self, event: &Event<'_>) -> Option<LineStep> {
+        Some(match event {
+            Event::Use(slot) => {
+                LineStep::Convert { name: self.identifier(*slot), value: self.language.convert(*slot)? }
+            }
             Event::Compute(slot, arguments) => LineStep::Compute {
                 name: self.identifier(*slot),
                 r#type: self.language.type_name(*slot),
                 value: self.language.compute(*slot, arguments),
             },
-            Event::Need(slot, arguments) => {
+            Event::Need(slot, source) => {
                 let logged = self.lowered.derived_type(*slot).is_none();
                 LineStep::Need {
                     slot: *slot,
@@ -136,10 +145,10 @@ impl<L: Language> Viewer<'_, L> {
                     r#type: self.language.type_name(*slot),
                     logged,
                     missing: self.lowered.is_missing(*slot),
-                    value: if logged {
-                        self.language.read(*slot)
-                    } else {
-                        arguments.as_ref().map(|arguments| self.language.compute(*slot, arguments))
+                    value: match source {
+                        Source::Derived(arguments) => Some(self.language.compute(*slot, arguments)),
+                        Source::Logged => self.language.read(*slot).or_else(|| self.language.convert(*slot)),
+                        Source::Known => self.language.read(*slot).filter(|_| logged),
                     },
                     unknown: self.unknown(*slot),
                 }
@@ -149,7 +158,7 @@ impl<L: Language> Viewer<'_, L> {
             Event::Else => LineStep::Else,
             Event::End => LineStep::End,
             Event::Leaf(index) => LineStep::Leaf { index: *index },
-        }
+        })
     }
 
     pub(super) fn condition(&self, condition: &Condition<'_>) -> String {

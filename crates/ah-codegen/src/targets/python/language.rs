@@ -59,6 +59,43 @@ impl Dialect for PythonLanguage<'_> {
         logged.then(|| Code::binary(Binds::Comparison, self.feature(slot), operator, self.category(name)))
     }
 
+    /// Calls cost more than these operators. A value that is used twice gets a variable, unless it has one.
+    fn inline(
+        &self,
+        helper: &'static str,
+        operands: &[Code],
+        literal: Option<f64>,
+        called: &mut Calls,
+    ) -> Option<Code> {
+        let operator = match (helper, literal.filter(|x| !x.is_nan())) {
+            ("floor" | "ceil", _) => "",
+            ("eq", Some(_)) => "==",
+            ("ne", Some(_)) => "!=",
+            ("lt" | "max", Some(_)) => "<",
+            ("gt" | "min", Some(_)) => ">",
+            ("le", Some(_)) => "<=",
+            ("ge", Some(_)) => ">=",
+            _ => return None,
+        };
+        let a = operands.first()?.clone();
+        let (first, a) = if a.is_name() {
+            (a.clone().alone(), a.alone())
+        } else {
+            let t = called.variable();
+            (format!("({t} := {})", a.alone()), t)
+        };
+        let b = literal.map(|x| self.number(x).above(Binds::Comparison)).unwrap_or_default();
+        Some(Code::new(
+            Binds::Choice,
+            match helper {
+                "floor" => format!("{a} // 1.0 if {first} - {a} == 0.0 else {a}"),
+                "ceil" => format!("-(-{a} // 1.0) if {first} - {a} == 0.0 else {a}"),
+                "min" | "max" => format!("{b} if {first} {operator} {b} else {a}"),
+                _ => format!("{a} {operator} {b} if {first} == {a} else None"),
+            },
+        ))
+    }
+
     /// Python's own operator returns `None` if the first operand is `None`, like the model.
     fn and(&self, a: Code, b: Code, _: &mut Calls) -> Code {
         Code::binary(Binds::And, a, "and", b)
@@ -121,6 +158,18 @@ impl Language for PythonLanguage<'_> {
 
     fn read(&self, _: usize) -> Option<String> {
         None
+    }
+
+    /// A call may give whole numbers and any objects.
+    fn convert(&self, slot: usize) -> Option<String> {
+        let is_category = self.lowered.is_logged_category(slot);
+        let (class, missing) = if is_category { ("str", "\"\"") } else { ("float", "math.nan") };
+        let name = &self.names.features[slot];
+        Some(if self.lowered.is_missing(slot) {
+            format!("{missing} if {name} is None else {class}({name})")
+        } else {
+            format!("{class}({name})")
+        })
     }
 
     fn compute(&self, slot: usize, arguments: &[Argument]) -> String {

@@ -8,6 +8,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::names::{Case, single};
 use crate::printing::view::ModelView;
+use crate::switch::Syntax;
 use crate::target::{OutputPlace, Target, TargetOptions, View};
 
 pub use language::{PythonLanguage, RESERVED};
@@ -34,6 +35,10 @@ struct ModuleView {
 impl Target for Python {
     fn name(&self) -> &'static str {
         "python"
+    }
+
+    fn syntax(&self) -> Option<Syntax> {
+        Some(Syntax::Python)
     }
 
     fn view(&self, lowered: &LoweredModel<'_>, _: &TargetOptions<'_>) -> Result<View, CodegenError> {

@@ -12,6 +12,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::text::rust_string;
 use crate::printing::view::ModelView;
+use crate::switch::Syntax;
 use crate::target::{OutputPlace, Target, TargetOptions, View};
 use language::{RustLanguage, krate};
 
@@ -40,8 +41,15 @@ impl Target for Rust {
         "rust"
     }
 
+    fn syntax(&self) -> Option<Syntax> {
+        Some(Syntax::Rust)
+    }
+
     fn view(&self, lowered: &LoweredModel<'_>, options: &TargetOptions<'_>) -> Result<View, CodegenError> {
-        let name = krate(&lowered.model.heuristic);
+        let mut name = krate(&lowered.model.heuristic);
+        if package_around(options.out).is_some_and(|package| package.replace('-', "_") == name) {
+            name += "_heuristic";
+        }
         let model = ModelView::new(lowered, &RustLanguage::new(lowered));
         let from = options.out.join(&name);
         let runtime_path = options.runtime_path.map(|path| relative(&from, path)).transpose()?;
@@ -56,6 +64,15 @@ impl Target for Rust {
             },
         )
     }
+}
+
+/// Returns the name of the package that a folder is in: it cannot depend on a crate of its own name.
+fn package_around(folder: &Path) -> Option<String> {
+    let manifests = std::path::absolute(folder).ok()?;
+    let mut manifests = manifests.ancestors().skip(1).map(|folder| folder.join("Cargo.toml"));
+    let manifest = std::fs::read_to_string(manifests.find(|manifest| manifest.is_file())?).ok()?;
+    let manifest: toml::Table = manifest.parse().ok()?;
+    Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
 /// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.

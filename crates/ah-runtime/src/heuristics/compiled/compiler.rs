@@ -26,7 +26,7 @@ impl CompiledModel {
         }
         let choices = (0..model.choices.len() as u32).map(ChoiceId);
         let condition = |choice| model.eligible.get(&choice).map(|c| code::truth(&c.typed, &mut compiler));
-        let eligible = choices.map(condition).collect();
+        let eligible = if model.eligible.is_empty() { Vec::new() } else { choices.map(condition).collect() };
         let ensemble = Ensemble::new(model);
         let columns = ensemble.columns.iter().map(|column| compiler.column(column)).collect();
         let Compiler { categories, features, .. } = compiler;

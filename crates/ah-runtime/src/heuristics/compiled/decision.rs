@@ -22,7 +22,7 @@ pub(crate) struct CompiledModel {
     /// The computed features. Each comes after the features that it uses.
     pub(super) features: Vec<Feature>,
     pub(super) precondition: Option<Code<Option<bool>>>,
-    /// By choice, the condition under which it can run.
+    /// By choice, the condition under which it can run; empty if all always can.
     pub(super) eligible: Vec<Option<Code<Option<bool>>>>,
     /// The trees.
     pub(super) ensemble: Ensemble,
@@ -67,10 +67,26 @@ impl<'a> Decision<'a> {
     /// Returns what the values reach in the trees.
     pub(crate) fn reach(&mut self) -> Result<Reached<'a>, Unsure> {
         let compiled = self.compiled;
-        if compiled.precondition.as_ref().is_some_and(|holds| holds(self) != Some(true)) {
-            return Err(Unsure::Precondition);
-        }
+        self.check_precondition()?;
         compiled.ensemble.reach(|column| self.column(&compiled.columns[column]))
+    }
+
+    /// Returns the choice for a program that does not list its choices.
+    pub(crate) fn choose(&mut self) -> Result<ChoiceId, Unsure> {
+        let compiled = self.compiled;
+        if !compiled.eligible.is_empty() {
+            return self.reach()?.pick_expected(|choice| self.is_eligible(choice));
+        }
+        self.check_precondition()?;
+        compiled.ensemble.choose(|column| self.column(&compiled.columns[column]))
+    }
+
+    #[inline]
+    fn check_precondition(&mut self) -> Result<(), Unsure> {
+        match &self.compiled.precondition {
+            Some(holds) if holds(self) != Some(true) => Err(Unsure::Precondition),
+            _ => Ok(()),
+        }
     }
 
     /// Returns true if the choice can run on this input, as far as the model knows.

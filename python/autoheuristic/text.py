@@ -11,7 +11,7 @@ import math
 from decimal import Decimal
 from typing import Any, Union
 
-from ..errors import LogError
+from .errors import LogError
 
 Value = Union[int, float, str]
 """A feature's value: a number, or the text of a category."""

@@ -1,0 +1,263 @@
+//! The form `switch`: one plain function, as people write by hand in a library.
+//!
+//! Its arguments are the features that it reads, its result is the name of the choice. Nothing stands around it, so it keeps less
+//! than a module: it does not decline where a value is undefined or was never seen in training, and it cannot be told
+//! which choices are offered.
+
+mod syntax;
+
+use std::collections::BTreeSet;
+
+use ah_types::expr::Type;
+use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test};
+
+use crate::error::CodegenError;
+use crate::lower::LoweredModel;
+use crate::printing::code::{Binds, Code};
+use crate::printing::expression::Printer;
+use crate::printing::text::shown;
+use syntax::Plain;
+pub use syntax::Syntax;
+
+/// Returns the name of a file, and the source of a model of one tree.
+///
+/// # Errors
+/// [`CodegenError::SwitchOfBoosters`]
+pub fn source(
+    lowered: &LoweredModel<'_>,
+    full: &Model,
+    syntax: Syntax,
+) -> Result<(String, String), CodegenError> {
+    let model = lowered.model;
+    if !model.boosters.is_empty() {
+        return Err(CodegenError::SwitchOfBoosters { boosters: model.boosters.len() });
+    }
+    let mut plain = Plain::new(lowered, syntax);
+    let uses = uses(lowered);
+    let base = model.features.base().len();
+    let mut locals = Vec::new();
+    for (slot, (_, typed)) in (base..).zip(model.features.derived()) {
+        let code =
+            if lowered.used[slot] { print(lowered, &plain, |p| p.print(typed)) } else { Code::atom("") };
+        plain.values.push(if uses[slot] > 1 {
+            let name = plain.name(slot).to_owned();
+            locals.push((typed.ty(), name.clone(), code.alone()));
+            Code::atom(name)
+        } else {
+            code
+        });
+    }
+    let writer = Writer { lowered, plain: &plain };
+    let mut body = Vec::new();
+    if let Some(precondition) = &model.precondition {
+        let holds = print(lowered, &plain, |p| p.truth(&precondition.typed));
+        body.extend(plain.guard(0, &plain.negated(holds), &plain.result(model.fallback)));
+    }
+    body.extend(locals.iter().map(|(ty, name, value)| plain.local(*ty, name, value)));
+    writer.node(0, 0, &mut body);
+    let parameters: Vec<usize> = (0..base).filter(|slot| lowered.used[*slot]).collect();
+    let source = plain.function(&comment(full, model), &parameters, &body);
+    Ok((format!("{}_switch.{}", plain.function_name(), syntax.ending()), source))
+}
+
+/// Returns a printed expression.
+fn print<'a>(
+    lowered: &'a LoweredModel<'a>,
+    plain: &'a Plain<'a>,
+    print: impl FnOnce(&mut Printer<'a, Plain<'a>>) -> Code,
+) -> Code {
+    print(&mut Printer { lowered, dialect: plain, called: Default::default(), shared: None })
+}
+
+/// Returns by slot how many tests and derived features read a feature.
+fn uses(lowered: &LoweredModel<'_>) -> Vec<usize> {
+    let features = &lowered.model.features;
+    let mut uses = vec![0; features.all().len()];
+    lowered.model.tree.tests().for_each(|test| uses[test.slot()] += 1);
+    for (slot, (_, typed)) in (features.base().len()..).zip(features.derived()) {
+        if lowered.used[slot] {
+            typed.for_each_feature(&mut |input| uses[input] += 1);
+        }
+    }
+    uses
+}
+
+/// Returns the comment: what the function decides, for which device, and what its size costs.
+fn comment(full: &Model, simple: &Model) -> Vec<String> {
+    let percent = |slowdown: f64| format!("{:.2} %", (slowdown - 1.0) * 100.0);
+    let logs: Vec<String> = full.provenance.logs.iter().map(|log| shown(&log.file)).collect();
+    let leaves = simple.tree.leaves().count();
+    let mut lines = vec![format!(
+        "{}: which choice to take for {}; {leaves} leaves.",
+        shown(&full.heuristic),
+        shown(&full.optimization)
+    )];
+    let device = full.device.as_ref().map(|device| format!(" on {}", shown(&device.to_string())));
+    if !logs.is_empty() || device.is_some() {
+        lines.push(format!("Learned from {}{}.", logs.join(", "), device.unwrap_or_default()));
+    }
+    let metrics = &full.provenance.metrics;
+    let number = |path: &str| metrics.get("held_out").and_then(|held_out| held_out.pointer(path)?.as_f64());
+    if let Some(slowdown) = number("/slowdown") {
+        let mut line = format!("On held-out inputs it loses {} to the best choice", percent(slowdown));
+        if let Some(speedup) = number("/speedup_over_fallback")
+            && let Some(fallback) = full.fallback
+        {
+            line += &format!(
+                ", and takes {:.3} of the time of {}",
+                1.0 / speedup,
+                shown(full.choice_name(fallback))
+            );
+        }
+        lines.push(line + ".");
+    }
+    lines.extend(compression(full, percent));
+    lines.push("It does not decline: give it values as training saw them.".to_owned());
+    lines
+}
+
+/// Returns a sentence about the best model among the sizes that were tried, if that is not this one.
+fn compression(full: &Model, percent: impl Fn(f64) -> String) -> Option<String> {
+    let sizes = full.provenance.metrics.get("sizes")?;
+    let rungs = sizes.get("rungs")?.as_array()?;
+    let chosen = usize::try_from(sizes.get("chosen")?.as_u64()?).ok()?;
+    let loss = |rung: &serde_json::Value| rung.get("loss").and_then(serde_json::Value::as_f64);
+    let (at, best) = rungs
+        .iter()
+        .enumerate()
+        .filter(|(_, rung)| loss(rung).is_some())
+        .min_by(|(_, a), (_, b)| loss(a).partial_cmp(&loss(b)).unwrap_or(std::cmp::Ordering::Equal))?;
+    let (this, least) = (loss(rungs.get(chosen)?)?, loss(best)?);
+    if at == chosen {
+        return Some("No larger model was better in cross-validation.".to_owned());
+    }
+    let count = |key: &str| best.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let boosted = match count("boosted_trees") {
+        0 => String::new(),
+        trees => format!(" and {trees} boosted trees"),
+    };
+    Some(format!(
+        "The price of its size, in cross-validation: it loses {}, {} leaves{boosted} lose {}.",
+        percent(this.exp()),
+        count("leaves"),
+        percent(least.exp())
+    ))
+}
+
+/// Writes the tree as statements.
+struct Writer<'a> {
+    lowered: &'a LoweredModel<'a>,
+    plain: &'a Plain<'a>,
+}
+
+impl Writer<'_> {
+    /// Appends the statements of a subtree. Each path ends with a return, so only the smaller child is inside of an `if`.
+    fn node(&self, at: usize, level: usize, lines: &mut Vec<String>) {
+        let nodes = &self.lowered.model.tree.nodes;
+        match &nodes[at] {
+            Node::Leaf(leaf) => lines.extend(self.leaf(leaf, level)),
+            Node::Split { test, left, right } => {
+                let (left, right) = (*left as usize, *right as usize);
+                let Some([goes_left, goes_right]) = self.conditions(test) else {
+                    return self.node(left, level, lines);
+                };
+                let left_first = leaves(nodes, left) <= leaves(nodes, right);
+                let (condition, first, second) =
+                    if left_first { (goes_left, left, right) } else { (goes_right, right, left) };
+                let mut inner = Vec::new();
+                self.node(first, level + 1, &mut inner);
+                match &nodes[first] {
+                    Node::Leaf(leaf) if self.is_plain(leaf) => {
+                        lines.extend(self.plain.guard(
+                            level,
+                            &condition,
+                            &self.plain.result(self.pick(leaf)),
+                        ));
+                    }
+                    _ => lines.extend(self.plain.block(level, &condition, inner)),
+                }
+                self.node(second, level, lines);
+            }
+        }
+    }
+
+    /// Returns the conditions for the left and the right child; `None` if no value goes right.
+    fn conditions(&self, test: &Test) -> Option<[String; 2]> {
+        let value = |slot| self.plain.value(slot);
+        match test {
+            Test::Numerical { slot, threshold } => {
+                let is_whole = self.lowered.is_whole(*slot);
+                let threshold = self.plain.threshold(if is_whole { threshold.floor() } else { *threshold });
+                let value = value(*slot).above(Binds::Comparison);
+                let right = format!("{value} > {threshold}");
+                let left = if self.lowered.is_missing(*slot) {
+                    self.plain.negated(Code::new(Binds::Choice, right.clone()))
+                } else {
+                    format!("{value} <= {threshold}")
+                };
+                Some([left, right])
+            }
+            Test::Categorical { slot, category } => {
+                let truth = |slot| [self.plain.negated(value(slot)), value(slot).alone()];
+                match (self.lowered.derived_type(*slot), category.as_str()) {
+                    (Some(Type::Bool), "True") => Some(truth(*slot)),
+                    (Some(Type::Bool), "False") => {
+                        let [no, yes] = truth(*slot);
+                        Some([yes, no])
+                    }
+                    (Some(Type::Bool), _) => None,
+                    (_, category) => {
+                        Some([false, true].map(|equal| self.plain.is(*slot, category, equal).alone()))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns true if a leaf returns without further conditions.
+    fn is_plain(&self, leaf: &Leaf) -> bool {
+        leaf.ranking.iter().all(|ranked| !self.lowered.model.eligible.contains_key(&ranked.choice))
+    }
+
+    fn pick(&self, leaf: &Leaf) -> Option<ChoiceId> {
+        let fallback = self.lowered.model.fallback;
+        leaf.choose(fallback).map(|ranked| ranked.choice).or(fallback)
+    }
+
+    /// Returns the statements of a leaf. Declining is the fallback here. A choice that may not run is tried in the order of the
+    /// ranking: the allowed ones, the fallback, and where that cannot run either, the others.
+    fn leaf(&self, leaf: &Leaf, level: usize) -> Vec<String> {
+        let (model, plain) = (self.lowered.model, self.plain);
+        if self.is_plain(leaf) {
+            return vec![plain.returned(level, &plain.result(self.pick(leaf)))];
+        }
+        let default = |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
+        let (allowed, others): (Vec<&RankedChoice>, Vec<&RankedChoice>) =
+            leaf.ranking.iter().filter(default).partition(|ranked| ranked.allowed);
+        let allowed = allowed.into_iter().map(|ranked| ranked.choice);
+        let others = others.into_iter().map(|ranked| ranked.choice);
+        let mut lines = Vec::new();
+        let mut seen = BTreeSet::new();
+        for choice in allowed.chain(model.fallback).chain(others) {
+            if !seen.insert(choice) {
+                continue;
+            }
+            let result = plain.result(Some(choice));
+            let Some(condition) = model.eligible.get(&choice) else {
+                lines.push(plain.returned(level, &result));
+                return lines;
+            };
+            let condition = print(self.lowered, plain, |p| p.truth(&condition.typed)).alone();
+            lines.extend(plain.guard(level, &condition, &result));
+        }
+        lines.push(plain.returned(level, &plain.result(model.fallback)));
+        lines
+    }
+}
+
+fn leaves(nodes: &[Node<Leaf>], at: usize) -> usize {
+    match &nodes[at] {
+        Node::Leaf(_) => 1,
+        Node::Split { left, right, .. } => leaves(nodes, *left as usize) + leaves(nodes, *right as usize),
+    }
+}

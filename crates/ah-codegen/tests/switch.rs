@@ -1,0 +1,161 @@
+//! The form `switch`: one plain function in C, Rust and Python decides as the model does, where all values are such as training
+//! saw.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use ah_codegen::{C, CodegenError, Form, Python, Request, Rust, Target, generate};
+use ah_types::{FeatureKind, Model, Value};
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
+
+const INPUTS: usize = 400;
+
+fn learned(name: &str) -> Model {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated");
+    Model::read(&folder.join(format!("{name}.model.json"))).unwrap()
+}
+
+/// Returns the file that one target writes.
+fn emit(model: &Model, target: &dyn Target, out: &Path) -> Result<String, CodegenError> {
+    let targets = [target];
+    let report = generate(&Request { form: Form::Switch, ..Request::new(model, &targets, out) })?;
+    Ok(fs::read_to_string(&report.generated[0].place).unwrap())
+}
+
+/// Returns inputs with all features defined.
+fn inputs(model: &Model, rng: &mut Pcg64) -> Vec<Vec<Value>> {
+    let features = model.features.base().features();
+    let value = |slot: usize, rng: &mut Pcg64| match features[slot].kind {
+        FeatureKind::Numerical => {
+            let power: u32 = rng.random_range(0..14);
+            Value::Number(f64::from(rng.random_range(1..=(1_u32 << power)) << rng.random_range(0..2)))
+        }
+        FeatureKind::Categorical => {
+            Value::from(model.categories[slot].choose(rng).map_or("", String::as_str))
+        }
+    };
+    (0..INPUTS).map(|_| (0..features.len()).map(|slot| value(slot, rng)).collect()).collect()
+}
+
+/// Returns what the function should return: the fallback where the model declines.
+fn expected(model: &Model, inputs: &[Vec<Value>]) -> Vec<String> {
+    let name = |input: &Vec<Value>| {
+        let choice = model.choose(input).map(|ranked| ranked.choice).ok().or(model.fallback);
+        choice.map_or("none".to_owned(), |choice| model.choice_name(choice).to_owned())
+    };
+    inputs.iter().map(name).collect()
+}
+
+/// Returns the arguments of each call, as literals. `python` is the source of the target Python, which names the parameters.
+fn calls(model: &Model, python: &str, inputs: &[Vec<Value>], truth: [&str; 2]) -> Vec<String> {
+    let signature = python.split_once("(").unwrap().1.split_once("):\n").unwrap().0;
+    let parameters: Vec<&str> = signature.split(", ").map(|p| p.split_once(": ").unwrap().0).collect();
+    let features = model.features.base().features();
+    let slot = |name: &&str| features.iter().position(|f| f.name == *name).unwrap();
+    let slots: Vec<usize> = parameters.iter().map(slot).collect();
+    let literal = |slot: &usize, input: &[Value]| match &input[*slot] {
+        Value::Number(x) => format!("{x:?}"),
+        other => {
+            let is_truth = model.categories[*slot].iter().all(|text| text == "False" || text == "True");
+            match other.to_string().as_str() {
+                "False" if is_truth => truth[0].to_owned(),
+                "True" if is_truth => truth[1].to_owned(),
+                text => format!("\"{text}\""),
+            }
+        }
+    };
+    let call =
+        |input: &Vec<Value>| slots.iter().map(|slot| literal(slot, input)).collect::<Vec<_>>().join(", ");
+    inputs.iter().map(call).collect()
+}
+
+fn lines(command: &mut Command) -> Vec<String> {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn one_function_decides_as_the_model_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for name in ["softmax_h200", "pad_mm_h200", "mixed_mm_h200"] {
+        let mut model = learned(name);
+        model.heuristic = "decide".to_owned();
+        let mut rng = Pcg64::seed_from_u64(9);
+        let inputs = inputs(&model, &mut rng);
+        let expected = expected(&model, &inputs);
+        let distinct: std::collections::BTreeSet<&String> = expected.iter().collect();
+        assert!(distinct.len() > 1, "{name}");
+        let python = emit(&model, &Python, at).unwrap();
+        let body = python[python.find("def ").unwrap()..].to_owned();
+
+        let mut program = python.clone();
+        for call in calls(&model, &body, &inputs, ["False", "True"]) {
+            writeln!(program, "print(decide({call}))").unwrap();
+        }
+        fs::write(at.join("program.py"), program).unwrap();
+        if Command::new("python3").arg("--version").output().is_ok() {
+            assert_eq!(lines(Command::new("python3").arg(at.join("program.py"))), expected, "{name}");
+        } else {
+            println!("SKIPPED: there is no python3, so the form switch was not run in Python");
+        }
+
+        let mut program = emit(&model, &C, at).unwrap() + "#include <stdio.h>\nint main(void) {\n";
+        for call in calls(&model, &body, &inputs, ["0", "1"]) {
+            writeln!(program, "puts(decide({call}));").unwrap();
+        }
+        fs::write(at.join("program.c"), program + "return 0; }\n").unwrap();
+        if Command::new("gcc").arg("--version").output().is_ok() {
+            let mut gcc = Command::new("gcc");
+            gcc.args([
+                "-std=gnu99",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-O1",
+                "program.c",
+                "-o",
+                "program",
+                "-lm",
+            ]);
+            lines(gcc.current_dir(at));
+            assert_eq!(lines(&mut Command::new(at.join("program"))), expected, "{name}");
+        } else {
+            println!("SKIPPED: there is no gcc, so the form switch was not compiled as C");
+        }
+
+        let mut program = emit(&model, &Rust, at).unwrap() + "fn main() {\n";
+        for call in calls(&model, &body, &inputs, ["false", "true"]) {
+            writeln!(program, "println!(\"{{}}\", decide({call}));").unwrap();
+        }
+        fs::write(at.join("program.rs"), program + "}\n").unwrap();
+        lines(
+            Command::new("rustc")
+                .args(["--edition=2024", "-Dwarnings", "program.rs", "-o", "rust"])
+                .current_dir(at),
+        );
+        assert_eq!(lines(&mut Command::new(at.join("rust"))), expected, "{name}");
+    }
+}
+
+#[test]
+fn boosted_trees_are_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = learned("softmax_h200");
+    let row: Box<[i8]> = vec![0; model.choices.len() + 1].into();
+    model.boosters = vec![ah_types::Tree { nodes: vec![ah_types::Node::Leaf(row)] }];
+    model.unit = 1.0 / 4096.0;
+    let refused = emit(&model, &C, folder.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("found 1 boosted trees beside it; learn it with ah-train --learner cost_tree"),
+        "{refused}"
+    );
+    let refused =
+        emit(&learned("softmax_h200"), &ah_codegen::Pytorch, folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("found pytorch"), "{refused}");
+}

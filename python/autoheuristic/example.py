@@ -1,0 +1,113 @@
+"""The example of a tuned kernel: the function that makes the arguments of one call, and the features that it names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import FeatureError, UsageError
+from .kernel import Call
+from .key import DTYPE, KeyReader, feature
+
+if TYPE_CHECKING:
+    from .tuner import Tuner
+
+CATEGORIES = ("bool", "str")
+"""The annotations of a parameter that is a category; one without is a number, ``PARAMETER_dtype`` a type."""
+
+
+def find_kernel(named: str) -> Tuner:
+    """Returns the tuned kernel that ``module:kernel`` names; the module may be a file, ``examples/matmul.py:kernel``.
+
+    Raises:
+        UsageError: There is no such module or kernel, or it has no example.
+
+    """
+    module_name, colon, kernel_name = named.rpartition(":")
+    if not colon:
+        raise UsageError(f"expected MODULE:KERNEL, for example matmul:matmul_kernel, found {named!r}")
+    path = Path(module_name)
+    # As python -m and python FILE do.
+    sys.path.insert(0, str(path.parent.resolve()) if path.suffix == ".py" else "")
+    try:
+        module = importlib.import_module(path.stem if path.suffix == ".py" else module_name)
+    except ImportError as error:
+        raise UsageError(f"cannot import {module_name} ({error}); run in its folder, or set PYTHONPATH") from error
+    kernel: Any = getattr(module, kernel_name, None)
+    if not hasattr(kernel, "example"):
+        raise UsageError(
+            f"{module_name}: expected a kernel under autoheuristic.tune named {kernel_name!r}, "
+            f"found {type(kernel).__name__}"
+        )
+    if kernel.arguments is None:
+        raise UsageError(
+            f"{named}: the kernel has no example; put @{kernel_name}.example over a function that makes the "
+            "arguments of a call from a row of the inputs"
+        )
+    found: Tuner = kernel
+    return found
+
+
+class Column(NamedTuple):
+    """A parameter of an example that is a feature."""
+
+    name: str
+    is_category: bool
+
+
+class Example:
+    """Makes calls of a kernel from features."""
+
+    def __init__(self, tuner: Tuner):
+        """Features are the parameters of the example that are named as parameters of the kernel.
+
+        Raises:
+            UsageError: There is no such parameter.
+
+        """
+        assert tuner.arguments is not None
+        self._make = tuner.arguments
+        names = tuner.arg_names
+        self._parameters = inspect.signature(self._make).parameters.values()
+        self.columns = [_column(p) for p in self._parameters if p.name in names or p.name.removesuffix(DTYPE) in names]
+        if not self.columns:
+            raise UsageError(
+                f"the example of {tuner.name} has no feature: expected parameters named as those of the kernel "
+                f"({', '.join(names)}), or PARAMETER{DTYPE}, found {', '.join(p.name for p in self._parameters)}"
+            )
+        features = [feature(column.name, names) for column in self.columns]
+        self._reader = KeyReader(features, names, tuner.kernel.defaults)
+
+    def call(self, context: Mapping[str, Any]) -> Call:
+        """Makes the arguments of a call. What the example raises, for example ``OutOfMemoryError``, comes through.
+
+        Raises:
+            FeatureError: The call has other features than it was made of.
+
+        """
+        wanted = [parameter.name for parameter in self._parameters]
+        grid, args, *kwargs = self._make(**{name: _value(v) for name, v in context.items() if name in wanted})
+        call = Call(grid, tuple(args), dict(kwargs[0]) if kwargs else {})
+        for column, found in zip(self.columns, self._reader.read(call.args, call.kwargs)):
+            if not _agree(context[column.name], found, column.is_category):
+                raise FeatureError(
+                    f"the example was asked for {column.name}={context[column.name]}, and the call has {found}"
+                )
+        return call
+
+
+def _column(parameter: inspect.Parameter) -> Column:
+    annotation = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    return Column(parameter.name, annotation in CATEGORIES or parameter.name.endswith(DTYPE))
+
+
+def _value(value: Any) -> Any:
+    return {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _agree(asked: Any, found: Any, is_category: bool) -> bool:
+    return str(asked) == str(found) if is_category else bool(asked == found)

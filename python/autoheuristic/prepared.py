@@ -1,0 +1,116 @@
+"""One input of a kernel, ready to be checked and timed: many configurations are queued before the host waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Callable
+
+from .check import Errors, Outputs
+from .clock import GpuClock
+from .errors import DeviceLostError
+from .kernel import Call, Kernel, cannot_launch
+
+
+class PreparedInput:
+    """The arguments of one call. The outputs hold their old contents after ``restore``."""
+
+    def __init__(self, kernel: Kernel, call: Call, choices: Sequence[int], outputs: Outputs, clock: GpuClock):
+        """``choices`` are the configurations that may run; the first that does is the reference of the check."""
+        self._kernel, self._outputs, self._clock = kernel, outputs, clock
+        self._candidates = list(choices)
+        self._launches = {i: kernel.prepared(call, i) for i in choices}
+        self._reference: int | None = None
+        self._failed: dict[int, str] = {}
+        """The configurations before the reference."""
+
+    def check(self, choices: Sequence[int], each: Callable[[], None] = lambda: None) -> dict[int, str]:
+        """Runs these configurations once, and returns those that failed, with the reasons. Calls ``each`` after each.
+
+        Raises:
+            DeviceLostError: The device reported a fault.
+
+        """
+        self._find_reference(each)
+        failed, queued = {}, {}
+        for i in choices:
+            if i == self._reference:
+                continue
+            found = self._failed.get(i) or self._run(i)
+            if isinstance(found, str):
+                failed[i] = found
+            else:
+                queued[i] = found
+            each()
+        self.wait()
+        for i, errors in queued.items():
+            # A result that seems wrong is made again, to say what is wrong with it.
+            if not _on_device(self._outputs.seem_right, errors):
+                again = self._run(i)
+                wrong = again if isinstance(again, str) else _on_device(self._outputs.wrong)
+                if wrong is not None:
+                    failed[i] = wrong
+        return failed
+
+    def time(self, choices: Sequence[int], runs: Sequence[int] | None = None, cold: bool = True) -> list[float]:
+        """Returns the milliseconds of one sample of each, the mean of ``runs`` runs; all are queued at once.
+
+        Raises:
+            DeviceLostError: The device reported a fault.
+
+        """
+        launches = [self._launches[i] for i in choices]
+        if runs is not None:
+            launches = [launch._replace(runs=count) for launch, count in zip(launches, runs)]
+        return list(_on_device(self._clock.time, launches, cold))
+
+    def restore(self) -> None:
+        """Gives the outputs their old contents back."""
+        _on_device(self._outputs.restore)
+
+    def wait(self) -> None:
+        """Waits for the device."""
+        _on_device(self._clock.wait)
+
+    def _find_reference(self, each: Callable[[], None]) -> None:
+        while self._reference is None and self._candidates:
+            first = self._candidates.pop(0)
+            found = self._run(first)
+            if isinstance(found, str):
+                self._failed[first] = found
+            else:
+                self.wait()
+                self._reference = first
+                _on_device(self._outputs.expect_this)
+            each()
+
+    def _run(self, index: int) -> Errors | str:
+        """Runs a configuration once. Returns the differences of its outputs, or why it cannot be launched."""
+        launch = self._launches[index]
+        _on_device(self._outputs.restore)
+        try:
+            launch.before()
+            try:
+                launch.run()
+            except Exception as error:
+                launch.after(error)
+                raise
+            launch.after(None)
+        except Exception as error:
+            if cannot_launch(error):
+                return f"{type(error).__name__}: {error}"[:500]
+            if isinstance(error, RuntimeError):
+                raise _lost(error, self._kernel.names[index]) from error
+            raise
+        errors: Errors = _on_device(self._outputs.errors)
+        return errors
+
+
+def _on_device(call: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except RuntimeError as error:
+        raise _lost(error) from error
+
+
+def _lost(error: Exception, name: str = "a configuration") -> DeviceLostError:
+    return DeviceLostError(f"{name}: the device reported a fault ({error}); this process can measure no more")

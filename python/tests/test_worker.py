@@ -1,0 +1,230 @@
+"""A tuned kernel as a worker of ``ah-collect``: the requests one by one, and whole runs in processes of their own."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fake_device
+import heuristics
+import pytest
+
+from autoheuristic import Log
+from autoheuristic.__main__ import main
+
+HERE = Path(__file__).resolve().parent
+SITE = HERE / "worker_site"
+N16, N32, N64, N128 = (f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64, 128))
+
+if os.environ.get("AUTOHEURISTIC_TEST_TRITON") == "1":
+    pytest.skip("the worker is tested on the fake Triton", allow_module_level=True)
+
+
+def environment(fault=""):
+    paths = [str(SITE), str(HERE.parent)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "FAULT": fault, "PYTHONHASHSEED": "7"}
+
+
+class Session:
+    """A worker process, asked by hand."""
+
+    def __init__(self, kernel="doubling:kernel", fault=""):
+        words = [sys.executable, "-m", "autoheuristic", "worker", kernel]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(words, env=environment(fault), text=True, **pipes)
+        self.last = 0
+
+    def ask(self, request, answers=1, **fields):
+        self.last += 1
+        self.process.stdin.write(json.dumps({"id": self.last, "request": request, **fields}) + "\n")
+        self.process.stdin.flush()
+        found = []
+        while len(found) < answers:
+            line = self.process.stdout.readline()
+            assert line, self.process.communicate()
+            if line.startswith("{"):
+                answer = json.loads(line)
+                assert answer.pop("id") == self.last
+                found.append(answer)
+        return found if answers > 1 else found[0]
+
+    def cells(self, request, *names, **fields):
+        answers = self.ask(request, len(names), cells=[{"choice": name, **fields} for name in names])
+        answers = answers if isinstance(answers, list) else [answers]
+        return [a for _, a in sorted((a.pop("cell"), a) for a in answers)]
+
+    def prepare(self, n):
+        return self.ask("prepare", context={"n": n, "x_dtype": "torch.float32"}, seed=[0, 3])
+
+
+@pytest.fixture
+def session():
+    opened = []
+
+    def start(*words, **options):
+        opened.append(Session(*words, **options))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.process.kill()
+        each.process.communicate()
+
+
+def test_it_describes_the_kernel(session):
+    answer = session().ask("describe", protocol=1)
+    assert (answer["protocol"], answer["name"], answer["fallback"]) == (1, "double", [N16])
+    assert answer["choices"] == [N16, N32, N64, N128]
+    assert answer["features"] == [{"name": "n", "kind": "numerical"}, {"name": "x_dtype", "kind": "categorical"}]
+    assert answer["device"] == fake_device.IDENTITY and answer["timing"]["cold"] is True
+    assert answer["batch"] > 640 and answer["can"] == ["check", "compile", "release"]
+
+
+def test_all_cells_of_a_request_are_answered(session):
+    worker = session()
+    assert worker.prepare(10) == {}
+    assert worker.cells("check", N16, N32, N64, N128) == [{}] * 4
+    times = worker.cells("time", N32, N16, N32, samples=2, runs=3, cold=False)
+    assert [t["ms"] for t in times] == [pytest.approx([ms] * 2) for ms in (0.003, 0.005, 0.003)]
+    assert worker.cells("time", N64, samples=1, runs=1, cold=True) == [{"ms": pytest.approx([0.004])}]
+    assert worker.cells("time", "BLOCK=7", N64, samples=1, runs=1, cold=True)[0] == {
+        "failed": "'BLOCK=7' is none of the configurations"
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "key", "message"),
+    [
+        ("wrong", "failed", "wrong result: 'y' differs from the first configuration's by 4"),
+        ("too large", "failed", "OutOfResources: out of resource: shared memory, Required: 300000"),
+        ("pruned", "skipped", "pruned by prune_configs_by"),
+    ],
+)
+def test_a_configuration_that_misbehaves_says_why(session, fault, key, message):
+    worker = session(fault=fault)
+    worker.prepare(10)
+    *others, bad = worker.cells("check", N16, N32, N128)
+    assert others == [{}] * 2 and bad[key].startswith(message)
+    assert worker.cells("check", N128)[0][key] == bad[key], "alone, it is compared with the same reference"
+
+
+def test_an_input_that_cannot_be_made_is_skipped(session):
+    worker = session()
+    assert worker.prepare(13)["skipped"] == "ValueError: 13 is unlucky"
+    assert worker.cells("check", N16) == [{"failed": "no input is prepared"}]
+    assert "asked for n=14, and the call has 15" in worker.prepare(14)["skipped"]
+    context = {"n": 12, "x_dtype": "torch.float16"}
+    assert "x_dtype=torch.float16, and the call has" in worker.ask("prepare", context=context, seed=[0, 0])["skipped"]
+    assert worker.prepare(12) == {} and worker.ask("release") == {}
+
+
+def test_a_lost_device_names_its_cell_when_it_is_asked_alone(session):
+    worker = session(fault="lost")
+    worker.prepare(77)
+    assert "illegal memory access" in worker.cells("check", N32)[0]["lost"]
+    worker = session(fault="lost")
+    worker.prepare(77)
+    worker.process.stdin.write(json.dumps({"id": 2, "request": "check", "cells": [{"choice": N16}, {"choice": N32}]}))
+    assert "illegal memory access" in worker.process.communicate(timeout=30)[1].splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ("doubling", "expected MODULE:KERNEL"),
+        ("no_such_module:kernel", "cannot import no_such_module"),
+        ("doubling:other", "found int"),
+        ("doubling:absent", "found NoneType"),
+        ("doubling:bare", "has no example; put @bare.example"),
+        ("doubling:featureless", "expected parameters named as those of the kernel (x, y, n, m, BLOCK)"),
+    ],
+)
+def test_a_kernel_that_is_not_there(session, kernel, message):
+    assert message in session(kernel).ask("describe", protocol=1)["failed"]
+
+
+# With ah-collect
+
+
+def collect(tmp_path, *words, fault="", kernel=f"{SITE / 'doubling.py'}:kernel"):
+    command = [sys.executable, "-m", "autoheuristic", "collect", kernel, "-o", str(tmp_path / "train.txt"), *words]
+    variables = {**environment(fault), "AH_COLLECT": heuristics.tool("ah-collect")}
+    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    path = tmp_path / "shapes.csv"
+    path.write_text("n,x_dtype\n" + "".join(f"{n},torch.float32\n" for n in (10, 13, 77, 200, 500)))
+    return str(path)
+
+
+def times(tmp_path):
+    return {values[0]: found for values, found in Log.read(tmp_path / "train.txt").inputs().items()}
+
+
+def test_it_passes_the_test_of_workers(inputs):
+    words = [heuristics.tool("ah-collect"), "check-worker", "--inputs", inputs, "--", sys.executable]
+    words += ["-m", "autoheuristic", "worker", "doubling:kernel"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60)
+    # The second of the two inputs is unlucky.
+    faults = [line for line in done.stdout.splitlines() if line.startswith("fault")]
+    assert len(faults) == 1 and "13 is unlucky" in faults[0], done.stdout
+    assert done.stdout.count("ok  ") >= 5
+
+
+def test_a_log_holds_each_configuration_and_the_reasons_of_failures(tmp_path, inputs):
+    done = collect(tmp_path, "--inputs", inputs, fault="wrong")
+    assert done.returncode == 0, done.stderr
+    log = Log.read(tmp_path / "train.txt")
+    assert (log.name, log.choices) == ("double", sorted([N16, N32, N64, N128]))
+    assert log.collection["device"] == fake_device.IDENTITY
+    found = times(tmp_path)
+    assert sorted(found) == [10, 77, 200, 500]
+    assert found[10][N32] == pytest.approx([0.003] * 2) and found[200][N32] == pytest.approx([0.006] * 2)
+    assert found[10][N128] == [math.inf]
+    reasons = (tmp_path / "train.txt.outcomes.jsonl").read_text()
+    assert "wrong result: 'y' differs" in reasons and "13 is unlucky" in reasons
+
+
+def test_a_run_goes_on_where_it_was_cut_off(tmp_path, inputs):
+    assert collect(tmp_path, "--inputs", inputs, "--num-samples", "2").returncode == 0
+    before = (tmp_path / "train.txt").read_text()
+    assert len(times(tmp_path)) == 2
+    assert collect(tmp_path, "--inputs", inputs).returncode == 0
+    assert len(times(tmp_path)) == 4 and (tmp_path / "train.txt").read_text().startswith(before)
+    (tmp_path / "other.csv").write_text("n\n5\n")
+    refused = collect(tmp_path, "--inputs", str(tmp_path / "other.csv"))
+    assert refused.returncode == 3 and 'a column "x_dtype"' in refused.stderr
+
+
+def test_a_lost_device_costs_one_cell(tmp_path, inputs):
+    done = collect(tmp_path, "--inputs", inputs, fault="lost")
+    assert done.returncode == 0, done.stderr
+    found = times(tmp_path)
+    assert found[77][N32] == [math.inf] and all(math.isfinite(found[77][name][0]) for name in (N16, N64, N128))
+    assert all(math.isfinite(ms) for n in (10, 200, 500) for row in found[n].values() for ms in row)
+
+
+def test_an_interrupted_run_ends_after_the_input_in_hand(tmp_path):
+    path = tmp_path / "many.csv"
+    path.write_text("n,x_dtype\n" + "".join(f"{n},torch.float32\n" for n in range(100, 40_000)))
+    command = [sys.executable, "-m", "autoheuristic", "collect", "doubling:kernel", "--inputs", str(path)]
+    variables = {**environment(), "AH_COLLECT": heuristics.tool("ah-collect")}
+    log = tmp_path / "train.txt"
+    with subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as run:
+        while run.poll() is None and (not log.exists() or log.read_text().count("\n") < 20):
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGINT)
+        run.communicate(timeout=30)
+    assert run.returncode == 130 and all(len(found) == 4 for found in times(tmp_path).values())
+
+
+def test_without_ah_collect_it_says_how_to_get_it(monkeypatch, capsys):
+    monkeypatch.setenv("AH_COLLECT", "/absent/ah-collect")
+    assert main(["collect", "doubling:kernel", "--inputs", "shapes.csv"]) == 2
+    assert "cargo install --locked --path crates/ah-collect" in capsys.readouterr().err

@@ -1,0 +1,45 @@
+"""A tuned kernel on the fake GPU: the best of three configurations depends on ``n``, and some misbehave."""
+
+import os
+
+import triton
+from fake_triton import Kernel, tensors
+from sitecustomize import DEVICE
+from triton.runtime.errors import OutOfResources
+
+import autoheuristic
+
+# Short, because a worker may not claim more time than passed.
+FAKE = Kernel(DEVICE, {16: 0.005, 32: lambda a: 0.003 if a["n"] < 100 else 0.006, 64: 0.004, 128: 0.001})
+CONFIGS = [triton.Config({"BLOCK": block}) for block in FAKE.ms]
+FAULT = os.environ.get("FAULT", "")
+if FAULT == "wrong":
+    FAKE.faults[128] = "wrong"
+if FAULT == "too large":
+    FAKE.faults[128] = OutOfResources(300000, 232448, "shared memory")
+
+
+def prune(configs, named, **kwargs):
+    return [c for c in configs if c.kwargs["BLOCK"] != 128] if FAULT == "pruned" else configs
+
+
+kernel = autoheuristic.tune(CONFIGS, ["n"], prune_configs_by={"early_config_prune": prune}, fallback=CONFIGS[0])(FAKE)
+bare = autoheuristic.tune(CONFIGS, ["n"])(FAKE)
+featureless = autoheuristic.tune(CONFIGS, ["n"])(FAKE)
+other = 5
+
+
+@kernel.example
+def example(n, x_dtype: str = "torch.float32", note=""):
+    print("half a line of the example", end="")
+    if n == 13:
+        raise ValueError("13 is unlucky")
+    if FAULT == "lost" and n == 77:
+        FAKE.faults[32] = "lost"
+    x, y = tensors()
+    return (1,), (x, y, n if n != 14 else 15), {"m": 5}
+
+
+@featureless.example
+def nothing(size):
+    return (1,), (*tensors(), size, 5)

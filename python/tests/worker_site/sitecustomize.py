@@ -1,0 +1,19 @@
+"""Puts the fake GPU and the fake Triton into the processes that a test starts with this folder on ``PYTHONPATH``."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import fake_device  # noqa: E402
+import fake_triton  # noqa: E402
+
+fake_triton.install()
+
+from triton.runtime import driver  # noqa: E402
+
+import autoheuristic.device  # noqa: E402
+
+DEVICE = fake_device.Device()
+driver.set_active(DEVICE)
+autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Collects a Triton matmul with 640 configurations from nothing, learns, and judges the picks on fresh shapes.
+
+    python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--fresh 60] [--careful 12]
+
+0. A trial with every 13th configuration, once under a profiler: profile.txt. Where it measures fewer than --least cells
+   a second, nothing else is done.
+1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included.
+2. All configurations on fresh shapes, by the same policy.
+3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
+   best are compared with those of step 2.
+4. `ah-train` and `ah-codegen`, for each of --train; the loss of the picks on the fresh shapes.
+
+The folder gets results.json, which grows step by step, and live.tar.gz with the logs and each step's output. It needs a GPU, PyTorch and
+Triton, and the tools as binaries; no network.
+"""
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import pstats
+import random
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PYTHON = HERE.parents[1] / "python"
+sys.path.insert(0, str(PYTHON))
+
+from autoheuristic import Log  # noqa: E402
+
+START = time.monotonic()
+NEAR = 1.1
+"""A cell is near the best up to this slowdown."""
+
+
+def say(*words):
+    print(f"[{time.monotonic() - START:6.1f} s]", *words, flush=True)
+
+
+def shape(rng):
+    """Draws a shape: rows of a decoding step up to those of a training step, widths that are multiples of 16."""
+    while True:
+        m = 16 if rng.random() < 0.1 else round(2 ** rng.uniform(1, 13))
+        n, k = (16 * max(2, round(2 ** rng.uniform(1, 10))) for _ in range(2))
+        if max(m * n, m * k, n * k) <= 2**27 and m * n * k <= 2**36:
+            return {"M": m, "N": n, "K": k}
+
+
+def shapes(count, seed, without=()):
+    rng, found = random.Random(seed), []
+    while len(found) < count:
+        drawn = shape(rng)
+        if drawn not in found and drawn not in without:
+            found.append(drawn)
+    return found
+
+
+class Live:
+    """The steps, and what they found."""
+
+    def __init__(self, options):
+        self.options, self.out, self.results = options, options.out, {}
+        self.work = Path(tempfile.mkdtemp(prefix="live_"))
+        path = os.pathsep.join([str(PYTHON), os.environ.get("PYTHONPATH", "")])
+        self.environment = {**os.environ, "TRITON_CACHE_DIR": str(self.work / "triton"), "PYTHONPATH": path}
+        for name in ("ah-collect", "ah-train", "ah-codegen"):
+            self.environment[name.upper().replace("-", "_")] = str(options.tools.resolve() / name)
+
+    def keep(self, **found):
+        self.results |= found
+        (self.out / "results.json").write_text(json.dumps(self.results, indent=1))
+        say(json.dumps(found))
+
+    def run(self, name, command, seconds):
+        """Runs a command with its output in a file; returns its seconds."""
+        begin = time.monotonic()
+        with open(self.out / f"{name}.out", "w") as file:
+            done = subprocess.run(
+                list(map(str, command)), env=self.environment, stdout=file, stderr=file, timeout=seconds, cwd=self.work
+            )
+        if done.returncode:
+            say(f"{name} ended with {done.returncode}:\n{(self.out / f'{name}.out').read_text()[-3000:]}")
+        return time.monotonic() - begin
+
+    def collect(self, name, inputs, *words, seconds=600.0):
+        """Measures inputs into NAME.txt; returns the log and the seconds."""
+        columns = list(inputs[0])
+        lines = [",".join(str(row[column]) for column in columns) for row in inputs]
+        (self.work / f"{name}.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
+        command = [sys.executable, "-m", "autoheuristic", "collect", self.options.kernel]
+        command += ["--inputs", f"{name}.csv", "-o", f"{name}.txt", *words]
+        stop = threading.Event()
+        watch = threading.Thread(target=self.watch, args=(name, stop))
+        watch.start()
+        try:
+            spent = self.run(name, command, seconds)
+        finally:
+            stop.set()
+            watch.join()
+        log = Log.read(self.work / f"{name}.txt")
+        log.write(self.out / f"{name}.txt.gz")
+        return medians(log), spent
+
+    def watch(self, name, stop):
+        """Notes every half second how many rows the log has."""
+        begin, path = time.monotonic(), self.work / f"{name}.txt"
+        with open(self.out / f"{name}.progress", "w") as file:
+            while not stop.wait(0.5):
+                rows = sum(1 for _ in open(path, "rb")) if path.exists() else 0
+                print(f"{time.monotonic() - begin:.1f} {rows}", file=file, flush=True)
+
+    def trial(self, inputs):
+        """Returns the cells a second of a few configurations, once they are compiled; profiles the worker."""
+        saved, self.environment = self.environment, {**self.environment, "TRITON_CACHE_DIR": str(self.work / "few")}
+        self.environment["MANY_STEP"] = "13"
+        try:
+            self.collect("compiled", inputs[:40])
+            worker = [sys.executable, "-m", "cProfile", "-o", "profile", "-m", "autoheuristic", "worker"]
+            words = [self.environment["AH_COLLECT"], "collect", "--worker", " ".join([*worker, self.options.kernel])]
+            self.run("profile", [*words, "--inputs", "compiled.csv", "-o", "profile.txt"], 120)
+            with open(self.out / "profile.txt", "w") as file:
+                for order in ("tottime", "cumtime"):
+                    pstats.Stats(str(self.work / "profile"), stream=file).sort_stats(order).print_stats(45)
+            self.collect("trial", inputs[:200])
+            steps = [line.split() for line in (self.out / "trial.progress").read_text().splitlines()]
+            steps = [(float(at), int(rows)) for at, rows in steps if int(rows) > 2]
+            (first, before), (last, after) = steps[0], steps[-1]
+            rows = len(Log.read(self.work / "trial.txt"))
+            cells = sum(map(len, Log.read(self.work / "trial.txt").inputs().values()))
+            return cells / rows * (after - before) / max(last - first, 1e-9)
+        finally:
+            self.environment = saved
+
+    def judge(self, words, fresh):
+        """Learns with these words of ah-train, and judges the picks."""
+        name = "picks" + "".join(c if c.isalnum() else "_" for c in words)
+        train = [self.environment["AH_TRAIN"], "live.txt", "--heuristic-name", name, "--model", f"{name}.json"]
+        seconds = self.run(name, [*train, "--no-codegen", *words.split()], 200)
+        codegen = [self.environment["AH_CODEGEN"], f"{name}.json", "--target", "python", "--out", "."]
+        self.run(f"{name}_codegen", codegen, 60)
+        heuristic = load(self.work / f"{name}.py")
+        slowdowns, declined = [], 0
+        for values, times in fresh.items():
+            context = dict(zip(self.columns, values))
+            picked = heuristic.decide(*(context[feature] for feature in heuristic.FEATURES)).name
+            declined += picked is None
+            slowdowns.append(times.get(picked, math.inf) / min(times.values()))
+        finite = [s for s in slowdowns if math.isfinite(s)]
+        found = {"loss": geometric_mean(finite), "worst": max(slowdowns), "declined or failed": declined}
+        found |= {"choices": len(heuristic.CHOICES), "kB": (self.work / f"{name}.py").stat().st_size // 1000}
+        self.keep(**{f"learned {words or 'by default'}": {**found, "seconds": round(seconds, 1)}})
+
+    def main(self):
+        options = self.options
+
+        def dry(count, seed, without=()):
+            return [{"n": seed * 9000 + i, "x_dtype": "torch.float32"} for i in range(count)]
+
+        draw = dry if options.dry else shapes
+        learned = draw(options.inputs, 1)
+        fresh_shapes = draw(options.fresh, 2, learned)
+        self.columns = list(learned[0])
+        if options.least:
+            rate = self.trial(fresh_shapes + learned)
+            self.keep(**{"trial, cells a second": rate})
+            if rate < options.least:
+                return
+        live, spent = self.collect("live", learned, "--max-seconds", str(options.seconds), *options.collect.split())
+        cells = sum(map(len, live.values()))
+        failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
+        self.keep(inputs=len(live), cells=cells, failed=failed, seconds=spent, **{"cells a second": cells / spent})
+        fresh, spent = self.collect("fresh", fresh_shapes)
+        self.keep(fresh=len(fresh), **{"fresh, seconds": spent})
+        best = geometric_mean([min(times.values()) for times in fresh.values()])
+        single = min(
+            (geometric_mean([times.get(c, math.inf) for times in fresh.values()]) / best, c)
+            for c in {choice for times in fresh.values() for choice in times}
+        )
+        self.keep(**{"best single on the fresh": single})
+        for words in options.train.split(","):
+            try:
+                self.judge(words.strip(), fresh)
+            except Exception as error:
+                say(f"FAILED: {words!r}: {type(error).__name__}: {error}")
+        if options.careful:
+            some = fresh_shapes[: options.careful]
+            _, spent = self.collect("careful", some, "--num-reps", "18")
+            careful = Log.read(self.work / "careful.txt").inputs()
+            self.keep(**{"careful, seconds": spent, **agreement(fresh, {k: medians_of(v) for k, v in careful.items()})})
+            halves = [{k: medians_of(v, half) for k, v in careful.items()} for half in (0, 1)]
+            self.keep(**{"careful, its halves": agreement(*halves)})
+
+
+def agreement(quick, careful):
+    """Compares the medians of the cells that the careful times show near the best, twice-measured noise aside."""
+    off = []
+    for values, times in careful.items():
+        least = min(times.values(), default=math.inf)
+        near = [choice for choice, ms in times.items() if ms <= NEAR * least and choice in quick.get(values, {})]
+        # The device's clock may have moved between the two runs: the ratio of an input is taken out.
+        ratios = [quick[values][choice] / times[choice] for choice in near]
+        if ratios:
+            middle = statistics.median(ratios)
+            off += [abs(ratio / middle - 1) for ratio in ratios]
+    off.sort()
+    if not off:
+        return {"cells near the best": 0}
+    return {
+        "cells near the best": len(off),
+        "within 1 %": sum(x <= 0.01 for x in off) / len(off),
+        "within 2 %": sum(x <= 0.02 for x in off) / len(off),
+        "99th percentile": off[int(0.99 * len(off))],
+    }
+
+
+def medians(log):
+    """Returns, by input, the median time of each configuration."""
+    return {values: medians_of(choices) for values, choices in log.inputs().items()}
+
+
+def medians_of(choices, half=None):
+    """Returns the median of each configuration, or of every second sample of those that have several."""
+    if half is None:
+        return {choice: statistics.median(times) for choice, times in choices.items()}
+    return {choice: statistics.median(times[half::2]) for choice, times in choices.items() if len(times) > 3}
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def pack(out):
+    """Puts all files but results.json into one archive."""
+    with tarfile.open(out / "live.tar.gz", "w:gz") as archive:
+        for path in sorted(out.iterdir()):
+            if path.name not in ("results.json", "live.tar.gz"):
+                archive.add(path, path.name)
+                path.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", type=Path, default=HERE.parents[1] / "target" / "release")
+    parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "live")))
+    parser.add_argument("--seconds", type=float, default=295.0, help="of collecting; the worker starts before [295]")
+    parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
+    parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
+    parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
+    parser.add_argument("--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]")
+    parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
+    parser.add_argument("--collect", default="", help="more words for ah-collect")
+    parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")
+    parser.add_argument("--dry", action="store_true", help="a kernel with the feature n, to try this script")
+    options = parser.parse_args()
+    options.out = options.out.resolve()
+    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        Live(options).main()
+    finally:
+        pack(options.out)
+    say("done")
+
+
+if __name__ == "__main__":
+    main()

@@ -18,6 +18,10 @@ class Score:
 
     loss: float
     """Geometric mean of the time taken over the best time."""
+    total: float
+    """Total time taken over the total of the best times."""
+    p99: float
+    """The 99th percentile of the time taken over the best time."""
     slower: float
     """Share of the inputs that take more than 1.05 times as long as the fallback."""
     declined: float
@@ -54,6 +58,8 @@ def judge(inputs: Sequence[Input], taken: Sequence[str | None], fallback: str) -
     compared = [time > LIMIT * i.times[fallback] for i, time in zip(inputs, times) if i.worked(fallback)]
     return Score(
         loss=math.exp(statistics.fmean(map(math.log, losses))),
+        total=sum(times) / sum(i.best for i in inputs),
+        p99=losses[math.ceil(0.99 * len(losses)) - 1],
         slower=statistics.fmean(compared) if compared else math.nan,
         declined=statistics.fmean(choice is None for choice in taken),
         losses=losses,

@@ -7,6 +7,8 @@ import statistics
 
 FIGURES = {
     "loss": ("Loss (time over the best, geometric mean)", "{:.4f}"),
+    "total": ("Total time over the total of the best times", "{:.4f}"),
+    "p99": ("Loss at the 99th percentile", "{:.3f}"),
     "slower": ("Slower than the fallback by more than 5 %", "{:.2%}"),
     "declined": ("Declined", "{:.1%}"),
     "seconds": ("Time to learn, s", "{:.1f}"),
@@ -22,7 +24,7 @@ def tables(results: list[dict]) -> str:
         rows = [r for r in results if r["split"] == split]
         selectors = _distinct(rows, "selector")
         # Learning and deciding take as long on one split as on another.
-        for figure in FIGURES if split == "inputs" else ["loss", "slower"]:
+        for figure in FIGURES if split == "inputs" else ["loss", "total", "slower"]:
             title, shape = FIGURES[figure]
             lines += [f"### {split}: {title}", "", f"| | {' | '.join(selectors)} |"]
             lines.append("| --- " * (len(selectors) + 1) + "|")

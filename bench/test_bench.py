@@ -31,6 +31,8 @@ def test_the_score_counts_losses_and_slow_inputs():
     inputs = [made(a=1.0, b=2.0), made(a=2.0, b=1.0), made(b=3.0)]
     score = judge(inputs, ["b", None, "b"], fallback="a")
     assert score.loss == pytest.approx(4 ** (1 / 3))
+    assert score.total == pytest.approx(7 / 5)
+    assert score.p99 == 2.0
     assert score.slower == 0.5, "the third input has no fallback to compare with"
     assert score.declined == pytest.approx(1 / 3)
     assert score.losses == [1.0, 2.0, 2.0]

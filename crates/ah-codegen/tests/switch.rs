@@ -164,8 +164,8 @@ fn boosted_trees_are_refused_with_what_to_do() {
 fn the_comment_states_the_price_of_the_size() {
     let folder = tempfile::tempdir().unwrap();
     let mut model = learned("softmax_h200");
-    let rung = |leaves: u32, boosted_trees: u32, loss: f64| serde_json::json!({ "leaves": leaves, "boosted_trees": boosted_trees, "loss": loss });
-    let sizes = serde_json::json!({ "chosen": 0, "rungs": [rung(9, 0, 0.01), rung(122, 24, 0.005)] });
+    let rung = |leaves: u32, boosted_trees: u32, slowdown: f64| serde_json::json!({ "leaves": leaves, "boosted_trees": boosted_trees, "slowdown": slowdown });
+    let sizes = serde_json::json!({ "chosen": 0, "rungs": [rung(9, 0, 1.0101), rung(122, 24, 1.005)] });
     model.provenance.metrics.insert("sizes".to_owned(), sizes);
     let source = emit(&model, &C, folder.path()).unwrap();
     let price = "The price of its size, in cross-validation: it loses 1.01 %, 122 leaves and 24 boosted trees lose 0.50 %.";

@@ -32,6 +32,10 @@ pub struct Contents {
     times: Vec<(u32, u32, f64)>,
     repetitions: Repetitions,
     bad_rows: Tally,
+    /// The time limit of a run in milliseconds.
+    pub timeout_ms: Option<f64>,
+    /// What the tables left out.
+    notes: Vec<String>,
     /// The names of the features, in the order of each input's text.
     features: Vec<String>,
     /// The counts of rows and times so far.
@@ -76,6 +80,8 @@ impl Contents {
     ) -> Result<(), ImportError> {
         let table = table::open(path, params.format)?;
         let mut reader = RowReader::new(Roles::find(path, &table, params)?);
+        self.limit(path, table.timeout_ms)?;
+        self.notes.extend(table.notes);
         if kinds.is_empty() {
             kinds.extend(reader.roles.features.iter().map(Kinds::new));
             self.counts.unused.clone_from(&reader.roles.unused);
@@ -106,6 +112,22 @@ impl Contents {
             }
             self.add(&reader, (index, number.get()))?;
         }
+        Ok(())
+    }
+
+    /// Sets the time limit of the log, which all tables share.
+    fn limit(&mut self, path: &std::path::Path, limit: Option<f64>) -> Result<(), ImportError> {
+        if let (Some(ours), Some(other)) = (self.timeout_ms, limit)
+            && ours != other
+        {
+            let found = format!("{other} ms");
+            return Err(ImportError::unreadable(
+                path,
+                &format!("a cutoff of {ours} ms, as in the first table"),
+                found,
+            ));
+        }
+        self.timeout_ms = self.timeout_ms.or(limit);
         Ok(())
     }
 
@@ -154,7 +176,7 @@ impl Contents {
 
     /// Returns the report of an import of these rows.
     pub fn report(self, params: &ImportParams) -> ImportReport {
-        let mut warnings = Vec::new();
+        let mut warnings = self.notes.clone();
         let bad_rows = self.bad_rows.count();
         if bad_rows > 0 {
             warnings.push(format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));

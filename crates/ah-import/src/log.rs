@@ -2,7 +2,7 @@
 //! measured on.
 
 use ah_types::FeatureKind;
-use ah_types::log::{Collection, LogWriter, Metadata, read_metadata};
+use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read_metadata};
 
 use crate::contents::Contents;
 use crate::error::{ImportError, io_error};
@@ -42,6 +42,10 @@ pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), ImportErr
     written
 }
 
+fn tool() -> String {
+    concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned()
+}
+
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, ImportError> {
     let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
     let mut metadata = Metadata {
@@ -54,18 +58,33 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Impo
         choices: None,
         collection: None,
     };
+    if let Some(timeout) = contents.timeout_ms {
+        metadata.collection = Some(Collection {
+            format: LOG_FORMAT,
+            device: None,
+            timing: None,
+            seed: 0,
+            eligible: Default::default(),
+            fallback: Vec::new(),
+            feature_ms: Default::default(),
+            timeout_ms: Some(timeout),
+            random_part: None,
+            tool: tool(),
+        });
+    }
     if let Some(path) = &params.device {
         // Only the device in that log's metadata is true of the tables.
         let there = read_metadata(path)?;
         (metadata.device_capa, metadata.shared_memory) = (there.device_capa, there.shared_memory);
-        let tool = concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned();
         metadata.collection = there.collection.map(|there| Collection {
             timing: None,
             seed: 0,
             eligible: Default::default(),
             fallback: Vec::new(),
+            feature_ms: Default::default(),
+            timeout_ms: contents.timeout_ms,
             random_part: None,
-            tool,
+            tool: tool(),
             ..there
         });
     }

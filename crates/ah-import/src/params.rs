@@ -116,6 +116,8 @@ impl Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Format {
+    /// The folder of an ASlib scenario, with its ARFF files.
+    Aslib,
     /// Text with a line of names, separated by commas, tabs or semicolons.
     Csv,
     /// A JSON object a line.

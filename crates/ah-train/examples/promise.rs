@@ -42,7 +42,7 @@ impl Run {
             heuristic.fitted.rank(columns, &targets, input, &mut ranking);
             run.always += f64::from(ranking[0].cost) / COST_ONE;
             let Some(picked) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
-                run.cost += table.fallback_loss(input, fallback);
+                run.cost += table.loss(input, fallback, fallback);
                 continue;
             };
             run.decided += 1;

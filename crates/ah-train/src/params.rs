@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::{one_of, one_of_or_former};
-use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+use ah_types::{DecisionForm, LearnerKind, Objective, TrainingPolicy};
 use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
@@ -34,6 +34,11 @@ pub struct Params {
     /// auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of_or_former(LearnerKind::NAMES, "soft")))]
     pub learner: Option<LearnerKind>,
+    /// What to learn for: the geometric mean of the slowdowns, where all inputs count alike (`geomean`), the total time
+    /// (`total`), or the mean time where a failure or a time-out counts as ten time limits (`par10`) [default: the
+    /// optimization's, else geomean].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE", value_parser = one_of(Objective::NAMES)))]
+    pub objective: Option<Objective>,
     /// At most D splits on a path [default: chosen by cross-validation, at most 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
     pub max_depth: Option<usize>,
@@ -196,6 +201,7 @@ impl Default for Params {
             heuristic_name: String::new(),
             forms: Vec::new(),
             learner: None,
+            objective: None,
             max_depth: None,
             min_samples_leaf: None,
             max_leaves: None,

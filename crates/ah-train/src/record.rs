@@ -46,7 +46,7 @@ pub fn provenance(
     let mut metrics = object(json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
         "train_inputs": held_out.train_inputs,
-        "cross_validated_slowdown": ladder.rung().loss.exp(),
+        "cross_validated_slowdown": ladder.rung().slowdown,
         "sizes": ladder,
         "held_out": held_out.comparison.model,
         "held_out_always_deciding": held_out.always,

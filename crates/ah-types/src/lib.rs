@@ -64,10 +64,10 @@ pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
     LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
     Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, ThresholdSearch, add_row,
-    risk, saturate,
+    risk,
 };
 pub use optimization::{
-    ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Optimization, OptimizationError,
+    ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Objective, Optimization, OptimizationError,
     TrainingPolicy,
 };
 pub use pick::{Ranked, pick};

@@ -121,13 +121,13 @@ fn compression(full: &Model, percent: impl Fn(f64) -> String) -> Option<String> 
     let sizes = full.provenance.metrics.get("sizes")?;
     let rungs = sizes.get("rungs")?.as_array()?;
     let chosen = usize::try_from(sizes.get("chosen")?.as_u64()?).ok()?;
-    let loss = |rung: &serde_json::Value| rung.get("loss").and_then(serde_json::Value::as_f64);
+    let slowdown = |rung: &serde_json::Value| rung.get("slowdown").and_then(serde_json::Value::as_f64);
     let (at, best) = rungs
         .iter()
         .enumerate()
-        .filter(|(_, rung)| loss(rung).is_some())
-        .min_by(|(_, a), (_, b)| loss(a).partial_cmp(&loss(b)).unwrap_or(std::cmp::Ordering::Equal))?;
-    let (this, least) = (loss(rungs.get(chosen)?)?, loss(best)?);
+        .filter(|(_, rung)| slowdown(rung).is_some())
+        .min_by(|(_, a), (_, b)| slowdown(a).partial_cmp(&slowdown(b)).unwrap_or(std::cmp::Ordering::Equal))?;
+    let (this, least) = (slowdown(rungs.get(chosen)?)?, slowdown(best)?);
     if at == chosen {
         return Some("No larger model was better in cross-validation.".to_owned());
     }
@@ -138,9 +138,9 @@ fn compression(full: &Model, percent: impl Fn(f64) -> String) -> Option<String> 
     };
     Some(format!(
         "The price of its size, in cross-validation: it loses {}, {} leaves{boosted} lose {}.",
-        percent(this.exp()),
+        percent(this),
         count("leaves"),
-        percent(least.exp())
+        percent(least)
     ))
 }
 

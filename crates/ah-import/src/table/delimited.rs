@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use super::json::open_records;
-use super::rows::{Defaults, Row, Table};
+use super::rows::{Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
 use crate::tools;
@@ -44,7 +44,7 @@ pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportErro
         return open_records(path, tool, records);
     }
     let rows = Box::new(rows(path.to_owned(), reader));
-    Ok(Table { columns, defaults: Defaults::default(), rows })
+    Ok(Table::new(columns, rows))
 }
 
 fn rows(path: PathBuf, mut reader: csv::Reader<impl Read>) -> impl Iterator<Item = Result<Row, ImportError>> {

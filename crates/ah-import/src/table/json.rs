@@ -144,7 +144,7 @@ fn table(
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, cell)).collect();
         Ok(Row { number, cells })
     });
-    Table { columns, defaults, rows: Box::new(rows) }
+    Table { defaults, ..Table::new(columns, Box::new(rows)) }
 }
 
 fn cell(value: Json) -> Cell {

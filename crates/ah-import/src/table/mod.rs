@@ -1,5 +1,7 @@
 //! Opens tables: one file a format, each with a function that returns a [`Table`].
 
+mod arff;
+mod aslib;
 mod delimited;
 mod json;
 #[cfg(feature = "parquet")]
@@ -17,6 +19,7 @@ use crate::params::Format;
 /// Opens the table in a file.
 pub fn open(path: &Path, format: Option<Format>) -> Result<Table, ImportError> {
     match format.map_or_else(|| format_of(path), Ok)? {
+        Format::Aslib => aslib::open(path),
         Format::Csv => {
             let mut text = text(path)?;
             // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
@@ -46,6 +49,9 @@ fn text(path: &Path) -> Result<Box<dyn BufRead>, ImportError> {
 
 /// Returns the format by the ending of a file's name; `.gz` may follow.
 fn format_of(path: &Path) -> Result<Format, ImportError> {
+    if aslib::folder(path).is_some() {
+        return Ok(Format::Aslib);
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, ending)| ending) {
@@ -55,7 +61,7 @@ fn format_of(path: &Path) -> Result<Format, ImportError> {
         Some("parquet" | "pq") => Ok(Format::Parquet),
         _ => Err(ImportError::unreadable(
             path,
-            "a name that ends in .csv, .tsv, .jsonl, .json or .parquet",
+            "a name that ends in .csv, .tsv, .jsonl, .json or .parquet, or the folder of an ASlib scenario",
             format!("{name:?}"),
         )),
     }

@@ -9,7 +9,7 @@ use ::parquet::record::reader::RowIter;
 use ah_types::artefact::open_file;
 use ah_types::shown::quoted;
 
-use super::rows::{Defaults, Row, Table};
+use super::rows::{Row, Table};
 use crate::cell::Cell;
 use crate::error::{ImportError, RowNumber, io_error};
 
@@ -29,7 +29,7 @@ pub fn open(path: &Path) -> Result<Table, ImportError> {
         let cells = row.get_column_iter().map(|(_, field)| cell(field)).collect();
         Ok(Row { number: RowNumber::Row(number), cells })
     });
-    Ok(Table { columns, defaults: Defaults::default(), rows: Box::new(rows) })
+    Ok(Table::new(columns, Box::new(rows)))
 }
 
 fn cell(field: &Field) -> Cell {

@@ -8,7 +8,18 @@ use crate::params::Unit;
 pub struct Table {
     pub columns: Vec<String>,
     pub defaults: Defaults,
+    /// The time limit of a run in milliseconds, where the format has one.
+    pub timeout_ms: Option<f64>,
+    /// What is left out, in sentences for the user.
+    pub notes: Vec<String>,
     pub rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>,
+}
+
+impl Table {
+    /// Returns a table whose columns have no roles of their own.
+    pub fn new(columns: Vec<String>, rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>) -> Self {
+        Self { columns, defaults: Defaults::default(), timeout_ms: None, notes: Vec::new(), rows }
+    }
 }
 
 /// A row: a cell a column.

@@ -146,7 +146,7 @@ fn files_that_are_no_tables() {
     header.csv: the table has no rows to import; measure some inputs first
     twice.csv: expected distinct columns, found "M" twice; rename one
     ragged.csv:2: expected 6 fields, found 2; mend the row, or skip such rows with --skip-bad-rows
-    timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl, .json or .parquet, found "timings.xlsx"; mend the file, or name its format with --format
+    timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl, .json or .parquet, or the folder of an ASlib scenario, found "timings.xlsx"; mend the file, or name its format with --format
     broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; mend the file, or name its format with --format
     other.json: expected a list of objects, or one of these: a cache of Kernel Tuner, T4 results, results of Google Benchmark, results of hyperfine, results of Triton's autotuner, a log of TORCHINDUCTOR_MM_LOGGING_FILE, Inductor's list of autotuning results, measurements of Helion, an autotune log of Helion, a profile file of AITER, autotuning data of tokamax, an autotune cache of cubecl, found an object with the keys a, b; mend the file, or name its format with --format
     numbers.json: expected a list of JSON objects, found "1"; mend the file, or name its format with --format

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ah_types::{ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Promise};
+use ah_types::{
+    ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Objective, Promise,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -82,6 +84,13 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     // Read.
     params.check()?;
     let old = Model::read(&params.model)?;
+    if old.objective() != Objective::Geomean {
+        return Err(TrainError::Parameter {
+            flag: "MODEL",
+            expected: "a model learned for geomean, as adapting corrects log slowdowns".to_owned(),
+            found: format!("one for {}; learn from the new log instead", old.objective()),
+        });
+    }
     let reading = Params {
         max_slowdown: Some(max_slowdown(&old)),
         promise: Some(target::MODE),

@@ -1,6 +1,6 @@
 //! The new inputs in the old tree.
 
-use ah_types::{ChoiceId, Ensemble, Feature, Model, Node, Ranked, Tree, Value, saturate};
+use ah_types::{ChoiceId, Ensemble, Feature, Model, Node, Objective, Ranked, Tree, Value};
 
 use super::union;
 use crate::data::{Dataset, Table};
@@ -94,7 +94,7 @@ impl<'a> Transfer<'a> {
 
     /// Returns a log slowdown in the unit of the model's scores.
     pub fn in_scores(&self, log_slowdown: f64) -> f64 {
-        if self.model.boosters.is_empty() { log_slowdown } else { saturate(log_slowdown) }
+        if self.model.boosters.is_empty() { log_slowdown } else { Objective::Geomean.saturate(log_slowdown) }
     }
 
     /// Returns the node above; `None` for the root.

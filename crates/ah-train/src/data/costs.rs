@@ -1,18 +1,19 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
-use ah_types::{ChoiceId, saturate};
+use ah_types::{ChoiceId, Objective};
 
-use super::table::{COST_LIMIT, Table};
+use super::objective::Pricing;
+use super::table::Table;
 
-/// The cost of a log slowdown of 1. Costs are whole numbers, so their sums do not depend on the order
-/// of rows or threads; 2^39 of the largest fit into an `i64`.
+/// A cost of 1: with the geometric mean a log slowdown of 1. Costs are whole numbers, so their sums do not depend on the
+/// order of rows or threads; 2^35 of the largest fit into an `i64`.
 pub const COST_ONE: f64 = (1_u32 << 24) as f64;
 
 /// One measured choice of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub choice: ChoiceId,
-    /// Log slowdown in units of [`COST_ONE`], at most [`COST_LIMIT`]; so much does a failed choice cost.
+    /// The objective's cost in units of [`COST_ONE`], at most [`Pricing::greatest`]; so much does a failed choice cost.
     pub cost: u32,
     /// False if it failed.
     pub usable: bool,
@@ -24,6 +25,7 @@ pub struct Costs {
     choices: usize,
     offsets: Vec<u32>,
     costs: Vec<Cost>,
+    objective: Objective,
     /// Whole numbers, at least 1, so that weighted sums stay exact.
     weights: Vec<u32>,
 }
@@ -36,15 +38,16 @@ impl Costs {
             choices: table.choices.len(),
             offsets: vec![0],
             costs: Vec::new(),
-            weights: whole(&table.inputs.iter().map(|i| i.weight).collect::<Vec<_>>()),
+            objective: table.pricing.objective,
+            weights: whole(&table.cost_weights()),
         };
         for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
                 let learned =
                     table.cells(input).iter().filter(|c| keep(c.choice) && !table.is_rare(c.choice));
                 targets.costs.extend(learned.map(|c| {
-                    let usable = c.log_slowdown.is_finite();
-                    Cost { choice: c.choice, cost: quantised(c.log_slowdown), usable }
+                    let cost = quantised(table.learned_cost(input, c));
+                    Cost { choice: c.choice, cost, usable: c.time.is_finite() }
                 }));
             }
             targets.offsets.push(targets.costs.len() as u32);
@@ -52,7 +55,7 @@ impl Costs {
         targets
     }
 
-    /// Adds `penalty` to the log slowdown of each choice that takes more than `limit` times as long as
+    /// Adds `penalty` to the cost of each choice that takes more than `limit` times as long as
     /// the fallback.
     pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
         for input in 0..table.inputs.len() as u32 {
@@ -61,16 +64,18 @@ impl Costs {
             let range = self.offsets[at] as usize..self.offsets[at + 1] as usize;
             for cost in &mut self.costs[range] {
                 if table.cell(input, cost.choice).is_some_and(|c| c.is_slower(base, limit)) {
-                    cost.cost = quantised(f64::from(cost.cost) / COST_ONE + penalty);
+                    let increased = f64::from(cost.cost) / COST_ONE + penalty;
+                    cost.cost = quantised(increased.min(table.pricing.greatest()));
                 }
             }
         }
         self
     }
 
-    /// Returns the same with [saturated](saturate) costs.
+    /// Returns the same with [saturated](Objective::saturate) costs.
     pub fn saturated(&self) -> Self {
-        let saturated = |c: &Cost| Cost { cost: quantised(saturate(f64::from(c.cost) / COST_ONE)), ..*c };
+        let saturate = |cost: u32| self.objective.saturate(f64::from(cost) / COST_ONE);
+        let saturated = |c: &Cost| Cost { cost: quantised(saturate(c.cost)), ..*c };
         Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
     }
 
@@ -78,7 +83,9 @@ impl Costs {
     /// ten times slower.
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
-        let of = |input: usize, choice: usize| if choice == winners[input] { 0.0 } else { COST_LIMIT };
+        let of = |input: usize, choice: usize| {
+            if choice == winners[input] { 0.0 } else { Pricing::default().greatest() }
+        };
         Self::from_log_slowdowns(winners.len(), choices, of)
     }
 
@@ -87,13 +94,14 @@ impl Costs {
         let costs = (0..inputs).flat_map(|input| (0..choices).map(move |choice| (input, choice)));
         let cost = |(input, choice): (usize, usize)| Cost {
             choice: ChoiceId(choice as u32),
-            cost: quantised(of(input, choice)),
+            cost: quantised(of(input, choice).min(Pricing::default().greatest())),
             usable: true,
         };
         Self {
             choices,
             offsets: (0..=inputs).map(|input| (input * choices) as u32).collect(),
             costs: costs.map(cost).collect(),
+            objective: Objective::Geomean,
             weights: vec![1; inputs],
         }
     }
@@ -107,16 +115,31 @@ impl Costs {
 
     /// Returns the costs of no input.
     pub fn empty(choices: usize) -> Self {
-        Self { choices, offsets: vec![0], costs: Vec::new(), weights: Vec::new() }
+        let objective = Objective::Geomean;
+        Self { choices, offsets: vec![0], costs: Vec::new(), objective, weights: Vec::new() }
     }
 
     /// Adds an input: its measured (choice, log slowdown) and its weight.
     pub fn push(&mut self, cells: &[(u32, f64)], weight: u32) {
-        let cost =
-            |&(choice, x): &(u32, f64)| Cost { choice: ChoiceId(choice), cost: quantised(x), usable: true };
+        let greatest = self.greatest();
+        let cost = |&(choice, x): &(u32, f64)| Cost {
+            choice: ChoiceId(choice),
+            cost: quantised(x.min(greatest)),
+            usable: true,
+        };
         self.costs.extend(cells.iter().map(cost));
         self.offsets.push(self.costs.len() as u32);
         self.weights.push(weight);
+    }
+
+    /// Returns the objective.
+    pub fn objective(&self) -> Objective {
+        self.objective
+    }
+
+    /// Returns the greatest cost.
+    pub fn greatest(&self) -> f64 {
+        Pricing { objective: self.objective, timeout: None }.greatest()
     }
 
     /// Returns the number of inputs.
@@ -157,6 +180,6 @@ fn whole(weights: &[f64]) -> Vec<u32> {
     weights.iter().map(|w| ((w / unit).round() as u32).max(1)).collect()
 }
 
-fn quantised(log_slowdown: f64) -> u32 {
-    (log_slowdown.min(COST_LIMIT) * COST_ONE).round() as u32
+fn quantised(cost: f64) -> u32 {
+    (cost * COST_ONE).round() as u32
 }

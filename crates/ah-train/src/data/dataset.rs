@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
@@ -15,6 +15,7 @@ use super::devices::{self, LoggedDevice};
 use super::evidence;
 use super::exclude;
 use super::learned_eligible;
+use super::objective::Pricing;
 use super::split::{self, Partition};
 use super::table::Table;
 use super::undefined;
@@ -112,9 +113,12 @@ impl Dataset {
         declared::check_names(&optimization, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
-        let table = table(log, params, &mut warnings)?;
-        let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         let mut settings = Settings::default();
+        let asked = optimization.training.objective;
+        let objective = settings.resolve("objective", params.objective, asked, None, Objective::default());
+        let pricing = Pricing::new(objective, metadata.timeout_ms())?;
+        let table = table(log, params, &mut warnings)?.priced(pricing);
+        let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
         let named_fallback =
             named_fallback(params, (&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;

@@ -7,13 +7,11 @@
 use std::ops::Range;
 
 use ah_types::log::Log;
-use ah_types::{ChoiceId, SingleChoice, Value, median};
+use ah_types::{ChoiceId, Objective, SingleChoice, Value, median};
 
 use super::evidence;
+use super::objective::Pricing;
 use crate::error::TrainError;
-
-/// The greatest log slowdown that counts: being ten times slower is as bad as it gets, and as bad as failing.
-pub const COST_LIMIT: f64 = 2.3;
 
 /// One choice on one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,6 +62,8 @@ pub struct Table {
     cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
+    /// What choices cost.
+    pub pricing: Pricing,
     /// By choice: true if too few inputs of the log measure it to learn it. A corrupt name must not ship.
     rare: Vec<bool>,
 }
@@ -130,7 +130,12 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
-        Self { choices, inputs, cells, copies, rare }
+        Self { choices, inputs, cells, copies, pricing: Pricing::default(), rare }
+    }
+
+    /// Returns the same table with other costs.
+    pub fn priced(self, pricing: Pricing) -> Self {
+        Self { pricing, ..self }
     }
 
     /// Returns a table of these inputs alone.
@@ -143,7 +148,7 @@ impl Table {
         };
         let inputs = inputs.iter().map(&mut part).collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
-        Self { choices, inputs, cells, copies: self.copies, rare }
+        Self { choices, inputs, cells, copies: self.copies, pricing: self.pricing, rare }
     }
 
     /// Returns whether too few inputs of the log measure a choice to learn it. It still counts as a winner
@@ -189,40 +194,97 @@ impl Table {
         })
     }
 
-    /// Returns true if some choice of the input gave a time.
+    /// Returns true if some choice of the input gave a time; with PAR10, within the time limit.
     pub fn is_usable(&self, input: u32) -> bool {
-        self.inputs[input as usize].best.is_finite()
+        let best = self.inputs[input as usize].best;
+        let is_timeout = self.pricing.objective == Objective::Par10 && self.pricing.penalised(best) > best;
+        best.is_finite() && !is_timeout
     }
 
-    /// Returns the log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
-    /// choice: nothing better is known there.
-    pub fn fallback_loss(&self, input: u32, fallback: ChoiceId) -> f64 {
-        match self.usable(input, fallback) {
-            Some(cell) => cell.log_slowdown,
-            None => self.slowest(input),
-        }
+    /// Returns the time of taking the fallback. Where it has none, that of the slowest choice: nothing better is known there.
+    fn fallback_time(&self, input: u32, fallback: ChoiceId) -> f64 {
+        self.time_of(input, fallback).unwrap_or_else(|| {
+            let times = self.cells(input).iter().map(|cell| cell.time);
+            times.filter(|time| time.is_finite()).fold(self.inputs[input as usize].best, f64::max)
+        })
     }
 
-    /// Returns the log slowdown of taking `choice`: where it has no time, that of the fallback.
+    /// Returns the time of taking `choice`. Where it has none, that of the fallback.
+    pub fn time(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+        self.time_of(input, choice).unwrap_or_else(|| self.fallback_time(input, fallback))
+    }
+
+    /// Returns the time of a choice. One that failed takes the time limit, if there is one.
+    fn time_of(&self, input: u32, choice: ChoiceId) -> Option<f64> {
+        let cell = self.cell(input, choice)?;
+        Some(cell.time).filter(|time| time.is_finite()).or(self.pricing.timeout)
+    }
+
+    /// Returns the log slowdown of taking `choice`, by its [`time`](Self::time).
     pub fn loss(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
-        match self.usable(input, choice) {
-            Some(cell) => cell.log_slowdown,
-            None => self.fallback_loss(input, fallback),
+        (self.time(input, choice, fallback) / self.inputs[input as usize].best).ln()
+    }
+
+    /// Returns the objective's cost of taking `choice`, by its [`time`](Self::time).
+    pub fn cost(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+        self.pricing.cost(self.time(input, choice, fallback), self.inputs[input as usize].best)
+    }
+
+    /// Returns the objective's cost of a cell; of a choice that failed it may be infinite.
+    fn cost_of(&self, input: u32, cell: &Cell) -> f64 {
+        match self.pricing.objective {
+            Objective::Geomean => cell.log_slowdown,
+            _ => self.pricing.cost(cell.time, self.inputs[input as usize].best),
         }
     }
 
-    /// Returns the choice to fall back to on these inputs: the one with the least geometric-mean slowdown when always taken. An
-    /// input on which it has no time costs the slowest choice; one on which it failed at least ten times the best.
+    /// Returns the cost of a cell to learn from, at most the greatest that counts.
+    pub fn learned_cost(&self, input: u32, cell: &Cell) -> f64 {
+        self.cost_of(input, cell).min(self.pricing.greatest())
+    }
+
+    /// Returns how much an input's cost counts.
+    pub fn cost_weight(&self, input: u32) -> f64 {
+        let input = &self.inputs[input as usize];
+        input.weight * self.pricing.weight(input.best)
+    }
+
+    /// [`cost_weight`](Self::cost_weight) of all inputs; of those without a usable choice the mean.
+    pub fn cost_weights(&self) -> Vec<f64> {
+        let weights: Vec<f64> = (0..index(self.inputs.len())).map(|input| self.cost_weight(input)).collect();
+        let finite = || weights.iter().filter(|weight| weight.is_finite());
+        let mean = finite().sum::<f64>() / finite().count().max(1) as f64;
+        weights.iter().map(|weight| if weight.is_finite() { *weight } else { mean }).collect()
+    }
+
+    /// Returns a mean cost of these inputs as a ratio: what is taken over the best choices, by the mean of the objective.
+    pub fn over_best(&self, cost: f64, inputs: &[u32]) -> f64 {
+        match self.pricing.objective {
+            Objective::Geomean => cost.exp(),
+            Objective::Total => 1.0 + cost,
+            Objective::Par10 => {
+                let weights = inputs.iter().map(|&input| self.cost_weight(input)).sum::<f64>();
+                let best = |&input: &u32| {
+                    self.cost_weight(input) * self.pricing.share_of_penalty(self.inputs[input as usize].best)
+                };
+                1.0 + cost * weights / inputs.iter().map(best).sum::<f64>()
+            }
+        }
+    }
+
+    /// Returns the choice to fall back to on these inputs: the one with the least mean cost when always taken. An input on
+    /// which it has no time costs the slowest choice; one on which it failed at least the greatest cost.
     pub fn best_fallback(&self, inputs: &[u32]) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
-            let weight = self.inputs[input as usize].weight;
+            let weight = self.cost_weight(input);
             // Every choice pays what a missing one costs, and those that were measured the difference.
-            let missing = self.slowest(input);
-            let failed = missing.max(COST_LIMIT);
+            let missing = self.cost(input, ChoiceId(u32::MAX), ChoiceId(u32::MAX));
+            let failed = missing.max(self.pricing.greatest());
             for cell in self.cells(input) {
-                let loss = if cell.time.is_finite() { cell.log_slowdown } else { failed };
-                total[cell.choice.index()] += weight * (loss - missing);
+                let cost = self.cost_of(input, cell);
+                let cost = if cost.is_finite() { cost } else { failed };
+                total[cell.choice.index()] += weight * (cost - missing);
             }
         }
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
@@ -233,18 +295,12 @@ impl Table {
     /// Returns the best single choice on these inputs.
     pub fn best_single(&self, inputs: &[u32]) -> SingleChoice {
         let times = |&input: &u32| {
-            let times = self.cells(input).iter().filter(|cell| cell.time.is_finite());
-            (self.inputs[input as usize].weight, times.map(|cell| (cell.choice, cell.log_slowdown)))
+            let costs = self.cells(input).iter().map(move |cell| (cell.choice, self.cost_of(input, cell)));
+            (self.cost_weight(input), costs.filter(|(_, cost)| cost.is_finite()))
         };
         let single =
             SingleChoice::best(self.choices.len(), inputs.iter().map(times), |choice| !self.is_rare(choice));
         single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
-    }
-
-    /// Returns the log slowdown of the slowest choice that has a time.
-    fn slowest(&self, input: u32) -> f64 {
-        let finite = self.cells(input).iter().map(|c| c.log_slowdown).filter(|l| l.is_finite());
-        finite.fold(0.0, f64::max)
     }
 }
 

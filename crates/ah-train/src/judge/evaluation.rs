@@ -10,7 +10,7 @@ use ah_types::{Model, Value, artefact};
 use super::comparison::BaselineComparison;
 use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
-use crate::data::{Table, devices, irregularities};
+use crate::data::{Pricing, Table, devices, irregularities};
 use crate::error::TrainError;
 use crate::net::{Asking, ModelUse};
 use crate::params::MAX_SLOWDOWN;
@@ -51,7 +51,8 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let slots = slots(model, &log, &mut warnings);
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
     let overhead = Asking::of_model(model, &log.metadata).overhead(&ModelUse::of_model(model));
-    let table = Table::new(log);
+    let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
+    let table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

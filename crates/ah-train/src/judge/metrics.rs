@@ -19,12 +19,21 @@ pub struct Metrics {
     pub slowdown: f64,
     /// The 95th percentile of time ÷ winner's time.
     pub p95: f64,
+    /// The 99th percentile of time ÷ winner's time.
+    pub p99: f64,
     /// The greatest time ÷ winner's time.
     pub worst: f64,
     /// The number of inputs on which the fallback has a time.
     pub comparable: usize,
     /// Geometric mean of the fallback's time ÷ time, over these.
     pub speedup_over_fallback: f64,
+    /// Total time ÷ the winners' total time.
+    pub total: f64,
+    /// Total time ÷ the fallback's total time, over the inputs on which it has a time.
+    pub total_over_fallback: f64,
+    /// The mean penalised times, if the log has a time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub par10: Option<Par10>,
     /// The share of inputs that are slower than the fallback by more than the limit, or whose choice failed.
     pub over_limit: f64,
     /// The number of inputs whose choice failed.
@@ -39,6 +48,15 @@ pub struct Metrics {
     pub plain_untimed: usize,
     /// The share of inputs with a feature outside the range of their leaf's training inputs.
     pub outside: f64,
+}
+
+/// Mean times in milliseconds where a failure or a time-out counts as ten time limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Par10 {
+    /// Of what is taken.
+    pub taken: f64,
+    /// Of the winners.
+    pub best: f64,
 }
 
 impl Metrics {
@@ -60,14 +78,17 @@ impl Metrics {
         let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
         let mut with_fallback = (0, 0.0);
         let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
+        // Of what is taken and of the winners; over the comparable inputs also of the fallback.
+        let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
+        let mut penalised = Par10::default();
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
-            let fallback_loss = table.fallback_loss(input, fallback);
+            let (best, fallback_loss) = (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
             // A declined input pays for the decision too.
-            let net = |loss: f64| overhead.net_loss(table.inputs[input as usize].best, loss);
-            let loss = |&choice: &ChoiceId| net(table.loss(input, choice, fallback));
-            let declined = net(fallback_loss);
+            let net = |choice| overhead.net(table.time(input, choice, fallback));
+            let loss = |&choice: &ChoiceId| (net(choice) / best).ln();
+            let declined = loss(&fallback);
             let best_of = |k: usize| ranking.iter().take(k).map(loss).reduce(f64::min).unwrap_or(declined);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
             let slowdown = best_of(1);
@@ -81,6 +102,15 @@ impl Metrics {
                 with_fallback.0 += 1;
                 with_fallback.1 += weight;
                 over_fallback += weight * (fallback_loss - slowdown);
+            }
+            let taken = net(ranking.first().copied().unwrap_or(fallback));
+            time += weight * taken;
+            best_time += weight * best;
+            penalised.taken += weight * table.pricing.penalised(taken) / n;
+            penalised.best += weight * table.pricing.penalised(best) / n;
+            if comparable {
+                compared_time += weight * taken;
+                fallback_time += weight * table.time(input, fallback, fallback);
             }
             top3 += weight * best_of(3);
             top10 += weight * best_of(10);
@@ -96,15 +126,22 @@ impl Metrics {
         }
         slowdowns.sort_unstable_by(f64::total_cmp);
         mean /= n;
-        let at95 = ((slowdowns.len() as f64 * 0.95).ceil() as usize).clamp(1, slowdowns.len()) - 1;
+        let percentile = |share: f64| {
+            let at = ((slowdowns.len() as f64 * share).ceil() as usize).clamp(1, slowdowns.len()) - 1;
+            slowdowns[at].exp()
+        };
         Self {
             inputs: judged.len(),
             coverage: decided / n,
             slowdown: mean.exp(),
-            p95: slowdowns[at95].exp(),
+            p95: percentile(0.95),
+            p99: percentile(0.99),
             worst: slowdowns[slowdowns.len() - 1].exp(),
             comparable: with_fallback.0,
             speedup_over_fallback: (over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp(),
+            total: time / best_time,
+            total_over_fallback: if fallback_time > 0.0 { compared_time / fallback_time } else { 1.0 },
+            par10: table.pricing.timeout.map(|_| penalised),
             over_limit: over_limit / n,
             failed,
             top3: (top3 / n).exp(),

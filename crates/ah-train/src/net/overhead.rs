@@ -1,6 +1,9 @@
 //! The time that asking a model adds to a run.
 
+use ah_types::ChoiceId;
 use serde::Serialize;
+
+use crate::data::Table;
 
 /// The time that asking a model adds to every run, declined ones too.
 ///
@@ -20,10 +23,10 @@ impl Overhead {
         if self.overlaps { time.max(self.ms) } else { time + self.ms }
     }
 
-    /// Returns the log slowdown with the decision, of a choice that has this one on an input with this best time.
-    pub fn net_loss(&self, best: f64, log_slowdown: f64) -> f64 {
-        // Exact where nothing is added.
-        if self.ms > 0.0 { (self.net(best * log_slowdown.exp()) / best).ln() } else { log_slowdown }
+    /// Returns the objective's cost of taking `choice`, with the decision.
+    pub fn cost(&self, table: &Table, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+        let time = self.net(table.time(input, choice, fallback));
+        table.pricing.cost(time, table.inputs[input as usize].best)
     }
 }
 
@@ -36,7 +39,6 @@ mod tests {
         let cpu = Overhead { ms: 0.5, overlaps: false };
         let gpu = Overhead { ms: 0.5, overlaps: true };
         assert_eq!([cpu.net(1.0), gpu.net(1.0), gpu.net(0.25)], [1.5, 1.0, 0.5]);
-        assert_eq!(cpu.net_loss(1.0, 0.0), 1.5_f64.ln());
-        assert_eq!(Overhead::default().net_loss(1.0, 0.1), 0.1);
+        assert_eq!(Overhead::default().net(0.1), 0.1);
     }
 }

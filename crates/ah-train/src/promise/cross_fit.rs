@@ -200,18 +200,16 @@ impl<'a> CrossFit<'a> {
         (violations, losses)
     }
 
-    /// Returns the log slowdown of a heuristic of this size on each input that the parts hold out, the decision included.
+    /// Returns the cost of a heuristic of this size on each input that the parts hold out, the decision included.
     pub fn losses(&self, heuristic: &Heuristic, most: Option<usize>) -> Vec<f64> {
         let Trainer { dataset, features, plan, .. } = self.trainer;
         let (table, overhead) = (&dataset.table, plan.asking.overhead(&heuristic.used));
         let mut ranking = Vec::new();
         let mut loss = |fitted: &FittedEnsemble, input: u32| {
             fitted.rank(&features.columns, &self.costs, input, &mut ranking);
-            let loss = match calibrate::pick(&ranking, self.fallback, heuristic.threshold) {
-                Some(picked) => table.loss(input, picked.choice, self.fallback),
-                None => table.fallback_loss(input, self.fallback),
-            };
-            overhead.net_loss(table.inputs[input as usize].best, loss)
+            let picked = calibrate::pick(&ranking, self.fallback, heuristic.threshold);
+            let taken = picked.map_or(self.fallback, |picked| picked.choice);
+            overhead.cost(table, input, taken, self.fallback)
         };
         let (of_parts, _) = self.of_parts(most);
         let mut losses = Vec::new();

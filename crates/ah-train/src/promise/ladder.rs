@@ -31,9 +31,9 @@ pub struct Rung {
     pub leaves: usize,
     /// The boosted trees beside it.
     pub boosted_trees: usize,
-    /// The mean log slowdown on the inputs that folds hold out, with the decision: under the promise, or always deciding where
-    /// no promise is possible.
-    pub loss: f64,
+    /// What it takes over the best choices, by the mean of the objective on the inputs that folds hold out, with the decision:
+    /// under the promise, or always deciding where no promise is possible.
+    pub slowdown: f64,
     /// How many times as fast as the fallback, with the decision.
     pub speedup: f64,
     /// Whether it keeps the promise, if one is asked for.
@@ -49,15 +49,16 @@ pub struct Rung {
 }
 
 impl Rung {
-    fn new(heuristic: &Heuristic, most: Option<usize>, plan: &TrainPlan) -> Self {
-        let price = heuristic.price.clone().unwrap_or_default();
+    fn new(heuristic: &Heuristic, most: Option<usize>, trainer: &Trainer<'_>) -> Self {
+        let (plan, price) = (trainer.plan, heuristic.price.clone().unwrap_or_default());
+        let slowdown = |cost| trainer.dataset.table.over_best(cost, &heuristic.fit_inputs);
         let promised = heuristic.promise.is_some() || plan.max_risk.is_none();
-        let loss = if promised { price.promised } else { price.always };
+        let cost = if promised { price.promised } else { price.always };
         Self {
             leaves: heuristic.fitted.tree.leaves(),
             boosted_trees: heuristic.fitted.boosters.trees.len(),
-            loss,
-            speedup: (price.fallback - loss).exp(),
+            slowdown: slowdown(cost),
+            speedup: slowdown(price.fallback) / slowdown(cost),
             promised,
             overhead: plan.asking.overhead(&heuristic.used),
             used: heuristic.used.clone(),
@@ -116,11 +117,11 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
             if rungs.last().is_some_and(|(rung, _)| rung.leaves == heuristic.fitted.tree.leaves()) {
                 continue;
             }
-            rungs.push((Rung::new(&heuristic, most, plan), heuristic));
+            rungs.push((Rung::new(&heuristic, most, trainer), heuristic));
         }
     }
-    let tolerance = plan.size.tolerance().ln_1p();
-    let best = losses(&rungs).fold(f64::INFINITY, f64::min);
+    let tolerance = 1.0 + plan.size.tolerance();
+    let best = slowdowns(&rungs).fold(f64::INFINITY, f64::min);
     let boosted = boosted(plan, trainer.configuration).filter(|_| best > tolerance);
     let configuration = trainer.configuration.clone();
     let mut boosted_rung = None;
@@ -133,7 +134,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
             let leaf = trees.as_ref().map(|trees| trees.losses(leaf, Some(1))).unwrap_or_default();
             !is_beyond_noise(&leaf, &losses)
         };
-        let rung = Rung::new(&heuristic, None, plan);
+        let rung = Rung::new(&heuristic, None, &trainer);
         if !is_noise {
             boosted_rung = Some(rungs.len());
             rungs.push((rung, heuristic));
@@ -155,16 +156,16 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     })
 }
 
-/// Returns the smallest rung that loses at most `tolerance` more than the best one.
+/// Returns the smallest rung that takes at most `tolerance` times as long as the best one.
 fn choose(rungs: &[(Rung, Heuristic)], tolerance: f64) -> usize {
-    let best = losses(rungs).fold(f64::INFINITY, f64::min);
-    losses(rungs).position(|loss| loss <= best + tolerance).unwrap_or(0)
+    let best = slowdowns(rungs).fold(f64::INFINITY, f64::min);
+    slowdowns(rungs).position(|slowdown| slowdown <= best * tolerance).unwrap_or(0)
 }
 
-/// Returns the loss of each rung; infinite without a promise where another rung has one.
-fn losses(rungs: &[(Rung, Heuristic)]) -> impl Iterator<Item = f64> {
+/// Returns the slowdown of each rung; infinite without a promise where another rung has one.
+fn slowdowns(rungs: &[(Rung, Heuristic)]) -> impl Iterator<Item = f64> {
     let none = rungs.iter().all(|(rung, _)| !rung.promised);
-    rungs.iter().map(move |(rung, _)| if rung.promised || none { rung.loss } else { f64::INFINITY })
+    rungs.iter().map(move |(rung, _)| if rung.promised || none { rung.slowdown } else { f64::INFINITY })
 }
 
 /// Returns the sizes of trees to try, `whole` the leaves of the largest one.

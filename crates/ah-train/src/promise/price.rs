@@ -30,20 +30,18 @@ impl LossCurve {
         fallback: ChoiceId,
         overhead: &Overhead,
     ) {
-        let weight = table.inputs[input as usize].weight;
-        let best = table.inputs[input as usize].best;
-        let net = |loss| weight * overhead.net_loss(best, loss);
-        let base = table.fallback_loss(input, fallback);
+        let weight = table.cost_weight(input);
+        let net = |choice| weight * overhead.cost(table, input, choice, fallback);
         self.weight += weight;
         // A program without a heuristic asks nothing.
-        self.fallback += weight * base;
-        let base = net(base);
+        self.fallback += weight * table.cost(input, fallback, fallback);
+        let base = net(fallback);
         // From the boldest step down: the best choice that is allowed, in the end none.
         let mut end = self.changes.len() - 1;
         for ranked in ranking {
             let start = step(ranked.ratio);
             if start < end {
-                let loss = net(table.loss(input, ranked.choice, fallback));
+                let loss = net(ranked.choice);
                 self.changes[start] += loss;
                 self.changes[end] -= loss;
                 end = start;
@@ -71,7 +69,7 @@ impl LossCurve {
     }
 }
 
-/// What a promise costs, in mean log slowdowns on the inputs that calibrated it.
+/// What a promise costs, in mean costs of the objective on the inputs that calibrated it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromisePrice {
     /// Of the fallback, which asks nothing.

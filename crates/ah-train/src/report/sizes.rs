@@ -35,7 +35,7 @@ pub fn sizes(trained: &TrainedModel) -> String {
         let _ = writeln!(
             text,
             "{arrow} {name:width$}  loses {}, {:.3} times as fast, {decision}{broken}",
-            loss(rung.loss.exp()),
+            loss(rung.slowdown),
             rung.speedup,
         );
     }

@@ -6,7 +6,7 @@ use ah_types::{CalibrationMode, Model, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::judge::{BaselineComparison, DeviceReport, Metrics};
+use crate::judge::{BaselineComparison, DeviceReport, Metrics, Par10};
 use crate::promise::price::PromisePrice;
 use crate::train::TrainedModel;
 
@@ -61,6 +61,7 @@ pub fn json(trained: &TrainedModel) -> Value {
     json!({
         "heuristic": model.heuristic,
         "optimization": model.optimization,
+        "objective": model.objective(),
         "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
         "inputs": held_out.train_inputs + held_out.comparison.model.inputs,
         "leaves": model.leaf_count(),
@@ -151,6 +152,7 @@ fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> St
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
     let fallback = name(&always_fallback.choice);
     let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
+    let par10 = par10(model, &best_single.metrics, &single);
     let without = match model.inputs - model.comparable {
         0 => String::new(),
         others => format!("; on {others} others it has no time"),
@@ -161,17 +163,42 @@ fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> St
     };
     format!(
         "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs{without}.\n\
-         Loses {} to the best choice (always {single}: {}), {:.2} times at worst{plain}.\n\
+         Loses {} to the best choice (always {single}: {}), {:.2} times at worst, {:.2} times on 1 % of inputs{plain}.\n\
+         Total time: {} more than the best choice (always {single}: {}), {} than {fallback}.\n{par10}\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
         model.speedup_over_fallback,
         model.comparable,
         loss(model.slowdown),
         loss(best_single.metrics.slowdown),
         model.worst,
+        model.p99,
+        loss(model.total),
+        loss(best_single.metrics.total),
+        more_or_less(model.total_over_fallback),
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),
     )
+}
+
+/// Returns the line of the penalised times, if the log has a time limit.
+fn par10(model: &Metrics, single: &Metrics, name: &str) -> String {
+    let (Some(Par10 { taken, best }), Some(Par10 { taken: alone, .. })) = (model.par10, single.par10) else {
+        return String::new();
+    };
+    let closed = if alone > best { (alone - taken) / (alone - best) } else { 0.0 };
+    format!(
+        "PAR10: {taken:.0} ms (always {name}: {alone:.0}, the best choice: {best:.0}): closes {:.1} % of the gap.\n",
+        closed * 100.0
+    )
+}
+
+/// Returns a ratio of times as what is more or less.
+fn more_or_less(ratio: f64) -> String {
+    match ratio < 1.0 {
+        true => format!("{:.2} % less", (1.0 - ratio) * 100.0),
+        false => format!("{:.2} % more", (ratio - 1.0) * 100.0),
+    }
 }
 
 fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {

@@ -76,7 +76,7 @@ struct Figures {
 impl Figures {
     fn new(first: &[&str], max_slowdown: f64) -> Self {
         let mut labels: Vec<String> = first.iter().map(|&label| label.to_owned()).collect();
-        labels.extend(["slowdown", "p95", "worst", "coverage"].map(str::to_owned));
+        labels.extend(["slowdown", "p95", "p99", "worst", "total time", "coverage"].map(str::to_owned));
         labels.push(format!("> {} % slower", percent(max_slowdown - 1.0)));
         labels.extend(["speedup over fallback", "best of top 3", "best of top 10"].map(str::to_owned));
         Self { labels, columns: Vec::new(), baselines: String::new() }
@@ -88,7 +88,9 @@ impl Figures {
         column.extend([
             format!("{:.4}", metrics.slowdown),
             format!("{:.4}", metrics.p95),
+            format!("{:.4}", metrics.p99),
             format!("{:.3}", metrics.worst),
+            format!("{:.4}", metrics.total),
             format!("{:.1} %", metrics.coverage * 100.0),
             format!("{:.2} %", metrics.over_limit * 100.0),
             format!("{:.3}", metrics.speedup_over_fallback),

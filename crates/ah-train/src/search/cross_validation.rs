@@ -20,7 +20,7 @@ pub const BEYOND_NOISE: f64 = 1.645;
 pub struct ScoredConfiguration {
     /// The configuration.
     pub configuration: Configuration,
-    /// The mean log slowdown.
+    /// The mean cost by the objective.
     pub cost: f64,
     /// The standard error of the cost's difference from the first configuration's.
     pub error: f64,

@@ -14,7 +14,7 @@ use crate::net::{ModelUse, Overhead};
 use crate::params::SplitBy;
 use crate::plan::TrainPlan;
 
-/// A feature that adds less than this to the log time of an input is never left out.
+/// A feature that adds less than this to the mean cost is never left out.
 const LEAST: f64 = 1e-4;
 
 /// Returns the slots of the logged features that cost more than they gain.
@@ -28,13 +28,13 @@ pub fn not_worth_their_time(
 ) -> Result<BTreeSet<usize>, TrainError> {
     let mut left_out = BTreeSet::new();
     let table = &dataset.table;
-    let added = |overhead: Overhead| {
-        let logs = training.iter().map(|&input| overhead.net_loss(table.inputs[input as usize].best, 0.0));
-        logs.sum::<f64>() / training.len() as f64
+    let mean_added = |overhead: Overhead| {
+        let costs = training.iter().map(|&input| added(dataset, input, overhead));
+        costs.sum::<f64>() / training.len() as f64
     };
     let mut expensive = plan.asking.expensive();
     expensive.retain(|&slot| {
-        added(plan.asking.overhead(&ModelUse { logged: [slot].into(), ..ModelUse::default() })) > LEAST
+        mean_added(plan.asking.overhead(&ModelUse { logged: [slot].into(), ..ModelUse::default() })) > LEAST
     });
     if expensive.is_empty() {
         return Ok(left_out);
@@ -53,6 +53,12 @@ pub fn not_worth_their_time(
     Ok(left_out)
 }
 
+/// Returns what asking adds to the cost of the best choice on an input.
+fn added(dataset: &Dataset, input: u32, overhead: Overhead) -> f64 {
+    let best = dataset.table.inputs[input as usize].best;
+    dataset.table.pricing.cost(overhead.net(best), best)
+}
+
 struct FeatureJudge<'a> {
     dataset: &'a Dataset,
     plan: &'a TrainPlan,
@@ -61,7 +67,7 @@ struct FeatureJudge<'a> {
 }
 
 impl FeatureJudge<'_> {
-    /// Returns the mean log slowdown of trees without these features, with the decision and the features that they use.
+    /// Returns the mean cost of trees without these features, with the decision and the features that they use.
     fn net_loss(&self, training: &[u32], left_out: &BTreeSet<usize>) -> Result<f64, TrainError> {
         let Self { dataset, plan, folds, costs } = self;
         let columns = dataset.ranked_without(training, left_out).columns;
@@ -74,7 +80,7 @@ impl FeatureJudge<'_> {
             let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
             for (&input, &loss) in part.held_out.iter().zip(losses) {
                 let weight = f64::from(costs.weight(input));
-                sum += weight * overhead.net_loss(dataset.table.inputs[input as usize].best, loss);
+                sum += weight * (loss + added(dataset, input, overhead));
                 weights += weight;
             }
         }

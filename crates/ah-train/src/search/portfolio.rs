@@ -1,4 +1,4 @@
-//! `--max-choices N`: the N choices that lose least where the best of them is always taken.
+//! `--max-choices N`: the N choices that lose least by the objective where the best of them is always taken.
 //!
 //! Where there are few enough sets, all of them are tried. Otherwise a greedy search saves at least
 //! 1 − 1/e = 63 % of what the best set saves over the worst choice, as that saving is submodular: each
@@ -25,13 +25,15 @@ pub struct Portfolio {
 /// Chooses `count` choices on these inputs.
 pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
     let choices = table.choices.len();
-    // A dense matrix of log slowdowns. A choice without a time costs what the fallback costs.
+    // A dense matrix of weighted costs. A choice without a time costs what the fallback costs.
     let mut costs = vec![0.0_f64; choices * inputs.len()];
     for (row, &input) in inputs.iter().enumerate() {
-        let loss = table.fallback_loss(input, fallback);
-        costs[row * choices..][..choices].fill(loss);
+        let weight = table.cost_weight(input);
+        let cost = |choice| weight * table.cost(input, choice, fallback);
+        let of_fallback = cost(fallback);
+        costs[row * choices..][..choices].fill(of_fallback);
         for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
-            costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(loss);
+            costs[row * choices + cell.choice.index()] = cost(cell.choice).min(of_fallback);
         }
     }
     let matrix = CostMatrix { costs: &costs, choices, rows: inputs.len() };
@@ -40,11 +42,16 @@ pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -
     let exact = sets * inputs.len() as f64 * count as f64 <= MAX_EXACT;
     let chosen =
         if exact { matrix.exact(fallback.index(), count) } else { matrix.greedy(fallback.index(), count) };
-    let slowdown = (matrix.cost(&chosen) / inputs.len().max(1) as f64).exp();
-    Portfolio { choices: chosen.into_iter().map(|c| ChoiceId(c as u32)).collect(), slowdown, exact }
+    let choices: Vec<ChoiceId> = chosen.into_iter().map(|c| ChoiceId(c as u32)).collect();
+    let loss = |&input: &u32| {
+        let losses = choices.iter().map(|&choice| table.loss(input, choice, fallback));
+        losses.fold(f64::INFINITY, f64::min)
+    };
+    let slowdown = (inputs.iter().map(loss).sum::<f64>() / inputs.len().max(1) as f64).exp();
+    Portfolio { choices, slowdown, exact }
 }
 
-/// Log slowdowns, by row and choice.
+/// Weighted costs, by row and choice.
 struct CostMatrix<'a> {
     costs: &'a [f64],
     choices: usize,

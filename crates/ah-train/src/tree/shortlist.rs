@@ -9,7 +9,7 @@
 use ah_types::ChoiceId;
 
 use super::scores::PRIOR_COST;
-use crate::data::{COST_LIMIT, Table};
+use crate::data::Table;
 
 /// In a leaf, the parent's inputs together weigh as much as this many inputs.
 const PARENT_INPUTS: f64 = 10.0;
@@ -27,7 +27,7 @@ pub(crate) fn spread(
     let share = PARENT_INPUTS / parents.len().max(1) as f64;
     let weighted = members.iter().map(|&i| (i, 1.0)).chain(parents.iter().map(|&i| (i, share)));
     let mut rows: Vec<(u32, f64, f64)> =
-        weighted.map(|(i, w)| (i, w * table.inputs[i as usize].weight, PRIOR_COST)).collect();
+        weighted.map(|(i, w)| (i, w * table.cost_weight(i), PRIOR_COST)).collect();
     // Offered choices differ by input, so later places matter too.
     let mut gains = vec![0.0; table.choices.len()];
     let mut place = 0;
@@ -36,8 +36,7 @@ pub(crate) fn spread(
             gains.fill(0.0);
             for (input, weight, cost) in &rows {
                 for cell in table.cells(*input) {
-                    gains[cell.choice.index()] +=
-                        weight * (cost - cell.log_slowdown.min(COST_LIMIT)).max(0.0);
+                    gains[cell.choice.index()] += weight * (cost - table.learned_cost(*input, cell)).max(0.0);
                 }
             }
             let gain = |at: &usize| gains[ranking[*at].0.index()];
@@ -49,7 +48,7 @@ pub(crate) fn spread(
         let taken = ranking[place].0;
         for (input, _, cost) in &mut rows {
             let cell = table.cell(*input, taken);
-            *cost = cell.map_or(*cost, |c| cost.min(c.log_slowdown.min(COST_LIMIT)));
+            *cost = cell.map_or(*cost, |c| cost.min(table.learned_cost(*input, c)));
         }
         place += 1;
     }

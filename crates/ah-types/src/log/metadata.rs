@@ -82,6 +82,9 @@ pub struct Collection {
     /// ignores it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_ms: BTreeMap<String, f64>,
+    /// The limit after which a choice was stopped, in milliseconds: a time of the limit or more is a time-out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<f64>,
     /// The inputs that every choice was timed on, if choices were left out elsewhere because they were expected
     /// to be slow (`ah-collect --adaptive`). Absent if none was left out for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +116,11 @@ impl Metadata {
     /// Returns the device, if the log has it.
     pub fn device(&self) -> Option<&Device> {
         self.collection.as_ref()?.device.as_ref()
+    }
+
+    /// Returns the time limit in milliseconds, if the log has one.
+    pub fn timeout_ms(&self) -> Option<f64> {
+        self.collection.as_ref()?.timeout_ms.filter(|limit| *limit > 0.0)
     }
 
     /// Returns the kind of each feature by its name.

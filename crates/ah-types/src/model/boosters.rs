@@ -6,21 +6,18 @@
 //!
 //! `score(c) = leaf.score(c) + unit * (sum of c's numbers in the rows of the boosters)`
 //!
-//! Scores are then [saturated] log slowdowns. With a margin, a choice other than the fallback is allowed only if it saves
+//! Scores are then [saturated] costs. With a margin, a choice other than the fallback is allowed only if it saves
 //! enough for the input's *risk*. The risk is above 1 where inputs were slower than the fallback more often than on average:
 //!
 //! `score(fallback) - score(c) >= margin * risk`, `risk = 1 + RISK_UNIT * (sum of the last numbers of the rows)`, at least 1/8.
 //!
 //! The sum of whole numbers is exact, and so is its product with a power of two, so every language gets the same bits.
 //!
-//! [saturated]: saturate
+//! [saturated]: crate::Objective::saturate
 
 use crate::choice::ChoiceId;
 use crate::pick::Ranked;
 use crate::tree::Tree;
-
-/// The greatest saturated log slowdown.
-const GREATEST: f64 = 0.2;
 
 /// What the number of a row for the risk is worth.
 pub const RISK_UNIT: f64 = 1.0 / 32.0;
@@ -43,17 +40,6 @@ pub type ScoreTree = Tree<ScoreRow>;
 
 /// The leaf of a [`ScoreTree`]: a number for each choice of the model, where a lower sum is better, and one for the risk.
 pub type ScoreRow = Box<[i8]>;
-
-/// Returns a log slowdown in the unit of boosted scores: small ones are themselves, and none is above 0.2. So choices that
-/// are far from the best need not be told apart.
-pub fn saturate(log_slowdown: f64) -> f64 {
-    GREATEST * (1.0 - (-log_slowdown / GREATEST).exp())
-}
-
-/// Returns the log slowdown of a saturated one.
-pub(super) fn unsaturate(saturated: f64) -> f64 {
-    -GREATEST * (1.0 - saturated / GREATEST).max(f64::MIN_POSITIVE).ln()
-}
 
 /// Returns the risk for this sum of the last numbers of the rows.
 pub fn risk(sum: i32) -> f64 {

@@ -11,6 +11,7 @@ use crate::derived::Features;
 use crate::device::Device;
 use crate::expr::{BoolExpr, Part};
 use crate::feature::{Feature, FeatureKind};
+use crate::optimization::Objective;
 use crate::tree::Tree;
 
 /// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
@@ -162,6 +163,13 @@ pub struct LogRecord {
 }
 
 impl Model {
+    /// Returns what the model was learned for, by its record.
+    pub fn objective(&self) -> Objective {
+        let recorded =
+            || self.provenance.parameters.get("settings")?.get("objective")?.get("value")?.as_str();
+        recorded().and_then(|name| name.parse().ok()).unwrap_or_default()
+    }
+
     /// Returns the number of leaves, those of boosters included.
     pub fn leaf_count(&self) -> usize {
         self.tree.leaves().count() + self.boosters.iter().map(|tree| tree.leaves().count()).sum::<usize>()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::boosters::{risk, unsaturate};
+use super::boosters::risk;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::clause::Clause;
@@ -29,7 +29,8 @@ pub struct Explanation {
     pub fallback: Option<String>,
     /// The path through the tree, if it reaches a leaf.
     pub path: Option<Path>,
-    /// The slowdowns that the boosters predict for the choices of the leaf, best first; empty without boosters.
+    /// The slowdowns that the boosters predict for the choices of the leaf, best first; empty without
+    /// boosters, and where the objective compares no slowdowns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
     /// How many times as much as elsewhere a choice must save here to be allowed; `None` without boosters or a promise.
@@ -122,12 +123,13 @@ impl Model {
         if self.boosters.is_empty() {
             return Vec::new();
         }
-        let predicted = |ranked: Ranked| Predicted {
-            choice: self.choice_name(ranked.choice).to_owned(),
-            slowdown: unsaturate(ranked.score).exp().clamp(1.0, 10.0),
-            allowed: ranked.allowed,
+        let objective = self.objective();
+        let predicted = |ranked: Ranked| {
+            let slowdown = objective.slowdown(ranked.score)?.clamp(1.0, 10.0);
+            let choice = self.choice_name(ranked.choice).to_owned();
+            Some(Predicted { choice, slowdown, allowed: ranked.allowed })
         };
-        self.ranking(values).unwrap_or_default().into_iter().map(predicted).collect()
+        self.ranking(values).unwrap_or_default().into_iter().filter_map(predicted).collect()
     }
 
     fn risk(&self, values: &[Value]) -> Option<f64> {

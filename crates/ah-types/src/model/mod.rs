@@ -15,7 +15,7 @@ mod tree_text;
 mod validate;
 
 pub use boosters::{
-    LEAST_RISK, MARGIN_STEP, RISK_UNIT, ROW_NUMBERS, ScoreRow, ScoreTree, Scoring, add_row, risk, saturate,
+    LEAST_RISK, MARGIN_STEP, RISK_UNIT, ROW_NUMBERS, ScoreRow, ScoreTree, Scoring, add_row, risk,
 };
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;

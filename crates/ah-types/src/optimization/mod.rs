@@ -5,9 +5,11 @@ mod definition;
 mod error;
 mod file;
 mod form;
+mod objective;
 mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
 pub use form::DecisionForm;
+pub use objective::Objective;
 pub use training::{LearnerKind, TrainingPolicy};

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::form::DecisionForm;
+use super::objective::Objective;
 use crate::shown::{did_you_mean, listed, quoted};
 
 /// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
@@ -16,6 +17,9 @@ pub struct TrainingPolicy {
     /// The learner; `None` is [`LearnerKind::Auto`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learner: Option<LearnerKind>,
+    /// What it is learned for; `None` is [`Objective::Geomean`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
     /// Depth limits to search; empty: ah-train's own.
     pub max_depth: Vec<usize>,
     /// Least numbers of inputs in a leaf to search; a number below 1 is a share of the training inputs. Empty:

@@ -1,7 +1,7 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
-use ah_types::{RISK_UNIT, saturate};
+use ah_types::RISK_UNIT;
 use serde::Serialize;
 
 use super::fit_data::FitData;
@@ -66,6 +66,9 @@ impl Boost {
         let choices = targets.choices();
         let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
+        let greatest = targets.objective().greatest();
+        // Rows hold whole numbers up to 29: the unit grows with the scores.
+        let unit = self.unit * (greatest / 0.2).log2().floor().exp2();
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
         // convolutions lose 1.0448 instead of 1.0398 (mean of two seeds).
@@ -74,16 +77,14 @@ impl Boost {
         let row = |&input: &u32| targets.of(input).iter().map(|c| (c.choice.0, error(c))).collect();
         let mut left: Vec<Vec<(u32, f64)>> = rows.inputs.iter().map(row).collect();
         let codes = rows.columns.by_row(rows.inputs);
-        let mut boosters = Boosters { row_length: choices + 1, unit: self.unit, ..Boosters::default() };
+        let mut boosters = Boosters { row_length: choices + 1, unit, ..Boosters::default() };
         for number in 0..self.trees {
-            let grown =
-                self.grow(&parameters, rows, &left, &weights, (choices, saturate(f64::INFINITY)), number);
+            let grown = self.grow(&parameters, rows, &left, &weights, (choices, greatest), number);
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];
             let means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
-            let numbers: Vec<i8> =
-                means.into_iter().map(|mean| nearest(mean * self.rate, self.unit)).collect();
-            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * self.unit).collect();
+            let numbers: Vec<i8> = means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();
+            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * unit).collect();
             subtract(&mut left, leaf, &values, choices);
             // Other trees learn the risk.
             let rows = numbers.chunks_exact(choices).flat_map(|row| row.iter().copied().chain([0]));

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::lanes::Block;
 use super::parameters::CostTree;
-use crate::data::{COST_LIMIT, COST_ONE, Costs};
+use crate::data::{COST_ONE, Costs};
 
 /// Sums of targets stay below 2^31.
 const SUM_BITS: u32 = 31;
@@ -124,7 +124,8 @@ impl Samples {
         let mut builder = SampleBuilder { parameters, targets, layout, one: 0.0, cost_one: 0.0, shift };
         let total: u64 = inputs.iter().map(|&i| u64::from(builder.count(i))).sum();
         builder.one = target_of_one(total);
-        builder.cost_one = (f64::from(1_u32 << 30) / (total.max(1) as f64 * COST_LIMIT)).min(COST_ONE);
+        builder.cost_one =
+            (f64::from(1_u32 << 30) / (total.max(1) as f64 * targets.greatest())).min(COST_ONE);
 
         let cells: usize = inputs.iter().map(|&i| targets.of(i).len()).sum();
         // If nearly every choice is measured, a lane takes less memory than an entry.

@@ -166,7 +166,7 @@ impl<'a> Facts<'a> {
             curves: [
                 curve(&model.heuristic, &|t| t.log_slowdown),
                 curve(&comparison.best_single.choice, &|t| table.loss(t.input, single(t.input), fallback)),
-                curve(&comparison.always_fallback.choice, &|t| table.fallback_loss(t.input, fallback)),
+                curve(&comparison.always_fallback.choice, &|t| table.loss(t.input, fallback, fallback)),
             ]
             .into_iter()
             .chain(learners)

@@ -28,7 +28,7 @@ pub fn markdown(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -
     let facts = Facts::new(model, evaluation, study);
     let comparison = &evaluation.comparison;
     let mut text = format!(
-        "### {}\n\n{}\n| | loss | p95 | worst | > {} % slower | speedup |\n| --- | --- | --- | --- | --- | --- |\n",
+        "### {}\n\n{}\n| | loss | total time lost | p99 | worst | > {} % slower | speedup |\n| --- | --- | --- | --- | --- | --- | --- |\n",
         model.heuristic,
         summary::evaluated(&model.heuristic, comparison),
         super::percent(comparison.max_slowdown - 1.0),
@@ -46,10 +46,11 @@ pub fn markdown(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -
     ];
     for (name, metrics) in rows {
         text += &format!(
-            "| {} | {:.2} % | {:.3} | {:.2} | {:.2} % | {:.3} |\n",
+            "| {} | {:.2} % | {:.2} % | {:.3} | {:.2} | {:.2} % | {:.3} |\n",
             name.replace('|', "\\|"),
             (metrics.slowdown - 1.0) * 100.0,
-            metrics.p95,
+            (metrics.total - 1.0) * 100.0,
+            metrics.p99,
             metrics.worst,
             metrics.over_limit * 100.0,
             metrics.speedup_over_fallback,

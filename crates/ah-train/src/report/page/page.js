@@ -7,6 +7,8 @@ function head() {
     [`${number(model.speedup_over_fallback)} ×`, `as fast as ${facts.fallback}`],
     [loss(model.slowdown), "lost to the best choice of each input"],
     [loss(single.metrics.slowdown), `lost by always taking ${single.choice}`],
+    [loss(model.total), `lost in total time (always ${single.choice}: ${loss(single.metrics.total)})`],
+    [`${number(model.p99)} ×`, "the best time at the 99th percentile"],
     [`${number(model.worst, 2)} ×`, "the best time at worst"],
     [percent(model.over_limit), `of inputs > ${plain((facts.max_slowdown - 1) * 100)} % slower than ${facts.fallback}`],
     [percent(model.coverage, 1), "of inputs decided"],
@@ -61,7 +63,7 @@ function sizes() {
   }
   const name = ({ leaves, boosted_trees: boosted }) => boosted > 0 ? `${boosted} boosted trees` : leaves === 1 ? "1 leaf" : `${leaves} leaves`;
   const rows = ladder.rungs.map((rung, i) => [
-    `${i === ladder.chosen ? "→ " : ""}${name(rung)}`, loss(Math.exp(rung.loss)), `${number(rung.speedup)} ×`,
+    `${i === ladder.chosen ? "→ " : ""}${name(rung)}`, loss(rung.slowdown), `${number(rung.speedup)} ×`,
     `${(rung.overhead.ms * 1e3).toFixed(2)} µs`, rung.promised ? "" : "breaks the promise",
   ]);
   const listed = element("table");

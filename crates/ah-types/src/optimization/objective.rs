@@ -1,0 +1,108 @@
+//! What a heuristic is judged by: the time that counts for a choice, and how the scores of boosted trees hold its cost.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::shown::{did_you_mean, listed, quoted};
+
+/// What a heuristic is learned for and judged by. `cost` is what a choice loses to the best one on an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", try_from = "String")]
+pub enum Objective {
+    /// The geometric mean of the slowdowns: every input counts alike. The cost is `ln(time / best time)`.
+    #[default]
+    Geomean,
+    /// The total time: an input counts by its best time. The cost is `time / best time - 1`.
+    Total,
+    /// The mean time where a failure or a time-out counts as ten times the time limit (PAR10). The cost is the
+    /// difference to the best choice, in units of ten time limits.
+    Par10,
+}
+
+impl Objective {
+    /// All objectives by name.
+    pub const NAMES: [(&str, Self); 3] =
+        [("geomean", Self::Geomean), ("total", Self::Total), ("par10", Self::Par10)];
+
+    /// The greatest score of boosted trees. Geometric means need not tell apart choices that are far from the best, and
+    /// a limit of 0.2 lets the trees spend their splits on near ones. The other two objectives count the difference itself.
+    pub const fn greatest(self) -> f64 {
+        match self {
+            Self::Geomean => 0.2,
+            Self::Total | Self::Par10 => 1.0,
+        }
+    }
+
+    /// Returns a cost as boosted trees score it.
+    pub fn saturate(self, cost: f64) -> f64 {
+        let greatest = self.greatest();
+        match self {
+            // Small costs are themselves, and none is above the greatest.
+            Self::Geomean | Self::Total => greatest * (1.0 - (-cost / greatest).exp()),
+            Self::Par10 => cost.min(greatest),
+        }
+    }
+
+    /// Returns how many times as long as the best choice one takes with this score of boosted trees; `None` if the objective
+    /// does not say.
+    pub fn slowdown(self, score: f64) -> Option<f64> {
+        let cost = -self.greatest() * (1.0 - score / self.greatest()).max(f64::MIN_POSITIVE).ln();
+        match self {
+            Self::Geomean => Some(cost.exp()),
+            Self::Total => Some(1.0 + cost),
+            Self::Par10 => None,
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::NAMES.iter().find(|(_, objective)| objective == self).map_or("", |(name, _)| *name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for Objective {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let names = || Self::NAMES.iter().map(|(name, _)| *name);
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, objective)| *objective);
+        found.ok_or_else(|| {
+            format!(
+                "expected an objective of {}, found {}{}",
+                listed(names()),
+                quoted(name),
+                did_you_mean(name, names())
+            )
+        })
+    }
+}
+
+impl TryFrom<String> for Objective {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_hold_small_costs_as_they_are() {
+        for (name, objective) in Objective::NAMES {
+            assert_eq!(name.parse(), Ok(objective));
+            assert_eq!(objective.to_string(), name);
+            assert!((objective.saturate(1e-4) - 1e-4).abs() < 1e-6, "{name}");
+            assert_eq!(objective.saturate(f64::INFINITY), objective.greatest());
+        }
+        let slowdown = |objective: Objective, cost| objective.slowdown(objective.saturate(cost)).unwrap();
+        assert!((slowdown(Objective::Geomean, 0.1) - 0.1_f64.exp()).abs() < 1e-9);
+        assert!((slowdown(Objective::Total, 0.5) - 1.5).abs() < 1e-9);
+    }
+}

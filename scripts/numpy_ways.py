@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Six ways of a batched product in numpy: measures them, learns, and asks the heuristic in Python on fresh inputs.
 
-usage: scripts/numpy_ways.py FOLDER [--seconds 30] [-- FLAGS OF ah-train]   (ah-train and ah-codegen must be on the PATH)
+usage: scripts/numpy_ways.py [--seconds 30] FOLDER [-- FLAGS OF ah-train]   (ah-train and ah-codegen must be on the PATH)
 
 The program's time is the decision plus the way that it takes; it is compared with always `matmul`. Needs numpy.
 """

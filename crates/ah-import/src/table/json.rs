@@ -74,19 +74,17 @@ pub fn open_records(
                 numbers.extend(std::iter::repeat_n(number, results.rows.len()));
                 all.append(results);
             }
-            Err(e) => bad.push(Err(e)),
+            Err(e) => bad.push(e),
         }
     }
-    // Without rows, the first bad one is the reason.
-    if all.rows.is_empty()
-        && let Some(Err(e)) = bad.pop_if(|_| true)
-    {
-        return Err(e);
+    // Without rows, the first bad record is the reason.
+    if all.rows.is_empty() && !bad.is_empty() {
+        return Err(bad.remove(0));
     }
-    tool.finish(path, &mut all).map_err(|misfit| misfit_of(path, misfit))?;
+    tool.complete(path, &mut all).map_err(|misfit| misfit_of(path, misfit))?;
     let rows: Vec<JsonRow> =
         numbers.into_iter().zip(all.rows).map(|(number, (_, row))| (number, row)).collect();
-    Ok(table(columns(&rows), all.defaults, bad.into_iter().chain(rows.into_iter().map(Ok))))
+    Ok(table(columns(&rows), all.defaults, bad.into_iter().map(Err).chain(rows.into_iter().map(Ok))))
 }
 
 fn misfit_of(path: &Path, misfit: Misfit) -> ImportError {
@@ -104,7 +102,7 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, I
     let results = match (tools::find(&parsed), parsed) {
         (Some(tool), document) => {
             let mut results = (tool.read)(&document).map_err(|misfit| misfit_of(path, tool.named(misfit)))?;
-            tool.finish(path, &mut results).map_err(|misfit| misfit_of(path, misfit))?;
+            tool.complete(path, &mut results).map_err(|misfit| misfit_of(path, misfit))?;
             results
         }
         (None, Json::Array(rows)) => {

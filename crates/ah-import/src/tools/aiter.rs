@@ -6,8 +6,8 @@
 
 use serde_json::Value as Json;
 
-use super::Tool;
 use super::document::{Misfit, Results, has, text, typed};
+use super::tool::Tool;
 use crate::params::Unit;
 use crate::table::Defaults;
 

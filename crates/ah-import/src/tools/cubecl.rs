@@ -7,8 +7,8 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::Tool;
 use super::document::{Misfit, Results, flatten, has, list};
+use super::tool::Tool;
 use crate::params::Unit;
 use crate::table::Defaults;
 

@@ -4,6 +4,7 @@ use ah_types::shown::{listed, quoted};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
+use super::python_json::parse;
 use crate::table::Defaults;
 
 /// A row, with its name if it has one.
@@ -132,7 +133,7 @@ pub fn typed_value(value: &Json) -> Json {
 
 /// Returns the object that this text holds as JSON.
 pub fn object(text: &str) -> Result<Map<String, Json>, Misfit> {
-    match super::parse(text) {
+    match parse(text) {
         Ok(Json::Object(object)) => Ok(object),
         _ => Err(Misfit::new("text that is a JSON object", quoted(text))),
     }

@@ -5,7 +5,7 @@ use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json, json};
 
 use super::document::{Misfit, Results, list, typed};
-use super::{Tool, as_they_are};
+use super::tool::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 

@@ -10,8 +10,9 @@ use ah_types::shown::quoted;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json};
 
-use super::Tool;
 use super::document::{Misfit, Results, has, shapes, text, typed};
+use super::python_json::parse;
+use super::tool::Tool;
 use crate::params::Unit;
 use crate::table::Defaults;
 
@@ -65,7 +66,7 @@ fn finish(path: &Path, results: &mut Results) -> Result<(), Misfit> {
         let broken = |misfit: Misfit| {
             Misfit::new(format!("lines of {} with {}", beside.display(), misfit.expected), misfit.found)
         };
-        let run = super::parse(line).map_err(|_| broken(Misfit::new("a JSON object", quoted(line))))?;
+        let run = parse(line).map_err(|_| broken(Misfit::new("a JSON object", quoted(line))))?;
         let (id, run) = described(&run).map_err(broken)?;
         runs.insert(id, run);
     }

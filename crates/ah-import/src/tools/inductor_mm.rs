@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::document::{Misfit, Results, typed};
 use super::inductor_results::triton_name;
-use super::{Tool, as_they_are};
+use super::tool::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 

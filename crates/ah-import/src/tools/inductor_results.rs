@@ -8,7 +8,7 @@ use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
 use super::document::{Misfit, Results, has, list, shapes, text};
-use super::{Tool, as_they_are};
+use super::tool::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 

@@ -8,7 +8,7 @@ use ah_types::shown::{listed, quoted};
 use serde_json::{Map, Value as Json};
 
 use super::document::{Misfit, Results, list, version};
-use super::{Tool, as_they_are};
+use super::tool::{Tool, as_they_are};
 use crate::params::Unit;
 use crate::table::Defaults;
 

@@ -9,8 +9,8 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::Tool;
 use super::document::{Misfit, Results, has, list, structured, typed_value};
+use super::tool::Tool;
 use crate::params::Unit;
 use crate::table::Defaults;
 
@@ -64,7 +64,7 @@ fn name(config: &Json) -> Result<String, Misfit> {
     let mut kwargs: Vec<(&str, &Json)> = kwargs.iter().map(|(key, value)| (key.as_str(), value)).collect();
     kwargs.sort_unstable_by_key(|(key, _)| *key);
     let options = ["num_warps", "num_stages"].into_iter().filter_map(|key| Some((key, config.get(key)?)));
-    let is_set = |key: &str, value: &Json| !value.is_null() && !(key == "num_ctas" && *value == 1);
+    let is_set = |key: &str, value: &Json| !value.is_null() && (key != "num_ctas" || *value != 1);
     let rare =
         RARE.into_iter().filter_map(|key| Some((key, config.get(key)?))).filter(|(key, v)| is_set(key, v));
     Ok(structured(kwargs.into_iter().chain(options).chain(rare)))

@@ -163,18 +163,18 @@ fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> St
     };
     format!(
         "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs{without}.\n\
-         Loses {} to the best choice (always {single}: {}), {:.2} times at worst, {:.2} times on 1 % of inputs{plain}.\n\
-         Total time: {} more than the best choice (always {single}: {}), {} than {fallback}.\n{par10}\
+         Loses {} to the best choice (always {single}: {}), {:.2} times at worst{plain}.\n\
+         Total time: {} lost (always {single}: {}), {} than {fallback}; p99 {:.2}.\n{par10}\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
         model.speedup_over_fallback,
         model.comparable,
         loss(model.slowdown),
         loss(best_single.metrics.slowdown),
         model.worst,
-        model.p99,
         loss(model.total),
         loss(best_single.metrics.total),
         more_or_less(model.total_over_fallback),
+        model.p99,
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),

@@ -1,7 +1,7 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
-use ah_types::RISK_UNIT;
+use ah_types::{Objective, RISK_UNIT};
 use serde::Serialize;
 
 use super::fit_data::FitData;
@@ -67,8 +67,8 @@ impl Boost {
         let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let greatest = targets.objective().greatest();
-        // Rows hold whole numbers up to 29: the unit grows with the scores.
-        let unit = self.unit * (greatest / 0.2).log2().floor().exp2();
+        // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
+        let unit = self.unit * (greatest / Objective::Geomean.greatest()).log2().floor().exp2();
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
         // convolutions lose 1.0448 instead of 1.0398 (mean of two seeds).

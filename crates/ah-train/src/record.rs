@@ -7,12 +7,14 @@ use crate::judge::TestReport;
 use crate::promise::Trainer;
 use crate::search::Portfolio;
 
-/// Returns the record of a training. `cost` is the mean log slowdown that cross-validation found.
+/// Returns the record of a training. `cost` is the mean log slowdown that cross-validation found, `timed` the share of all
+/// cells that were measured, if the others are estimates.
 pub fn provenance(
     trainer: &Trainer<'_>,
     cost: f64,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
+    timed: Option<f64>,
 ) -> Provenance {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
     let logs = trainer.dataset.sources.iter().map(|s| LogRecord {
@@ -20,11 +22,8 @@ pub fn provenance(
         blake3: s.hash.clone(),
         rows: s.rows,
     });
-    let choices = &trainer.dataset.table.choices;
-    let kept = portfolio.map(|p| {
-        let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
-        json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
-    });
+    let kept = portfolio
+        .map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "exact": p.exact, "curve": p.curve }));
     let mut parameters = object(json!({
         "settings": trainer.plan.settings,
         "chosen": trainer.configuration,
@@ -32,6 +31,9 @@ pub fn provenance(
     }));
     if let Some(most) = trainer.max_leaves {
         parameters.insert("max_leaves".to_owned(), most.into());
+    }
+    if let Some(share) = timed {
+        parameters.insert("timed".to_owned(), share.into());
     }
     let mut metrics = object(json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",

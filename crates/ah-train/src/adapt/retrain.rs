@@ -19,7 +19,7 @@ pub fn learn(dataset: &Dataset, params: &ValidParams, inputs: &[u32]) -> Result<
     let plan = &TrainPlan::resolve(params, dataset, inputs)?.always_deciding();
     let features = &dataset.ranked(inputs);
     let ranking = &RankingPolicy { eligible: dataset.eligible.clone(), ..RankingPolicy::default() };
-    let searched = search::search(dataset, plan, &features.columns, &[], inputs)?;
+    let searched = search::search(dataset, plan, &features.columns, inputs)?;
     let configuration = &searched.best.configuration;
     let trainer = Trainer { dataset, features, plan, configuration, max_leaves: None, ranking };
     let heuristic = trainer.learn_without_promise(inputs)?;

@@ -40,8 +40,9 @@ impl DeviceReport {
                 let trainer = Trainer { features: &features, ..*trainer };
                 let heuristic = trainer.learn_without_promise(training)?;
                 let model = trainer.always_deciding(&heuristic, model(&trainer, &heuristic));
-                let judged = decisions::decide(&model, &dataset.table, &test, &slots);
-                Ok(Metrics::new(&dataset.table, &judged, heuristic.fallback, trainer.plan.max_slowdown))
+                let (table, fallback) = dataset.judging(heuristic.fallback);
+                let judged = decisions::decide(&model, table, &test, &slots);
+                Ok(Metrics::new(table, &judged, fallback, trainer.plan.max_slowdown))
             };
             let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
             Ok(Self { device: device.name(), never_measured, learned_there })

@@ -42,11 +42,12 @@ impl TestReport {
     /// # Errors
     /// Those of the learners.
     pub fn new(trainer: &Trainer<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
-        let (dataset, plan, fallback) = (trainer.dataset, trainer.plan, heuristic.fallback);
+        let (dataset, plan) = (trainer.dataset, trainer.plan);
+        let (table, fallback) = dataset.judging(heuristic.fallback);
         let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
-        let judge = |model: &Model, test: &[u32]| decisions::decide(model, &dataset.table, test, &slots);
+        let judge = |model: &Model, test: &[u32]| decisions::decide(model, table, test, &slots);
         let metrics = |model: &Model, test: &[u32]| {
-            Metrics::new(&dataset.table, &judge(model, test), fallback, plan.max_slowdown)
+            Metrics::new(table, &judge(model, test), fallback, plan.max_slowdown)
         };
         let declining = model(trainer, heuristic);
         let deciding = trainer.always_deciding(heuristic, declining.clone());
@@ -60,14 +61,14 @@ impl TestReport {
                 Some(metrics(&trainer.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
-        let single = dataset.table.best_single(&parts.training, Some(fallback));
+        let single = table.best_single(&parts.training, Some(fallback));
         let judged = judge(&declining, &parts.held_out);
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
             depth: deciding.tree.depth(),
             split: plan.test_split,
-            comparison: BaselineComparison::new(&dataset.table, &judged, fallback, single, plan.max_slowdown),
+            comparison: BaselineComparison::new(table, &judged, fallback, single, plan.max_slowdown),
             always: metrics(&deciding, &parts.held_out),
             by_input,
             by_device: match plan.test_split {

@@ -80,10 +80,9 @@ impl<'a> SizeJudge<'a> {
     fn new(trainer: &'a Trainer<'a>, inputs: &[u32]) -> Self {
         let (dataset, plan) = (trainer.dataset, trainer.plan);
         let fallback = dataset.fallback(inputs);
-        let portfolio = &trainer.ranking.portfolio;
         let limit = plan.max_risk.map(|_| plan.max_slowdown);
-        let targets = dataset.costs_within(fallback, portfolio, limit);
-        Self { trainer, fallback, targets, costs: dataset.costs(portfolio) }
+        let targets = dataset.costs_within(fallback, limit);
+        Self { trainer, fallback, targets, costs: dataset.costs() }
     }
 
     fn fold<'f>(&self, part: &'f Partition) -> Result<Fold<'f>, TrainError> {

@@ -105,7 +105,7 @@ impl Trainer<'_> {
     /// Those of the learners.
     pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
         let fallback = self.dataset.fallback(inputs);
-        let targets = self.dataset.costs(&self.ranking.portfolio);
+        let targets = self.dataset.costs();
         let rows = Subset { columns: &self.features.columns, inputs };
         let fitted = self.fit(&rows, &targets)?;
         let fit_inputs = inputs.to_vec();
@@ -118,11 +118,7 @@ impl Trainer<'_> {
         let (mode, limit) = (self.plan.promise, self.plan.max_slowdown);
         let fallback = dataset.fallback(inputs);
         // With boosters, choices need no penalty: they are allowed by what they save, not by the risk of a leaf.
-        let targets = dataset.costs_within(
-            fallback,
-            &self.ranking.portfolio,
-            Some(limit).filter(|_| !self.is_boosted()),
-        );
+        let targets = dataset.costs_within(fallback, Some(limit).filter(|_| !self.is_boosted()));
         let parts = self.calibration_parts(inputs);
         let fit = |inputs: &[u32]| -> Result<FittedEnsemble, TrainError> {
             let rows = Subset { columns, inputs };

@@ -86,7 +86,7 @@ impl<'a> Tournament<'a> {
         let logged = dataset.features.clone();
         let names = logged.all().features().iter().map(|f| &f.name);
         Self {
-            targets: Costs::new(table, |_| true),
+            targets: Costs::new(table),
             names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
             places: PLACES,
             table,

@@ -47,7 +47,9 @@ fn main() {
         }
     }
     let path = write(&log, &known, &folder.join("known.txt"));
-    let trained = train(&Params::new(vec![path], "T").check().expect("parameters")).expect("a model");
+    let mut params = Params::new(vec![path], "T");
+    params.max_choices = option("choices").and_then(|n| n.parse().ok());
+    let trained = train(&params.check().expect("parameters")).expect("a model");
     let judged = evaluate(&trained.model, &[truth], false).expect("figures").comparison;
     println!(
         "{} of {} cells ({:.1} %): choose loses {:.4} ({:.2} at worst), said {:.4}; {} choices, {:.0} kB, learned in {:.1} s",

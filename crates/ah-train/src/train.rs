@@ -71,14 +71,19 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     // Search: the choices to keep, derived features, then the learner's parameters.
     let timed = dataset.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
     let portfolio = portfolio::choose(&dataset, training, plan.max_choices);
-    if let Some(portfolio) = &portfolio {
-        dataset = dataset.narrowed(&portfolio.choices);
+    let narrowed = |dataset: Dataset| match &portfolio {
+        Some(portfolio) => dataset.narrowed(&portfolio.choices),
+        None => dataset,
+    };
+    if dataset.table.choices.len() > search::derived::MAX_CHOICES {
+        dataset = narrowed(dataset);
     }
     let read = Instant::now();
     if dataset.ad_hoc {
         let derived = search::derived::find(&dataset, training, plan.seed);
         dataset = dataset.with_derived(derived)?;
     }
+    dataset = narrowed(dataset);
     let finding = if dataset.ad_hoc { read.elapsed() } else { Duration::ZERO };
     let ranking = RankingPolicy {
         at_least: plan.ranking.unwrap_or_default(),
@@ -104,7 +109,9 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let configuration = judging.configuration;
     let of_rival = searched.rival.as_ref().filter(|rival| rival.configuration == *configuration);
     let chosen = of_rival.unwrap_or(&searched.best);
-    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ..judging };
+    let of_all_inputs = dataset.of_all_inputs();
+    let whole = of_all_inputs.as_ref().unwrap_or(&dataset);
+    let shipping = Trainer { dataset: whole, features: &whole.ranked(&dataset.usable), ..judging };
     let shipped = shipping.learn(&dataset.usable)?;
 
     // Judge.

@@ -41,6 +41,7 @@ const PENALTY: f64 = 0.5;
 const MAX_FEATURES: usize = 5000;
 
 /// A log made ready to learn from.
+#[derive(Clone)]
 pub struct Dataset {
     /// The optimization, built in or given, else only the log's name.
     pub optimization: Optimization,
@@ -181,6 +182,12 @@ impl Dataset {
         let whole = std::mem::replace(&mut self.table, table);
         self.judging.get_or_insert(whole);
         self
+    }
+
+    /// Returns the dataset that what ships learns from, where it is another one: its estimates come from all inputs.
+    pub fn of_all_inputs(&self) -> Option<Self> {
+        let judging = self.judging.as_ref().filter(|table| table.has_estimates())?;
+        Some(Self { table: judging.narrowed(&self.table.choices), ..self.clone() })
     }
 
     /// Returns the table to judge by, and a choice's id there.

@@ -70,7 +70,7 @@ impl Boosting {
                 residuals: &residuals,
                 weights: sample.weights,
             };
-            let tree = grow(&part, rows, &columns, self);
+            let tree = grow(&part, rows, &columns, (self.leaves, self.min_rows), self.rate);
             residuals.par_chunks_mut(4096).enumerate().for_each(|(chunk, residuals)| {
                 for (at, residual) in residuals.iter_mut().enumerate() {
                     let row = chunk * 4096 + at;

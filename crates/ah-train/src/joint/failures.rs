@@ -2,7 +2,7 @@
 
 use super::boost::{BoostedTrees, Boosting, Sample};
 use super::columns::{Coding, Column, Numbers};
-use super::model::{Coded, Timing, thinned};
+use super::rows::{Coded, Timing, thinned};
 
 /// Most outcomes to learn from.
 const MAX_ROWS: usize = 60_000;

@@ -16,7 +16,7 @@ pub struct Field {
 }
 
 /// Returns whether at least half of these choices have fields.
-pub fn are_usual(choices: &[String]) -> bool {
+pub fn are_common(choices: &[String]) -> bool {
     2 * choices.iter().filter(|name| fields(name).is_some_and(|all| !all.is_empty())).count() >= choices.len()
 }
 

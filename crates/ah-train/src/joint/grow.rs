@@ -2,8 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::boost::Boosting;
-
 /// The rows that a tree may learn from.
 pub struct Rows<'a> {
     /// The codes, row by row.
@@ -75,13 +73,20 @@ impl RegressionTree {
     }
 }
 
-/// Grows a tree from these rows and columns.
-pub fn grow(data: &Rows<'_>, rows: Vec<u32>, columns: &[usize], boosting: &Boosting) -> RegressionTree {
-    let mut nodes = vec![leaf(data, &rows, boosting.rate)];
+/// Grows a tree from these rows and columns: at most this many leaves, of at least this many rows, whose values are the
+/// rate times their mean residual.
+pub fn grow(
+    data: &Rows<'_>,
+    rows: Vec<u32>,
+    columns: &[usize],
+    (leaves, min_rows): (usize, u32),
+    rate: f64,
+) -> RegressionTree {
+    let mut nodes = vec![leaf(data, &rows, rate)];
     let bins = count(data, &rows, columns);
-    let split = best(&bins, columns.len(), boosting.min_rows);
+    let split = best(&bins, columns.len(), min_rows);
     let mut open = vec![Open { node: 0, rows, bins, split }];
-    for _ in 1..boosting.leaves {
+    for _ in 1..leaves {
         let gain = |open: &Open| open.split.map_or(0.0, |split| split.gain);
         // Of equal gains the first leaf is split.
         let Some(next) = (0..open.len()).reduce(|a, b| if gain(&open[b]) > gain(&open[a]) { b } else { a })
@@ -96,8 +101,8 @@ pub fn grow(data: &Rows<'_>, rows: Vec<u32>, columns: &[usize], boosting: &Boost
         let first = nodes.len() as u32;
         let parent = &mut nodes[node as usize];
         (parent.column, parent.limit, parent.left) = (column as u32, split.limit, first);
-        nodes.push(leaf(data, &left, boosting.rate));
-        nodes.push(leaf(data, &right, boosting.rate));
+        nodes.push(leaf(data, &left, rate));
+        nodes.push(leaf(data, &right, rate));
         // The bins of the smaller child are counted, those of the larger are the rest.
         let is_left_smaller = left.len() <= right.len();
         let smaller = count(data, if is_left_smaller { &left } else { &right }, columns);
@@ -109,7 +114,7 @@ pub fn grow(data: &Rows<'_>, rows: Vec<u32>, columns: &[usize], boosting: &Boost
         }
         let (left_bins, right_bins) = if is_left_smaller { (smaller, larger) } else { (larger, smaller) };
         for (at, rows, bins) in [(first, left, left_bins), (first + 1, right, right_bins)] {
-            let split = best(&bins, columns.len(), boosting.min_rows);
+            let split = best(&bins, columns.len(), min_rows);
             open.push(Open { node: at, rows, bins, split });
         }
     }

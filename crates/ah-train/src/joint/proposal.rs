@@ -8,7 +8,8 @@ use ah_types::ChoiceId;
 use ah_types::log::{self, ReadOptions};
 use rayon::prelude::*;
 
-use super::{JointModel, estimates, numbers, timings};
+use super::completion::{estimates, numbers, timings};
+use super::model::JointModel;
 use crate::data::{Table, random};
 use crate::error::TrainError;
 

@@ -7,7 +7,7 @@
 use super::boost::Boosting;
 use super::columns::{Column, Numbers, Tiling};
 use super::levels::Levels;
-use super::model::{Coded, Timing, thinned};
+use super::rows::{Coded, Timing, thinned};
 use crate::data::random;
 
 /// Timings to try candidates on.

@@ -126,8 +126,8 @@ fn a_sparse_table_is_learned_and_its_figures_are_true() {
     let judged = evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
     let (found, said) = (judged.model.plain_slowdown, trained.held_out.comparison.model.plain_slowdown);
     println!("loses {found:.4}, said {said:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
-    assert!(found <= 1.06, "{found}");
-    assert!((found - said).abs() < 0.03, "{said} was said, {found} is true");
+    assert!(found <= 1.045, "{found}");
+    assert!((found - said).abs() < 0.02, "{said} was said, {found} is true");
     assert!(judged.best_single.metrics.slowdown > 1.2);
     assert!(trained.model.choices.len() <= 64);
     assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));

@@ -1,6 +1,6 @@
 //! Completes sparse tables: the joint model estimates the times that were not measured.
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, Scalar};
 use rayon::prelude::*;
 
 use super::fields;
@@ -128,7 +128,7 @@ pub fn numbers(table: &Table) -> Vec<Vec<f64>> {
             numbers.push(scalars().map(|scalar| scalar.number().unwrap_or(f64::NAN)).collect());
             continue;
         }
-        let mut names: Vec<&str> = scalars().filter_map(|scalar| scalar.category()).collect();
+        let mut names: Vec<&str> = scalars().filter_map(Scalar::category).collect();
         names.sort_unstable();
         names.dedup();
         for name in names.into_iter().take(MAX_CATEGORIES) {

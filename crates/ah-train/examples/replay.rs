@@ -24,7 +24,7 @@ fn main() {
 
     let inputs = log.inputs.len();
     let all: BTreeSet<(u32, u32)> = log.samples.iter().map(|s| (s.input, s.choice.0)).collect();
-    let is_held_out = |input: u32| draw(seed, u64::from(input)) % 4 == 0;
+    let is_held_out = |input: u32| draw(seed, u64::from(input)).is_multiple_of(4);
     let held_out = all.iter().copied().filter(|cell| is_held_out(cell.0)).collect();
     let truth = write(&log, &held_out, &folder.join("held-out.txt"));
     let learning: BTreeSet<(u32, u32)> = all.iter().copied().filter(|cell| !is_held_out(cell.0)).collect();

@@ -184,7 +184,7 @@ fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
     let names: Vec<String> = (0..48)
         .map(|at| match at % 3 {
             0 => format!("order={}_unroll={}", ["rows", "columns", "blocks"][at % 5 % 3], at),
-            1 => format!("vector={}", at),
+            1 => format!("vector={at}"),
             _ => format!("library {at}"),
         })
         .collect();

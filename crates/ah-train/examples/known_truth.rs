@@ -293,7 +293,7 @@ impl Run {
 
 /// Returns the choice that a heuristic takes on each of these inputs.
 fn taken(trainer: &Trainer<'_>, heuristic: &Heuristic, rows: &[u32]) -> Vec<usize> {
-    let targets = trainer.dataset.costs(&[]);
+    let targets = trainer.dataset.costs();
     let mut ranking = Vec::new();
     let take = |&row: &u32| {
         heuristic.fitted.rank(&trainer.features.columns, &targets, row, &mut ranking);

@@ -34,7 +34,7 @@ impl Run {
     fn new(trainer: &Trainer<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Self {
         let (dataset, columns) = (trainer.dataset, &trainer.features.columns);
         let (table, fallback) = (&dataset.table, heuristic.fallback);
-        let targets = dataset.costs(&[]);
+        let targets = dataset.costs();
         let promised = heuristic.promise.is_some();
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();

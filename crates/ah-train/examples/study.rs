@@ -53,7 +53,7 @@ fn main() {
         let params = Params { optimization: optimization.clone(), ..Params::new(vec![log.into()], "T") };
         let dataset = Dataset::read(&params.check().expect("valid parameters")).expect("a sound log");
         let features = dataset.ranked(&dataset.usable);
-        let targets = dataset.costs(&[]);
+        let targets = dataset.costs();
         let keys = dataset.keys(by, &dataset.usable);
         let mut first: Vec<f64> = Vec::new();
         for text in &variants {

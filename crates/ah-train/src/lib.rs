@@ -9,13 +9,15 @@
 //!    logged and derived, as columns.
 //! 2. label: `data::targets` are the costs of the choices on each input.
 //! 3. split: `data::split` holds the test part out; the rest is the training part.
-//! 4. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the
+//! 4. many choices: `joint` estimates the times that the log of many choices lacks, and `search::portfolio` keeps a few
+//!    of these choices.
+//! 5. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the
 //!    training part.
-//! 5. fit: `learners` grow a `tree`, whose nodes rank the choices.
-//! 6. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
+//! 6. fit: `learners` grow a `tree`, whose nodes rank the choices.
+//! 7. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
 //!    often, and chooses the size of the model. `net` knows how long a program waits for a decision.
-//! 7. judge: `judge` weighs the decisions on the test part.
-//! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
+//! 8. judge: `judge` weighs the decisions on the test part.
+//! 9. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
 //! [`adapt`](fn@adapt) moves a finished model to another device or to other shapes, by a few inputs measured there.
@@ -28,6 +30,7 @@ mod adapt;
 mod data;
 mod error;
 mod explain;
+mod joint;
 mod judge;
 mod learners;
 mod model;
@@ -48,6 +51,7 @@ pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
 pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
+pub use joint::{Proposal, propose};
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use net::Overhead;
 pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, DecisionForm, LearnerKind, TrainingPolicy};
+use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -57,7 +57,7 @@ pub struct TrainPlan {
     /// The least number of choices in a leaf, for a program that measures them.
     pub ranking: Option<usize>,
     /// The choices that every such leaf has.
-    pub always_included: Vec<ChoiceId>,
+    pub always_included: Vec<String>,
     /// The number of choices to keep.
     pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
@@ -85,7 +85,11 @@ impl TrainPlan {
         let is_asked = params.test_split != SplitBy::Input;
         settings.flag("test_split", Some(params.test_split).filter(|_| is_asked));
         let test_share = settings.resolve("test_share", None, policy.test_share, None, test_share(policy));
-        let learner = settings.resolve("learner", params.learner, policy.learner, None, LearnerKind::Auto);
+        // Leaves of a single tree are too small for each of them to have measured what they pick.
+        let may_boost = dataset.has_estimates() && params.excludes_boosting().is_none();
+        let of_estimates = may_boost.then_some(LearnerKind::Boosted);
+        let learner =
+            settings.resolve("learner", params.learner, policy.learner, of_estimates, LearnerKind::Auto);
 
         let of_policy = Some(policy.max_depth.clone()).filter(|depths| !depths.is_empty());
         // The flag is a limit, not a demand: shallower trees are tried too.
@@ -115,20 +119,24 @@ impl TrainPlan {
         let asking = asking(params, dataset, &mut settings);
         let ranking = settings.flag("ranking", params.ranking);
         let included = ranking.map(|_| policy.always_included.clone()).unwrap_or_default();
-        let included = included.into_iter().map(|choice| dataset.table.named("always_included", choice));
+        for choice in &included {
+            dataset.table.named("always_included", choice.clone())?;
+        }
         let max_choices = settings.flag("max_choices", params.max_choices);
 
         let promise = settings.resolve("promise", params.promise, None, None, PromiseMode::CrossFitted);
+        // A promise must not rest on estimated times.
+        let may_promise = dataset.has_fallback() && !dataset.has_estimates();
         let flag = match params.max_risk {
             // Without a fallback there is nothing to decline for.
-            _ if !dataset.has_fallback() => None,
+            _ if !may_promise => None,
             // A program that measures several choices itself needs no promise.
             _ if ranking.is_some() => Some(None),
             MaxRisk::None => Some(None),
             MaxRisk::Share(share) => Some(Some(share)),
             MaxRisk::Default => None,
         };
-        let log = (!dataset.has_fallback()).then_some(None);
+        let log = (!may_promise).then_some(None);
         let usual = promise.default_share(dataset.count_judging(training));
         let max_risk = settings.resolve("max_risk", flag, None, log, Some(usual));
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
@@ -147,7 +155,7 @@ impl TrainPlan {
             size,
             asking,
             ranking,
-            always_included: included.collect::<Result<_, _>>()?,
+            always_included: included,
             max_choices,
             max_risk,
             max_slowdown,

@@ -9,12 +9,13 @@ use crate::judge::TestReport;
 use crate::promise::{Ladder, Trainer};
 use crate::search::Portfolio;
 
-/// Returns the record of a training.
+/// Returns the record of a training. `timed` is the share of all cells that were measured, if the others are estimates.
 pub fn provenance(
     trainer: &Trainer<'_>,
     ladder: &Ladder,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
+    timed: Option<f64>,
 ) -> Provenance {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
     let logs = trainer.dataset.sources.iter().map(|s| LogRecord {
@@ -22,11 +23,8 @@ pub fn provenance(
         blake3: s.hash.clone(),
         rows: s.rows,
     });
-    let choices = &trainer.dataset.table.choices;
-    let kept = portfolio.map(|p| {
-        let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
-        json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
-    });
+    let kept = portfolio
+        .map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "exact": p.exact, "curve": p.curve }));
     let mut parameters = object(json!({
         "settings": trainer.plan.settings,
         "chosen": trainer.configuration,
@@ -38,10 +36,15 @@ pub fn provenance(
     let eligible = trainer.ranking.eligible.iter();
     let learned = eligible.filter(|(choice, _)| !trainer.dataset.eligible.contains_key(choice));
     let learned: BTreeMap<&str, &str> = learned
-        .map(|(choice, condition)| (choices[choice.index()].as_str(), condition.expression.as_str()))
+        .map(|(choice, condition)| {
+            (trainer.dataset.table.choices[choice.index()].as_str(), condition.expression.as_str())
+        })
         .collect();
     if !learned.is_empty() {
         parameters.insert("learned_eligible".to_owned(), json!(learned));
+    }
+    if let Some(share) = timed {
+        parameters.insert("timed".to_owned(), share.into());
     }
     let mut metrics = object(json!({
         "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",

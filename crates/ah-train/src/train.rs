@@ -10,6 +10,7 @@ use ah_types::{Model, Promise};
 
 use crate::data::Dataset;
 use crate::error::TrainError;
+use crate::joint;
 use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, ValidParams};
@@ -35,8 +36,10 @@ pub struct TrainedModel {
     pub tried: Vec<ScoredConfiguration>,
     /// What the promise costs the model; `None` without a promise.
     pub price: Option<PromisePrice>,
-    /// The choices that were kept, with `--max-choices`.
+    /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
+    /// The share of all cells that were measured, if a joint model estimates the others.
+    pub timed: Option<f64>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// The same with each input of the test part, for a report.
@@ -58,33 +61,41 @@ pub struct TrainedModel {
 pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     // Read and label.
     let start = Instant::now();
-    let mut dataset = Dataset::read(params)?;
+    let dataset = Dataset::read(params)?;
 
-    // Split, and resolve all settings.
+    // Split, estimate what a log of many choices did not measure, and resolve all settings.
     let share = plan::test_share(&dataset.optimization.training);
     let parts = dataset.hold_out(params.test_split, share, params.seed)?;
     let training = &parts.training;
+    let mut dataset = joint::complete(dataset, training, params.seed)?;
     let (asked, wants_study) = (params.max_risk, params.study);
     let plan = TrainPlan::resolve(params, &dataset, training)?;
 
-    // Search: derived features, the choices to keep, then the learner's parameters.
+    // Search: the choices to keep, derived features, then the learner's parameters.
+    let timed = dataset.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
+    let portfolio = portfolio::choose(&dataset, training, plan.max_choices);
+    let narrowed = |dataset: Dataset| match &portfolio {
+        Some(portfolio) => dataset.narrowed(&portfolio.choices),
+        None => dataset,
+    };
+    if dataset.table.choices.len() > search::derived::MAX_CHOICES {
+        dataset = narrowed(dataset);
+    }
     let read = Instant::now();
     if dataset.ad_hoc {
         let derived = search::derived::find(&dataset, training, plan.seed);
         dataset = dataset.with_derived(derived)?;
     }
+    dataset = narrowed(dataset);
     let finding = if dataset.ad_hoc { read.elapsed() } else { Duration::ZERO };
-    let fallback = dataset.fallback(training);
-    let portfolio = plan.max_choices.map(|n| portfolio::choose(&dataset.table, training, fallback, n));
     let ranking = RankingPolicy {
-        portfolio: portfolio.as_ref().map(|p| p.choices.clone()).unwrap_or_default(),
         at_least: plan.ranking.unwrap_or_default(),
-        always: plan.always_included.clone(),
+        always: plan.always_included.iter().filter_map(|name| dataset.table.choice_id(name)).collect(),
         eligible: dataset.eligible_on(training),
     };
     dataset.left_out = search::features::not_worth_their_time(&dataset, &plan, training)?;
     let features = dataset.ranked(training);
-    let searched = search::search(&dataset, &plan, &features.columns, &ranking.portfolio, training)?;
+    let searched = search::search(&dataset, &plan, &features.columns, training)?;
 
     // Fit and promise: once to be judged, once to ship.
     let (configuration, ranking) = (&searched.best.configuration, &ranking);
@@ -94,8 +105,10 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let climbed = ladder::climb(&whole, training)?;
     let (ladder, configuration, judged) = (climbed.ladder, &climbed.configuration, climbed.heuristic);
     let judging = Trainer { configuration, max_leaves: ladder.rung().most, ..whole };
-    let ranking = &RankingPolicy { eligible: dataset.eligible_on(&dataset.usable), ..ranking.clone() };
-    let shipping = Trainer { features: &dataset.ranked(&dataset.usable), ranking, ..judging };
+    let of_all_inputs = dataset.of_all_inputs();
+    let whole = of_all_inputs.as_ref().unwrap_or(&dataset);
+    let ranking = &RankingPolicy { eligible: whole.eligible_on(&dataset.usable), ..ranking.clone() };
+    let shipping = Trainer { dataset: whole, features: &whole.ranked(&dataset.usable), ranking, ..judging };
     let shipped = shipping.learn(&dataset.usable)?;
 
     // Judge.
@@ -107,7 +120,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     if dataset.ad_hoc {
         model::drop_unused(&mut model);
     }
-    model.provenance = record::provenance(&shipping, &ladder, &held_out, portfolio.as_ref());
+    model.provenance = record::provenance(&shipping, &ladder, &held_out, portfolio.as_ref(), timed);
     let mut warnings = dataset.warnings.clone();
     if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())
         && asked == MaxRisk::Default
@@ -116,6 +129,9 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     }
     if !dataset.has_fallback() {
         warnings.push(no_fallback(&dataset, &model));
+    }
+    if dataset.has_estimates() && dataset.has_fallback() {
+        warnings.push(no_promise_from_estimates());
     }
     if let (Some(target), None) = (plan.max_risk, &model.promise) {
         warnings.push(no_promise(&plan, asked, target, &dataset, training));
@@ -137,13 +153,20 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         tried: searched.tried,
         price,
         portfolio,
-        evaluation: Evaluation::of_test_part(dataset.table, &held_out),
+        timed,
+        evaluation: Evaluation::of_test_part(dataset.into_judging_table(), &held_out),
         held_out,
         study,
         warnings,
         duration: start.elapsed(),
         finding,
     })
+}
+
+fn no_promise_from_estimates() -> String {
+    "no promise: the inputs time few of the choices, and a promise must not rest on estimated times. Time the choices that \
+     the heuristic keeps on all inputs, and learn from these times"
+        .to_owned()
 }
 
 fn no_fallback(dataset: &Dataset, model: &Model) -> String {

@@ -122,11 +122,10 @@ fn compression(full: &Model, percent: impl Fn(f64) -> String) -> Option<String> 
     let rungs = sizes.get("rungs")?.as_array()?;
     let chosen = usize::try_from(sizes.get("chosen")?.as_u64()?).ok()?;
     let slowdown = |rung: &serde_json::Value| rung.get("slowdown").and_then(serde_json::Value::as_f64);
-    let (at, best) = rungs
-        .iter()
-        .enumerate()
-        .filter(|(_, rung)| slowdown(rung).is_some())
-        .min_by(|(_, a), (_, b)| slowdown(a).partial_cmp(&slowdown(b)).unwrap_or(std::cmp::Ordering::Equal))?;
+    let (at, best) =
+        rungs.iter().enumerate().filter(|(_, rung)| slowdown(rung).is_some()).min_by(|(_, a), (_, b)| {
+            slowdown(a).partial_cmp(&slowdown(b)).unwrap_or(std::cmp::Ordering::Equal)
+        })?;
     let (this, least) = (slowdown(rungs.get(chosen)?)?, slowdown(best)?);
     if at == chosen {
         return Some("No larger model was better in cross-validation.".to_owned());

@@ -82,7 +82,7 @@ pub fn retrained<'a>(
     let plan = &TrainPlan::resolve(params, dataset, inputs)?.always_deciding();
     let features = &dataset.ranked(inputs);
     let ranking = &RankingPolicy { eligible: dataset.eligible_on(inputs), ..RankingPolicy::default() };
-    let searched = search::search(dataset, plan, &features.columns, &[], inputs)?;
+    let searched = search::search(dataset, plan, &features.columns, inputs)?;
     let configuration = &searched.best.configuration;
     let trainer = Trainer { dataset, features, plan, configuration, max_leaves: None, ranking };
     let Climbed { configuration, heuristic, .. } = ladder::climb(&trainer, inputs)?;

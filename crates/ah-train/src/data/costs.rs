@@ -31,9 +31,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Returns the costs of a table for the choices where `keep` is true. Rare choices have none, so they are never
-    /// ranked.
-    pub fn new(table: &Table, keep: impl Fn(ChoiceId) -> bool) -> Self {
+    /// Returns the costs of a table. Rare choices have none, so they are never ranked.
+    pub fn new(table: &Table) -> Self {
         let mut targets = Self {
             choices: table.choices.len(),
             offsets: vec![0],
@@ -43,8 +42,7 @@ impl Costs {
         };
         for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
-                let learned =
-                    table.cells(input).iter().filter(|c| keep(c.choice) && !table.is_rare(c.choice));
+                let learned = table.cells(input).iter().filter(|c| !table.is_rare(c.choice));
                 targets.costs.extend(learned.map(|c| {
                     let cost = quantised(table.learned_cost(input, c));
                     Cost { choice: c.choice, cost, usable: c.time.is_finite() }

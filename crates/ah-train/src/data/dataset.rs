@@ -44,6 +44,7 @@ const PENALTY: f64 = 0.5;
 const MAX_FEATURES: usize = 5000;
 
 /// A log made ready to learn from.
+#[derive(Clone)]
 pub struct Dataset {
     /// The optimization, built in or given, else only the log's name.
     pub optimization: Optimization,
@@ -57,8 +58,10 @@ pub struct Dataset {
     pub sources: Vec<Source>,
     /// Logged and derived features.
     pub features: Features,
-    /// Inputs × choices.
+    /// Inputs × choices, to learn from.
     pub table: Table,
+    /// Inputs × all choices, to judge by; `None`: the table to learn from.
+    judging: Option<Table>,
     /// The features of all inputs.
     values: FeatureValues,
     /// The domain.
@@ -140,6 +143,7 @@ impl Dataset {
             sources,
             features,
             table,
+            judging: None,
             values,
             precondition,
             eligible,
@@ -161,6 +165,49 @@ impl Dataset {
         })?;
         self.values = FeatureValues::new(&self.table, &self.features);
         Ok(self)
+    }
+
+    /// Returns the same dataset with tables that a joint model completed: one to learn from, one to judge by.
+    pub fn with_estimates(self, table: Table, judging: Table) -> Self {
+        Self { table, judging: Some(judging), ..self }
+    }
+
+    /// Returns whether the table holds estimates beside times.
+    pub fn has_estimates(&self) -> bool {
+        self.table.has_estimates()
+    }
+
+    /// Returns the same dataset with only these choices to learn from, by name, sorted. All choices still judge.
+    pub fn narrowed(mut self, choices: &[String]) -> Self {
+        let table = self.table.narrowed(choices);
+        let renumbered = |id: ChoiceId| table.choice_id(&self.table.choices[id.index()]);
+        self.eligible = std::mem::take(&mut self.eligible)
+            .into_iter()
+            .filter_map(|(id, condition)| Some((renumbered(id)?, condition)))
+            .collect();
+        self.named_fallback = self.named_fallback.and_then(renumbered);
+        let whole = std::mem::replace(&mut self.table, table);
+        self.judging.get_or_insert(whole);
+        self
+    }
+
+    /// Returns the dataset that what ships learns from, where it is another one: its estimates come from all inputs.
+    pub fn of_all_inputs(&self) -> Option<Self> {
+        let judging = self.judging.as_ref().filter(|table| table.has_estimates())?;
+        Some(Self { table: judging.narrowed(&self.table.choices), ..self.clone() })
+    }
+
+    /// Returns the table to judge by, and a choice's id there.
+    pub fn judging(&self, choice: ChoiceId) -> (&Table, ChoiceId) {
+        match &self.judging {
+            None => (&self.table, choice),
+            Some(table) => (table, table.choice_id(&self.table.choices[choice.index()]).unwrap_or(choice)),
+        }
+    }
+
+    /// Returns the table to judge by, for good.
+    pub fn into_judging_table(self) -> Table {
+        self.judging.unwrap_or(self.table)
     }
 
     /// Returns the same dataset with this fallback.
@@ -216,15 +263,15 @@ impl Dataset {
         ranked
     }
 
-    /// Returns the costs of all inputs, for the choices of `portfolio` (empty: all).
-    pub fn costs(&self, portfolio: &[ChoiceId]) -> Costs {
-        Costs::new(&self.table, |c| portfolio.is_empty() || portfolio.contains(&c))
+    /// Returns the costs of all inputs.
+    pub fn costs(&self) -> Costs {
+        Costs::new(&self.table)
     }
 
-    /// [`targets`](Self::targets) for learning with a promise: they include a penalty for each choice
+    /// [`costs`](Self::costs) for learning with a promise: they include a penalty for each choice
     /// that is slower than the fallback by more than `limit`.
-    pub fn costs_within(&self, fallback: ChoiceId, portfolio: &[ChoiceId], limit: Option<f64>) -> Costs {
-        let targets = self.costs(portfolio);
+    pub fn costs_within(&self, fallback: ChoiceId, limit: Option<f64>) -> Costs {
+        let targets = self.costs();
         match limit {
             Some(limit) => targets.with_penalty(&self.table, fallback, limit, PENALTY),
             None => targets,

@@ -23,7 +23,7 @@ pub struct Cell {
     pub log_slowdown: f64,
     /// Least and greatest feedback.
     pub interval: (f64, f64),
-    /// The number of measurements; copies of one measurement count once.
+    /// The number of measurements; copies of one measurement count once. 0 for an estimate.
     pub samples: u32,
     /// True if the interval overlaps the winner's: the measurements cannot distinguish the two.
     pub ties_winner: bool,
@@ -33,6 +33,11 @@ impl Cell {
     /// Returns true if it takes more than `limit` times as long as `base`, as a failed choice does.
     pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
         self.time > limit * base.time
+    }
+
+    /// Returns false for an estimate of a joint model.
+    pub fn is_measured(&self) -> bool {
+        self.samples > 0
     }
 }
 
@@ -108,13 +113,7 @@ impl Table {
                     ties_winner: false,
                 });
             }
-            let best = cells[start..].iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
-            let winner = cells[start..].iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
-            for cell in &mut cells[start..] {
-                let usable = cell.time.is_finite();
-                cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
-                cell.ties_winner = usable && cell.interval.0 <= winner;
-            }
+            let best = compare(&mut cells[start..]);
             let range = index(start)..index(cells.len());
             inputs.push(Input {
                 text: input.text,
@@ -140,15 +139,63 @@ impl Table {
 
     /// Returns a table of these inputs alone.
     pub fn part(&self, inputs: &[u32]) -> Self {
-        let mut cells = Vec::new();
-        let mut part = |&input: &u32| {
-            let start = index(cells.len());
+        self.with_cells(inputs.iter().copied(), |input, cells| {
             cells.extend_from_slice(self.cells(input));
-            Input { cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
-        };
-        let inputs = inputs.iter().map(&mut part).collect();
+            self.inputs[input as usize].best
+        })
+    }
+
+    /// Returns a table of these choices alone, by name, sorted. Slowdowns still compare with the best of all choices.
+    pub fn narrowed(&self, choices: &[String]) -> Self {
+        let position = |name: &String| choices.binary_search(name).ok().map(|at| ChoiceId(index(at)));
+        let new_ids: Vec<Option<ChoiceId>> = self.choices.iter().map(position).collect();
+        let narrow = |cell: &Cell| Some(Cell { choice: new_ids[cell.choice.index()]?, ..*cell });
+        let table = self.with_cells(0..index(self.inputs.len()), |input, cells| {
+            cells.extend(self.cells(input).iter().filter_map(narrow));
+            self.inputs[input as usize].best
+        });
+        let rare = self.rare.iter().zip(&new_ids).filter(|(_, id)| id.is_some()).map(|(rare, _)| *rare);
+        Self { choices: choices.to_vec(), rare: rare.collect(), ..table }
+    }
+
+    /// Returns the table with estimates, by input: (choice, milliseconds), ascending, of choices without a cell.
+    pub fn with_estimates(&self, estimates: &[Vec<(ChoiceId, f64)>]) -> Self {
+        self.with_cells(0..index(self.inputs.len()), |input, cells| {
+            let start = cells.len();
+            cells.extend_from_slice(self.cells(input));
+            cells.extend(estimates[input as usize].iter().map(|&(choice, time)| Cell {
+                choice,
+                time,
+                log_slowdown: 0.0,
+                interval: (time, time),
+                samples: 0,
+                ties_winner: false,
+            }));
+            cells[start..].sort_unstable_by_key(|cell| cell.choice);
+            compare(&mut cells[start..])
+        })
+    }
+
+    /// Returns a table of these inputs with other cells: `write` appends those of an input, and returns its best time.
+    fn with_cells(
+        &self,
+        inputs: impl Iterator<Item = u32>,
+        write: impl Fn(u32, &mut Vec<Cell>) -> f64,
+    ) -> Self {
+        let mut cells = Vec::new();
+        let inputs = inputs.map(|input| {
+            let start = index(cells.len());
+            let best = write(input, &mut cells);
+            Input { best, cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
+        });
+        let inputs = inputs.collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
         Self { choices, inputs, cells, copies: self.copies, pricing: self.pricing, rare }
+    }
+
+    /// Returns whether some cells are estimates.
+    pub fn has_estimates(&self) -> bool {
+        !self.cells.iter().all(Cell::is_measured)
     }
 
     /// Returns whether too few inputs of the log measure a choice to learn it. It still counts as a winner
@@ -302,6 +349,18 @@ impl Table {
             SingleChoice::best(self.choices.len(), inputs.iter().map(times), |choice| !self.is_rare(choice));
         single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
     }
+}
+
+/// Compares the cells of an input with its winner. Returns the winner's time.
+fn compare(cells: &mut [Cell]) -> f64 {
+    let best = cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
+    let winner = cells.iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
+    for cell in cells {
+        let usable = cell.time.is_finite();
+        cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
+        cell.ties_winner = usable && cell.interval.0 <= winner;
+    }
+    best
 }
 
 /// Ids are `u32`: a table of 2^32 inputs would not fit into memory.

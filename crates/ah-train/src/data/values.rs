@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::table::Table;
 
 /// The values of all features on all inputs.
+#[derive(Clone)]
 pub struct FeatureValues {
     pub by_slot: Vec<Values>,
     /// Inputs with an undefined category, ascending: (input, slot of the first such feature). An undefined number is missing.
@@ -41,6 +42,7 @@ impl FeatureValues {
 }
 
 /// The values of one feature on all inputs.
+#[derive(Clone)]
 pub enum Values {
     /// NaN if undefined.
     Numbers(Vec<f64>),

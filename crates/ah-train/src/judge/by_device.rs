@@ -41,10 +41,10 @@ impl DeviceReport {
                 let trainer = Trainer { features: &features, ..*trainer };
                 let heuristic = trainer.learn_without_promise(training)?;
                 let model = trainer.always_deciding(&heuristic, model(&trainer, &heuristic));
-                let judged = decisions::decide(&model, &dataset.table, &test, &slots);
+                let (table, fallback) = dataset.judging(heuristic.fallback);
+                let judged = decisions::decide(&model, table, &test, &slots);
                 let overhead = trainer.plan.asking.overhead(&ModelUse::of_model(&model));
-                let limit = trainer.plan.max_slowdown;
-                Ok(Metrics::new(&dataset.table, &judged, heuristic.fallback, limit, &overhead))
+                Ok(Metrics::new(table, &judged, fallback, trainer.plan.max_slowdown, &overhead))
             };
             let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
             Ok(Self { device: device.name(), never_measured, learned_there })

@@ -12,6 +12,7 @@ use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
 use crate::data::{Pricing, Table, devices, irregularities};
 use crate::error::TrainError;
+use crate::joint;
 use crate::net::{Asking, ModelUse};
 use crate::params::MAX_SLOWDOWN;
 
@@ -52,8 +53,15 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
     let overhead = Asking::of_model(model, &log.metadata).overhead(&ModelUse::of_model(model));
     let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
-    let table = Table::new(log).priced(pricing);
+    let mut table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
+    if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
+        warnings.push(format!(
+            "the figures are estimates: the log has {:.1} % of the times, a joint model of inputs and choices the others",
+            joint::timed_share(&table, &inputs) * 100.0
+        ));
+        table = joint::completed(&table, &inputs, model.provenance.seed);
+    }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {
         warnings.push(format!("{failed} inputs do not count: every choice failed there"));
@@ -72,6 +80,11 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let comparison =
         BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model), &overhead);
     Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
+}
+
+/// Returns whether training kept some choices of many, so that the others are missing on purpose.
+fn keeps_some_of_many(model: &Model) -> bool {
+    model.provenance.parameters.get("portfolio").is_some_and(|portfolio| !portfolio.is_null())
 }
 
 /// Returns whether the model was learned from a log with one of these hashes.
@@ -108,7 +121,7 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
     }
     let unknown: Vec<&str> =
         log.choices.iter().filter(|c| model.choice_id(c).is_none()).map(String::as_str).collect();
-    if !unknown.is_empty() {
+    if !unknown.is_empty() && !keeps_some_of_many(model) {
         warnings.push(format!(
             "the model does not know these choices and never takes them: {}",
             listed(&unknown)

@@ -46,12 +46,13 @@ impl TestReport {
     /// # Errors
     /// Those of the learners.
     pub fn new(trainer: &Trainer<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
-        let (dataset, plan, fallback) = (trainer.dataset, trainer.plan, heuristic.fallback);
+        let (dataset, plan) = (trainer.dataset, trainer.plan);
+        let (table, fallback) = dataset.judging(heuristic.fallback);
         let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
-        let judge = |model: &Model, test: &[u32]| decisions::decide(model, &dataset.table, test, &slots);
+        let judge = |model: &Model, test: &[u32]| decisions::decide(model, table, test, &slots);
         let metrics = |model: &Model, test: &[u32]| {
             let overhead = plan.asking.overhead(&ModelUse::of_model(model));
-            Metrics::new(&dataset.table, &judge(model, test), fallback, plan.max_slowdown, &overhead)
+            Metrics::new(table, &judge(model, test), fallback, plan.max_slowdown, &overhead)
         };
         let declining = model(trainer, heuristic);
         let deciding = trainer.always_deciding(heuristic, declining.clone());
@@ -65,12 +66,12 @@ impl TestReport {
                 Some(metrics(&trainer.always_deciding(&heuristic, declining.clone()), &parts.held_out))
             }
         };
-        let single = dataset.table.best_single(&parts.training);
+        let single = table.best_single(&parts.training);
         let judged = judge(&declining, &parts.held_out);
         let used = ModelUse::of_model(&declining);
         let compare = |asking: &Asking| {
             let overhead = asking.overhead(&used);
-            BaselineComparison::new(&dataset.table, &judged, fallback, single, plan.max_slowdown, &overhead)
+            BaselineComparison::new(table, &judged, fallback, single, plan.max_slowdown, &overhead)
         };
         Ok(Self {
             train_inputs: parts.training.len(),

@@ -84,7 +84,8 @@ impl Metrics {
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
-            let (best, fallback_loss) = (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
+            let (best, fallback_loss) =
+                (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
             // A declined input pays for the decision too.
             let net = |choice| overhead.net(table.time(input, choice, fallback));
             let loss = |&choice: &ChoiceId| (net(choice) / best).ln();

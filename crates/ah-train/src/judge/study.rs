@@ -141,11 +141,11 @@ fn costs(trainer: &Trainer<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec
     let (dataset, heuristic) = (trainer.dataset, trainer.learn_without_promise(inputs)?);
     let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
     let model = model(trainer, &heuristic);
-    let judged = decisions::decide(&model, &dataset.table, &parts.held_out, &slots);
     // The fallback of the whole training part, so that all learners decline to the same choice.
-    let fallback = dataset.fallback(&parts.training);
+    let (table, fallback) = dataset.judging(dataset.fallback(&parts.training));
+    let judged = decisions::decide(&model, table, &parts.held_out, &slots);
     let loss = |judged: &decisions::JudgedInput| {
-        dataset.table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
+        table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
     Ok(judged.iter().map(loss).collect())
 }

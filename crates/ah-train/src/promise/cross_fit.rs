@@ -74,11 +74,11 @@ impl<'a> CrossFit<'a> {
         inputs: &'a [u32],
         parts: &'a [Partition],
     ) -> Result<Self, TrainError> {
-        let Trainer { dataset, plan, ranking, .. } = trainer;
+        let Trainer { dataset, plan, .. } = trainer;
         let fallback = dataset.fallback(inputs);
         // With boosters, choices need no penalty: they are allowed by what they save, not by the risk of a leaf.
         let limit = plan.max_risk.filter(|_| !trainer.is_boosted()).map(|_| plan.max_slowdown);
-        let costs = dataset.costs_within(fallback, &ranking.portfolio, limit);
+        let costs = dataset.costs_within(fallback, limit);
         let fit = |inputs: &[u32]| {
             trainer.configuration.fit(&Subset { columns: &trainer.features.columns, inputs }, &costs)
         };

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{loss, percent, sizes};
 use crate::judge::{BaselineComparison, DeviceReport, Metrics, Par10};
 use crate::promise::price::PromisePrice;
+use crate::search::Portfolio;
 use crate::train::TrainedModel;
 
 /// The most characters of a choice's name.
@@ -17,6 +18,13 @@ const NAME: usize = 32;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = compared(&model.heuristic, "the held-out", comparison);
+    if let Some(share) = trained.timed {
+        let _ = writeln!(
+            text,
+            "These figures are estimates: the log has {:.1} % of the times, a joint model of inputs and choices the others.",
+            share * 100.0
+        );
+    }
     if let Some(promise) = &model.promise {
         text += &promised(promise, comparison);
     }
@@ -31,6 +39,9 @@ pub fn trained(trained: &TrainedModel) -> String {
         );
     }
     text += &sizes::decision(trained);
+    if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
+        text += &kept(portfolio, trained.evaluation.table.choices.len());
+    }
     let inputs = learned_from(trained);
     let leaves = model.leaf_count();
     let _ = match model.boosters.len() {
@@ -41,6 +52,17 @@ pub fn trained(trained: &TrainedModel) -> String {
         ),
     };
     text
+}
+
+/// Returns the number of choices that are kept, and what other numbers would lose.
+fn kept(portfolio: &Portfolio, of: usize) -> String {
+    let size = |(size, slowdown): &(usize, f64)| format!("{size} {}", loss(*slowdown));
+    let sizes: Vec<String> = portfolio.curve.iter().map(size).collect();
+    format!(
+        "Keeps {} of {of} choices (`--max-choices`); the best of N loses: {}.\n",
+        portfolio.choices.len(),
+        sizes.join(", "),
+    )
 }
 
 /// Returns what the model that ships is learned from.

@@ -41,7 +41,7 @@ pub fn not_worth_their_time(
     }
     let keys = dataset.keys(SplitBy::Input, training);
     let folds = split::partitions(table, training, &keys, plan.folds, plan.seed);
-    let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs(&[]) };
+    let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
     let mut least = judge.net_loss(training, &left_out)?;
     for slot in expensive {
         let further = left_out.iter().copied().chain([slot]).collect();

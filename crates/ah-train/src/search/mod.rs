@@ -11,8 +11,6 @@ pub mod features;
 pub mod grid;
 pub mod portfolio;
 
-use ah_types::ChoiceId;
-
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::data::{Columns, split};
@@ -32,7 +30,7 @@ pub struct SearchResult {
     pub tried: Vec<ScoredConfiguration>,
 }
 
-/// Cross-validates the configurations of the plan within `training`, for the choices of `portfolio` (empty: all).
+/// Cross-validates the configurations of the plan within `training`.
 ///
 /// Learns from the plain costs and judges by them, also where the heuristic gives a promise. With the promise's penalty
 /// the search prefers a tree that always takes the fallback (mm H200).
@@ -43,11 +41,10 @@ pub fn search(
     dataset: &Dataset,
     plan: &TrainPlan,
     columns: &Columns,
-    portfolio: &[ChoiceId],
     training: &[u32],
 ) -> Result<SearchResult, TrainError> {
     let mut grid = grid::Grid::new(plan.learner, &plan.max_depths, &plan.min_samples_leaves);
-    let costs = dataset.costs(portfolio);
+    let costs = dataset.costs();
     let keys = dataset.keys(SplitBy::Input, training);
     let mut folds = split::partitions(&dataset.table, training, &keys, plan.folds, plan.seed);
     if plan.boost.is_some() && training.len() >= LARGE {

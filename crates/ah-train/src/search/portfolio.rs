@@ -1,64 +1,129 @@
-//! `--max-choices N`: the N choices that lose least by the objective where the best of them is always taken.
+//! The portfolio: the N choices that lose least by the objective where the best of them is always taken. `--max-choices` sets N; for a log of
+//! many choices that no optimization declares, the curve of size against loss sets it.
 //!
-//! Where there are few enough sets, all of them are tried. Otherwise a greedy search saves at least
-//! 1 − 1/e = 63 % of what the best set saves over the worst choice, as that saving is submodular: each
-//! further choice saves less (Nemhauser, Wolsey and Fisher, 1978).
+//! Where there are few enough sets, all of them are tried. Otherwise the portfolio is a greedy [`cover`](crate::tree::cover).
 
 use ah_types::ChoiceId;
 
-use crate::data::Table;
+use crate::data::{Dataset, Table};
+use crate::joint;
+use crate::tree::cover::Cover;
 
 /// The greatest number of (set, input, choice) to try.
 const MAX_EXACT: f64 = 2e8;
+/// Sizes that compete where nobody asks for one.
+const SIZES: [usize; 7] = [8, 12, 16, 24, 32, 48, 64];
+/// The smallest size is taken that loses at most this much more than the greatest.
+const WITHIN: f64 = 0.01;
 
 /// The choices to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Portfolio {
-    /// The choices, ascending; the fallback is always among them.
-    pub choices: Vec<ChoiceId>,
-    /// The geometric-mean slowdown where the best of them is always taken.
+    /// The choices' names, sorted; the fallback is always among them.
+    pub choices: Vec<String>,
+    /// The slowdown where the best of them is always taken, by the mean of the objective.
     pub slowdown: f64,
     /// True if no other set of this size loses less; false if the search was greedy.
     pub exact: bool,
+    /// The same slowdown for other numbers of choices; empty if one was asked for.
+    pub curve: Vec<(usize, f64)>,
 }
 
-/// Chooses `count` choices on these inputs.
-pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
-    let choices = table.choices.len();
-    // A dense matrix of weighted costs. A choice without a time costs what the fallback costs.
-    let mut costs = vec![0.0_f64; choices * inputs.len()];
-    for (row, &input) in inputs.iter().enumerate() {
-        let weight = table.cost_weight(input);
-        let cost = |choice| weight * table.cost(input, choice, fallback);
-        let of_fallback = cost(fallback);
-        costs[row * choices..][..choices].fill(of_fallback);
-        for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
-            costs[row * choices + cell.choice.index()] = cost(cell.choice).min(of_fallback);
+/// Chooses the choices to keep on these inputs: `asked` ones, else as many as are worth it where a log is of
+/// [many choices](joint::is_of_many). `None`: all of them.
+pub fn choose(dataset: &Dataset, inputs: &[u32], asked: Option<usize>) -> Option<Portfolio> {
+    let (table, fallback) = (&dataset.table, || dataset.fallback(inputs));
+    match asked {
+        Some(count) => Some(of_size(table, inputs, fallback(), count.min(table.choices.len()))),
+        None if dataset.ad_hoc && joint::is_of_many(table, inputs) => {
+            Some(of_any_size(table, inputs, fallback()))
         }
+        None => None,
     }
-    let matrix = CostMatrix { costs: &costs, choices, rows: inputs.len() };
-    let count = count.min(choices);
-    let sets = (0..count - 1).fold(1.0, |n, i| n * (choices - 1 - i) as f64 / (i + 1) as f64);
+}
+
+/// Chooses `count` choices.
+fn of_size(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
+    let others = (table.choices.len() - 1) as f64;
+    let sets = (0..count - 1).fold(1.0, |n, i| n * (others - i as f64) / (i + 1) as f64);
     let exact = sets * inputs.len() as f64 * count as f64 <= MAX_EXACT;
-    let chosen =
-        if exact { matrix.exact(fallback.index(), count) } else { matrix.greedy(fallback.index(), count) };
-    let choices: Vec<ChoiceId> = chosen.into_iter().map(|c| ChoiceId(c as u32)).collect();
-    let loss = |&input: &u32| {
-        let losses = choices.iter().map(|&choice| table.loss(input, choice, fallback));
-        losses.fold(f64::INFINITY, f64::min)
+    let (chosen, slowdown) = match exact {
+        true => {
+            let (chosen, cost) = CostMatrix::new(table, inputs, fallback).best(fallback, count);
+            (chosen, table.over_best(cost, inputs))
+        }
+        false => {
+            let (chosen, slowdowns) = greedy(table, inputs, fallback, count);
+            (chosen, slowdowns[slowdowns.len() - 1])
+        }
     };
-    let slowdown = (inputs.iter().map(loss).sum::<f64>() / inputs.len().max(1) as f64).exp();
-    Portfolio { choices, slowdown, exact }
+    Portfolio { choices: names(table, &chosen), slowdown, exact, curve: Vec::new() }
+}
+
+/// Chooses as many choices as are worth it.
+fn of_any_size(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Portfolio {
+    let (chosen, slowdowns) = greedy(table, inputs, fallback, SIZES[SIZES.len() - 1]);
+    let sizes = SIZES.into_iter().filter(|size| *size < chosen.len()).chain([chosen.len()]);
+    let curve: Vec<(usize, f64)> = sizes.map(|size| (size, slowdowns[size - 1])).collect();
+    let (most, least) = curve[curve.len() - 1];
+    let is_near = |(_, slowdown): &&(usize, f64)| *slowdown <= least + WITHIN;
+    let (size, slowdown) = curve.iter().find(is_near).copied().unwrap_or((most, least));
+    Portfolio { choices: names(table, &chosen[..size]), slowdown, exact: false, curve }
+}
+
+/// Returns the choices in the order in which they are added, and the slowdown with each.
+fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (Vec<ChoiceId>, Vec<f64>) {
+    // A choice without a time costs what the fallback costs.
+    let row = |&input: &u32| (input, table.cost_weight(input), table.cost(input, fallback, fallback));
+    let mut cover = Cover::new(table, inputs.iter().map(row));
+    let (mut chosen, mut slowdowns) = (vec![fallback], vec![table.over_best(cover.mean_cost(), inputs)]);
+    while chosen.len() < count {
+        let gains = cover.gains();
+        let gain = |id: &ChoiceId| gains[id.index()];
+        let ids = (0..table.choices.len() as u32).map(ChoiceId).rev();
+        let others = ids.filter(|id| !table.is_rare(*id) && !chosen.contains(id));
+        // The first of equals.
+        let Some(next) = others.max_by(|a, b| gain(a).total_cmp(&gain(b))) else { break };
+        cover.add(next);
+        chosen.push(next);
+        slowdowns.push(table.over_best(cover.mean_cost(), inputs));
+    }
+    (chosen, slowdowns)
+}
+
+/// Returns the choices' names, sorted.
+fn names(table: &Table, choices: &[ChoiceId]) -> Vec<String> {
+    let mut names: Vec<String> = choices.iter().map(|id| table.choices[id.index()].clone()).collect();
+    names.sort_unstable();
+    names
 }
 
 /// Weighted costs, by row and choice.
-struct CostMatrix<'a> {
-    costs: &'a [f64],
+struct CostMatrix {
+    costs: Vec<f64>,
     choices: usize,
     rows: usize,
+    weight: f64,
 }
 
-impl CostMatrix<'_> {
+impl CostMatrix {
+    /// Returns the costs on these inputs. A choice without a time costs what the fallback costs.
+    fn new(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Self {
+        let choices = table.choices.len();
+        let mut costs = vec![0.0_f64; choices * inputs.len()];
+        for (row, &input) in inputs.iter().enumerate() {
+            let weight = table.cost_weight(input);
+            let of_fallback = weight * table.cost(input, fallback, fallback);
+            costs[row * choices..][..choices].fill(of_fallback);
+            for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
+                let cost = weight * table.cost(input, cell.choice, fallback);
+                costs[row * choices + cell.choice.index()] = cost.min(of_fallback);
+            }
+        }
+        let weight = inputs.iter().map(|&input| table.cost_weight(input)).sum();
+        Self { costs, choices, rows: inputs.len(), weight }
+    }
+
     fn cost(&self, set: &[usize]) -> f64 {
         let row = |row: usize| {
             let costs = &self.costs[row * self.choices..][..self.choices];
@@ -67,36 +132,17 @@ impl CostMatrix<'_> {
         (0..self.rows).map(row).sum()
     }
 
-    fn greedy(&self, first: usize, count: usize) -> Vec<usize> {
-        let mut set = vec![first];
-        let mut best: Vec<f64> = (0..self.rows).map(|r| self.costs[r * self.choices + first]).collect();
-        while set.len() < count {
-            let with = |c: usize| -> f64 {
-                best.iter().enumerate().map(|(r, &b)| b.min(self.costs[r * self.choices + c])).sum()
-            };
-            let next = (0..self.choices)
-                .filter(|c| !set.contains(c))
-                .map(|c| (c, with(c)))
-                .min_by(|a, b| a.1.total_cmp(&b.1));
-            let Some((next, _)) = next else { break };
-            best.iter_mut().enumerate().for_each(|(r, b)| *b = b.min(self.costs[r * self.choices + next]));
-            set.push(next);
-        }
-        set.sort_unstable();
-        set
-    }
-
-    fn exact(&self, first: usize, count: usize) -> Vec<usize> {
-        let others: Vec<usize> = (0..self.choices).filter(|&c| c != first).collect();
+    /// Returns the best set of `count` choices with `first`, and its mean cost.
+    fn best(&self, first: ChoiceId, count: usize) -> (Vec<ChoiceId>, f64) {
+        let others: Vec<usize> = (0..self.choices).filter(|&c| c != first.index()).collect();
         let mut positions: Vec<usize> = (0..count - 1).collect();
-        let mut best: Option<(f64, Vec<usize>)> = None;
+        let mut best: (f64, Vec<usize>) = (f64::INFINITY, Vec::new());
         loop {
             let mut set: Vec<usize> = positions.iter().map(|&p| others[p]).collect();
-            set.push(first);
-            set.sort_unstable();
+            set.push(first.index());
             let cost = self.cost(&set);
-            if best.as_ref().is_none_or(|b| cost < b.0) {
-                best = Some((cost, set));
+            if cost < best.0 {
+                best = (cost, set);
             }
             // The next combination in lexicographic order.
             let last = others.len() - positions.len();
@@ -106,6 +152,7 @@ impl CostMatrix<'_> {
                 positions[j] = positions[j - 1] + 1;
             }
         }
-        best.map(|b| b.1).unwrap_or_default()
+        let chosen = best.1.into_iter().map(|choice| ChoiceId(choice as u32)).collect();
+        (chosen, best.0 / self.weight.max(f64::MIN_POSITIVE))
     }
 }

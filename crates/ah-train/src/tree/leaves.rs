@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use ah_types::{ChoiceId, Leaf, Node, Precondition, RankedChoice, Tree};
 
+use super::cover;
 use super::fitted::FittedEnsemble;
 use super::grown::GrownNode;
 use super::scores::Scores;
-use super::shortlist;
 use crate::data::{Subset, Table};
 
 /// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
@@ -30,7 +30,7 @@ pub fn tree(
         let mut ranking = rankable.ranking(&fitted.scores, id as u32);
         if policy.at_least > 0 {
             let parents = &members[node.parent as usize];
-            shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
+            cover::spread(&mut ranking, policy.at_least, table, &members[id], parents);
             policy.include(&mut ranking);
         }
         let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
@@ -50,8 +50,6 @@ pub fn tree(
 /// Which choices a leaf ranks.
 #[derive(Clone, Debug, Default)]
 pub struct RankingPolicy {
-    /// The choices that may be taken; empty: all.
-    pub portfolio: Vec<ChoiceId>,
     /// For `--ranking K`: the number of choices that the program measures; 0: it takes the first.
     pub at_least: usize,
     /// Choices that are among these, whatever their scores.
@@ -67,14 +65,14 @@ impl RankingPolicy {
         let late: Vec<usize> =
             (places..ranking.len()).filter(|&i| self.always.contains(&ranking[i].0)).collect();
         for (n, &from) in late.iter().enumerate().take(places) {
-            shortlist::move_up(ranking, from, places - late.len().min(places) + n);
+            cover::move_up(ranking, from, places - late.len().min(places) + n);
         }
     }
 }
 
 /// The choices that a ranking may hold.
 struct RankableChoices {
-    /// By choice: true if training measured it on enough inputs and the portfolio holds it.
+    /// By choice: true if training measured it on enough inputs.
     rankable: Vec<bool>,
     /// The choice that ends a ranking: the fallback, where every input can run it. A choice behind it
     /// is never taken.
@@ -90,10 +88,6 @@ impl RankableChoices {
                 rankable[cell.choice.index()] = !table.is_rare(cell.choice);
             }
             always &= table.usable(input, fallback).is_some();
-        }
-        if !policy.portfolio.is_empty() {
-            let kept = |id: usize| policy.portfolio.iter().any(|c| c.index() == id);
-            rankable.iter_mut().enumerate().for_each(|(id, r)| *r &= kept(id));
         }
         // Boosters change the order; a program that measures the first K offered choices goes on behind the fallback.
         let last = (always && !boosted && policy.at_least == 0).then_some(fallback);
@@ -161,7 +155,8 @@ fn leaf(
         let cells = table.cells(input);
         let winners = cells.iter().filter(|c| c.ties_winner).count() as f64;
         let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
-        for cell in cells {
+        // An estimate is no evidence.
+        for cell in cells.iter().filter(|cell| cell.is_measured()) {
             let s = &mut statistics[cell.choice.index()];
             s.measured += 1;
             s.worst = s.worst.max(cell.log_slowdown);
@@ -192,7 +187,7 @@ fn leaf(
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            expected: measured > 0 && measured * 100 >= offered * 99,
+            expected: s.measured > 0 && measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
             worst: rounded(s.worst.exp(), 4),
             worst_over_fallback: rounded(s.worst_over_fallback, 4),
@@ -201,7 +196,8 @@ fn leaf(
     };
     Leaf {
         samples: members.len() as u64,
-        ranking: ranking.iter().map(ranked).collect(),
+        // Only estimates have no measurement among the members.
+        ranking: ranking.iter().map(ranked).filter(|ranked| ranked.measured > 0).collect(),
         ranges: ranges(table, members),
     }
 }

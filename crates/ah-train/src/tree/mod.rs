@@ -5,13 +5,13 @@
 
 mod boosters;
 mod compact_tree;
+pub mod cover;
 pub mod fitted;
 pub mod grown;
 pub mod leaves;
 pub mod prune;
 pub mod risk;
 pub mod scores;
-mod shortlist;
 
 pub use boosters::{Booster, Boosters, nearest};
 pub use compact_tree::CompactTree;

@@ -1,0 +1,107 @@
+//! A greedy cover: the choices whose best one loses least.
+//!
+//! The choices with the least mean costs are often variants of one another, good and bad on the same inputs. So each place
+//! goes to the choice that most lowers the mean cost of the best so far. This greedy rule saves at least 1 − 1/e = 63 % of
+//! what the best set saves, as the gain is submodular (Nemhauser, Wolsey and Fisher, 1978).
+//!
+//! Two things are covers: the first places of a leaf for a program that measures them itself (`--ranking K`), and the
+//! portfolio of a log of many choices (`search::portfolio`).
+
+use ah_types::ChoiceId;
+
+use super::scores::PRIOR_COST;
+use crate::data::Table;
+
+/// In a leaf, the parent's inputs together weigh as much as this many inputs.
+const PARENT_INPUTS: f64 = 10.0;
+
+/// A set of choices that grows.
+pub struct Cover<'a> {
+    table: &'a Table,
+    rows: Vec<Row>,
+    /// By choice: how much it would lower the total cost.
+    gains: Vec<f64>,
+}
+
+/// An input to cover.
+struct Row {
+    input: u32,
+    weight: f64,
+    /// The cost of the best choice so far.
+    cost: f64,
+}
+
+impl<'a> Cover<'a> {
+    /// Returns the empty set for inputs with these weights and costs.
+    pub fn new(table: &'a Table, rows: impl Iterator<Item = (u32, f64, f64)>) -> Self {
+        let row = |(input, weight, cost): (u32, f64, f64)| Row {
+            input,
+            weight,
+            cost: cost.min(table.pricing.greatest()),
+        };
+        Self { table, rows: rows.map(row).collect(), gains: vec![0.0; table.choices.len()] }
+    }
+
+    /// Adds a choice.
+    pub fn add(&mut self, choice: ChoiceId) {
+        for row in &mut self.rows {
+            if let Some(cell) = self.table.cell(row.input, choice) {
+                row.cost = row.cost.min(self.table.learned_cost(row.input, cell));
+            }
+        }
+    }
+
+    /// Returns, by choice, how much it would lower the total cost.
+    pub fn gains(&mut self) -> &[f64] {
+        self.gains.fill(0.0);
+        for Row { input, weight, cost } in &self.rows {
+            for cell in self.table.cells(*input) {
+                self.gains[cell.choice.index()] +=
+                    weight * (cost - self.table.learned_cost(*input, cell)).max(0.0);
+            }
+        }
+        &self.gains
+    }
+
+    /// Returns the mean cost of the best choice so far.
+    pub fn mean_cost(&self) -> f64 {
+        let total: f64 = self.rows.iter().map(|row| row.weight).sum();
+        self.rows.iter().map(|row| row.weight * row.cost).sum::<f64>() / total.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Moves choices forward in the ranking of a leaf, so that the first `places` complement one another.
+///
+/// `members` are the leaf's inputs; a small leaf also learns from `parents`, those of its parent.
+pub(crate) fn spread(
+    ranking: &mut Vec<(ChoiceId, f64)>,
+    places: usize,
+    table: &Table,
+    members: &[u32],
+    parents: &[u32],
+) {
+    let share = PARENT_INPUTS / parents.len().max(1) as f64;
+    let weighted = members.iter().map(|&i| (i, 1.0)).chain(parents.iter().map(|&i| (i, share)));
+    let mut cover = Cover::new(table, weighted.map(|(i, w)| (i, w * table.cost_weight(i), PRIOR_COST)));
+    // Offered choices differ by input, so later places matter too.
+    let mut place = 0;
+    while place < ranking.len() {
+        if place > 0 {
+            let gains = cover.gains();
+            let gain = |at: &usize| gains[ranking[*at].0.index()];
+            // The first of equals.
+            let best = (place..ranking.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+            let Some(best) = best.filter(|at| gain(at) > 0.0 || place < places) else { break };
+            move_up(ranking, best, place);
+        }
+        cover.add(ranking[place].0);
+        place += 1;
+    }
+}
+
+/// Moves one choice up. It takes the score of its new neighbour, so that the ranking stays sorted.
+pub(crate) fn move_up(ranking: &mut Vec<(ChoiceId, f64)>, from: usize, to: usize) {
+    let (choice, score) = ranking.remove(from);
+    let score = ranking.get(to).map_or(score, |r| r.1.min(score));
+    ranking.insert(to, (choice, score));
+}

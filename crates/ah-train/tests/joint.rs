@@ -1,0 +1,262 @@
+//! Logs of hundreds of choices, of which each input times a few. The truth is known: a matrix product in tiles on 132
+//! multiprocessors, in microseconds.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use ah_train::{Params, TrainedModel, evaluate, propose, train};
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// A configuration of the product.
+#[derive(Clone, Copy)]
+struct Tile {
+    m: f64,
+    n: f64,
+    k: f64,
+    stages: f64,
+    warps: f64,
+}
+
+impl Tile {
+    fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for m in [16.0, 32.0, 64.0, 128.0, 256.0] {
+            for n in [16.0, 32.0, 64.0, 128.0, 256.0] {
+                for (k, warps) in
+                    [(32.0, 2.0), (32.0, 4.0), (32.0, 8.0), (64.0, 4.0), (64.0, 8.0), (128.0, 8.0)]
+                {
+                    all.extend([2.0, 4.0].map(|stages| Self { m, n, k, stages, warps }));
+                }
+            }
+        }
+        all
+    }
+
+    fn name(&self) -> String {
+        let Self { m, n, k, stages, warps } = self;
+        format!("BLOCK_K={k}_BLOCK_M={m}_BLOCK_N={n}_num_stages={stages}_num_warps={warps}")
+    }
+
+    fn shared_memory(&self) -> f64 {
+        self.stages * (self.m + self.n) * self.k * 2.0
+    }
+
+    fn time(&self, [m, n, k]: [f64; 3]) -> f64 {
+        let Self { m: tile_m, n: tile_n, k: tile_k, stages, warps } = *self;
+        let (tiles, steps) = ((m / tile_m).ceil() * (n / tile_n).ceil(), (k / tile_k).ceil());
+        let resident = (232_448.0 / self.shared_memory()).min(16.0 / warps).clamp(1.0, 8.0).floor();
+        let waves = (tiles / (132.0 * resident)).ceil() * resident;
+        let by_warps = match warps {
+            2.0 => 0.75,
+            4.0 => 1.0,
+            _ if tile_m * tile_n >= 16_384.0 => 1.05,
+            _ => 0.8,
+        };
+        let efficiency = (tile_m * tile_n / 16_384.0).min(1.0).powf(0.25) * by_warps * (1.0 - 0.25 / stages);
+        let arithmetic = 2.0 * tile_m * tile_n * tile_k / (4e6 * efficiency);
+        let memory = (tile_m + tile_n) * tile_k * 2.0 / (2.5e4 * (1.0 + 0.15 * resident.min(4.0)));
+        let spilled = if tile_m * tile_n / (warps * 32.0) > 256.0 { 1.6 } else { 1.0 };
+        3.0 + waves * (steps * arithmetic.max(memory) * spilled * 0.35 + 0.6 + 0.1 * stages)
+    }
+}
+
+fn shapes(count: usize, random: &mut Pcg64) -> Vec<[f64; 3]> {
+    let mut size = |least: f64| (2_f64.powf(random.random_range(least..13.0)) / 16.0).ceil() * 16.0;
+    (0..count).map(|_| [(size(4.0) / 5.0).ceil(), size(5.0), size(5.0)]).collect()
+}
+
+/// A log of a product with these shapes, where each of them times some choices.
+struct Product {
+    tiles: Vec<Tile>,
+    text: String,
+}
+
+impl Product {
+    fn new(tiles: &[Tile]) -> Self {
+        let features = r#""numerical_features": ["M", "N", "K"], "categorical_features": []"#;
+        let head =
+            format!(r#"{{"name": "product", "shared_memory": 232448, "device_capa": [9, 0], {features}}}"#);
+        Self { tiles: tiles.to_vec(), text: format!("{head}\nM,N,K,choice,feedback\n") }
+    }
+
+    fn add(&mut self, shape: [f64; 3], tile: &Tile, time: f64) {
+        let [m, n, k] = shape;
+        let _ = writeln!(self.text, "{m},{n},{k},{},{time}", tile.name());
+    }
+
+    /// Adds shapes that each time `count` choices with a noise of 2 %.
+    fn sampled(mut self, shapes: &[[f64; 3]], count: usize, random: &mut Pcg64) -> Self {
+        let mut order: Vec<usize> = (0..self.tiles.len()).collect();
+        for &shape in shapes {
+            order.shuffle(random);
+            for &at in &order[..count] {
+                let noise: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+                let tile = self.tiles[at];
+                self.add(shape, &tile, tile.time(shape) / 1000.0 * (0.02 * noise).exp());
+            }
+        }
+        self
+    }
+
+    fn write(&self, folder: &tempfile::TempDir, name: &str) -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &self.text).unwrap();
+        path
+    }
+}
+
+fn learn(path: PathBuf) -> TrainedModel {
+    train(&Params::new(vec![path], "T").check().unwrap()).unwrap()
+}
+
+#[test]
+fn a_sparse_table_is_learned_and_its_figures_are_true() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(1);
+    let tiles = Tile::all();
+    assert_eq!(tiles.len(), 300);
+    let log = Product::new(&tiles).sampled(&shapes(200, &mut random), 25, &mut random);
+    let mut truth = Product::new(&tiles);
+    for shape in shapes(500, &mut random) {
+        tiles.iter().for_each(|tile| truth.add(shape, tile, tile.time(shape) / 1000.0));
+    }
+    let trained = learn(log.write(&folder, "log.txt"));
+    let judged = evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
+    let (found, said) = (judged.model.plain_slowdown, trained.held_out.comparison.model.plain_slowdown);
+    println!("loses {found:.4}, said {said:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
+    assert!(found <= 1.045, "{found}");
+    assert!((found - said).abs() < 0.02, "{said} was said, {found} is true");
+    assert!(judged.best_single.metrics.slowdown > 1.2);
+    assert!(trained.model.choices.len() <= 64);
+    assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
+}
+
+#[test]
+fn what_a_leaf_ranks_was_measured_and_what_fails_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(2);
+    let tiles: Vec<Tile> = Tile::all().into_iter().step_by(3).collect();
+    let mut log = Product::new(&tiles);
+    let fails = |tile: &Tile| tile.shared_memory() > 60_000.0;
+    for shape in shapes(100, &mut random) {
+        for tile in &tiles {
+            if random.random::<f64>() < 0.2 {
+                log.add(shape, tile, if fails(tile) { f64::INFINITY } else { tile.time(shape) / 1000.0 });
+            }
+        }
+    }
+    let trained = learn(log.write(&folder, "log.txt"));
+    let failing: Vec<String> = tiles.iter().filter(|tile| fails(tile)).map(Tile::name).collect();
+    assert!(!failing.is_empty());
+    assert!(trained.model.choices.iter().all(|choice| !failing.contains(choice)));
+    for (_, leaf) in trained.model.tree.leaves() {
+        assert!(leaf.ranking.iter().all(|ranked| ranked.measured > 0));
+    }
+}
+
+#[test]
+fn threads_and_the_order_of_rows_do_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(3);
+    let tiles: Vec<Tile> = Tile::all().into_iter().step_by(6).collect();
+    let log = Product::new(&tiles).sampled(&shapes(60, &mut random), 12, &mut random);
+    let model = |text: &str, threads: usize| {
+        let path = folder.path().join("log.txt");
+        std::fs::write(&path, text).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut model = pool.install(|| learn(path)).model;
+        // The bytes of the log differ, and only they may.
+        model.provenance.logs.clear();
+        model.to_json()
+    };
+    let mut lines: Vec<&str> = log.text.lines().collect();
+    lines[2..].shuffle(&mut random);
+    assert_eq!(model(&(lines.join("\n") + "\n"), 3), model(&log.text, 1));
+}
+
+#[test]
+fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(4);
+    let mut log = Product::new(&[]);
+    let names: Vec<String> = (0..48)
+        .map(|at| match at % 3 {
+            0 => format!("order={}_unroll={}", ["rows", "columns", "blocks"][at % 5 % 3], at),
+            1 => format!("vector={at}"),
+            _ => format!("library {at}"),
+        })
+        .collect();
+    for [m, n, k] in shapes(80, &mut random) {
+        for (at, name) in names.iter().enumerate() {
+            if random.random::<f64>() < 0.3 {
+                // The first ones are for few rows, the last ones for many.
+                let time = 1.0 + (m.log2() / 11.0 - at as f64 / 48.0).abs();
+                let _ = writeln!(log.text, "{m},{n},{k},{name},{time}");
+            }
+        }
+    }
+    let trained = learn(log.write(&folder, "log.txt"));
+    let metrics = &trained.held_out.comparison;
+    println!("loses {:.4}, best single {:.4}", metrics.model.slowdown, metrics.best_single.metrics.slowdown);
+    assert!(metrics.model.slowdown < metrics.best_single.metrics.slowdown);
+}
+
+#[test]
+fn times_that_cannot_be_compared_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(7);
+    let mut log = Product::new(&[]);
+    for (at, [m, n, k]) in shapes(20, &mut random).into_iter().enumerate() {
+        // Each of 100,000 choices has one time.
+        for choice in at * 5000..(at + 1) * 5000 {
+            let _ =
+                writeln!(log.text, "{m},{n},{k},tile={}_unroll={},{}", choice / 8, choice % 8, choice + 1);
+        }
+    }
+    let path = folder.path().join("log.txt");
+    std::fs::write(&path, &log.text).unwrap();
+    let refused = train(&Params::new(vec![path], "T").check().unwrap()).err().unwrap().to_string();
+    assert!(refused.contains("3 timed choices an input, found 0.0 of 100000"), "{refused}");
+}
+
+#[test]
+fn a_dense_log_of_many_choices_keeps_as_many_as_are_worth_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(5);
+    let tiles = Tile::all();
+    let log = Product::new(&tiles).sampled(&shapes(120, &mut random), tiles.len(), &mut random);
+    let trained = learn(log.write(&folder, "log.txt"));
+    let portfolio = trained.portfolio.as_ref().unwrap();
+    assert!(trained.timed.is_none());
+    assert!(portfolio.curve.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1));
+    assert_eq!(trained.model.choices, portfolio.choices);
+    assert!(portfolio.choices.len() <= 64);
+}
+
+#[test]
+fn cells_worth_timing_are_new_and_fast() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(6);
+    let tiles: Vec<Tile> = Tile::all().into_iter().step_by(2).collect();
+    let few = shapes(80, &mut random);
+    let start = Product::new(&tiles).sampled(&few, 4, &mut random);
+    let first = propose(&[start.write(&folder, "start.txt")], 8, 0).unwrap();
+    assert_eq!(first.len(), 80 * 8);
+    assert!(first.iter().all(|cell| cell.slowdown.is_none()));
+
+    let log = Product::new(&tiles).sampled(&few, 20, &mut random);
+    let cells = propose(&[log.write(&folder, "log.txt")], 4, 0).unwrap();
+    assert!(cells.iter().all(|cell| !log.text.contains(&format!("{},{},", cell.input, cell.choice))));
+    let loss = |input: &str, choice: &str| {
+        let shape: Vec<f64> = input.split(',').map(|x| x.parse().unwrap()).collect();
+        let shape = [shape[0], shape[1], shape[2]];
+        let best = tiles.iter().map(|tile| tile.time(shape)).fold(f64::INFINITY, f64::min);
+        let tile = tiles.iter().find(|tile| tile.name() == choice).unwrap();
+        (tile.time(shape) / best).ln()
+    };
+    let proposed = cells.iter().map(|cell| loss(&cell.input, &cell.choice)).sum::<f64>() / cells.len() as f64;
+    println!("proposed cells lose {proposed:.3} in log time");
+    assert!(proposed < 0.15, "{proposed}");
+}

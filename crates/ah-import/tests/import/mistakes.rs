@@ -76,7 +76,7 @@ fn a_feature_is_a_number_in_all_rows_or_in_none() {
         output: folder.path("b.txt"),
         ..folder.table("b.csv", TABLE.replace(",float32,", ",,"))
     };
-    assert!(folder.log(&params).contains("\n64,128,,"), "a missing value stays missing");
+    assert!(!folder.log(&params).contains("float32"), "a missing value is no mistake");
 }
 
 #[test]

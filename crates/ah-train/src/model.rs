@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{DerivedFeature, Features, Model, Node, Test, Tree};
+use ah_types::{ChoiceId, DerivedFeature, Features, Model, Node, Test, Tree};
 
 use crate::promise::{Heuristic, Trainer};
 
@@ -25,7 +25,13 @@ pub fn model(trainer: &Trainer<'_>, heuristic: &Heuristic) -> Model {
         promise: heuristic.promise.clone(),
         ..Model::default()
     };
-    trainer.with_trees(heuristic, heuristic.threshold, model)
+    let mut model = trainer.with_trees(heuristic, heuristic.threshold, model);
+    // A program that names its choices knows which of them can run. Without names, only expected choices are picked.
+    let leaves = model.tree.leaves().flat_map(|(_, leaf)| &leaf.ranking);
+    let expected: BTreeSet<ChoiceId> =
+        leaves.filter(|ranked| ranked.expected).map(|ranked| ranked.choice).collect();
+    model.eligible.retain(|choice, _| dataset.eligible.contains_key(choice) || expected.contains(choice));
+    model
 }
 
 /// Drops the derived features that no split tests. They must not use one another.

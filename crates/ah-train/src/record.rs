@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{LogRecord, Provenance};
+use ah_types::{LogRecord, Model, Provenance};
 use serde_json::json;
 
 use crate::judge::TestReport;
@@ -16,6 +16,7 @@ pub fn provenance(
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
     timed: Option<f64>,
+    model: &Model,
 ) -> Provenance {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
     let logs = trainer.dataset.sources.iter().map(|s| LogRecord {
@@ -33,7 +34,7 @@ pub fn provenance(
     if let Some(most) = trainer.max_leaves {
         parameters.insert("max_leaves".to_owned(), most.into());
     }
-    let eligible = trainer.ranking.eligible.iter();
+    let eligible = model.eligible.iter();
     let learned = eligible.filter(|(choice, _)| !trainer.dataset.eligible.contains_key(choice));
     let learned: BTreeMap<&str, &str> = learned
         .map(|(choice, condition)| {

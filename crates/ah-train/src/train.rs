@@ -120,7 +120,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     if dataset.ad_hoc {
         model::drop_unused(&mut model);
     }
-    model.provenance = record::provenance(&shipping, &ladder, &held_out, portfolio.as_ref(), timed);
+    model.provenance = record::provenance(&shipping, &ladder, &held_out, portfolio.as_ref(), timed, &model);
     let mut warnings = dataset.warnings.clone();
     if let Some(promise) = model.promise.as_ref().filter(|promise| Some(promise.target) > asked.share())
         && asked == MaxRisk::Default

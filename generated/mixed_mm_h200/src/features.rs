@@ -27,6 +27,293 @@ pub(crate) fn precondition(row: &impl Row) -> Option<bool> {
     Some(le(row.m().float(), 128.0)? && ge(row.k().float(), 1024.0)? && ge(row.n().float(), 1024.0)? && row.mat1_iscontig()? == context::Mat1Iscontig::True && row.mat2_iscontig()? == context::Mat2Iscontig::False)
 }
 
+/// Returns whether a choice can run on this input, as far as the model knows.
+pub(crate) fn is_eligible(row: &impl Row, choice: Choice) -> bool {
+    match choice {
+        Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma => eligible_1(row) == Some(true),
+        Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma => eligible_2(row) == Some(true),
+        Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma => eligible_3(row) == Some(true),
+        Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma => eligible_4(row) == Some(true),
+        Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma => eligible_5(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2 => eligible_6(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1 => eligible_7(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1 => eligible_8(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2 => eligible_9(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1 => eligible_10(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1 => eligible_11(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1 => eligible_12(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2 => eligible_13(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2 => eligible_14(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1 => eligible_15(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1 => eligible_16(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2 => eligible_17(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1 => eligible_18(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1 => eligible_19(row) == Some(true),
+        Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1 => eligible_20(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2 => eligible_21(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1 => eligible_22(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3 => eligible_23(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1 => eligible_24(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1 => eligible_25(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3 => eligible_26(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1 => eligible_27(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1 => eligible_28(row) == Some(true),
+        Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1 => eligible_29(row) == Some(true),
+        Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma => eligible_30(row) == Some(true),
+        Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma => eligible_31(row) == Some(true),
+        Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma => eligible_32(row) == Some(true),
+        Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma => eligible_33(row) == Some(true),
+        Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma => eligible_34(row) == Some(true),
+        Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect => eligible_36(row) == Some(true),
+        Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect => eligible_37(row) == Some(true),
+        Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect => eligible_38(row) == Some(true),
+        Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect => eligible_39(row) == Some(true),
+        Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect => eligible_40(row) == Some(true),
+        Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect => eligible_44(row) == Some(true),
+        _ => true,
+    }
+}
+
+/// `m >= 64`
+#[inline]
+fn eligible_1(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 64.0)
+}
+
+/// `m >= 64`
+#[inline]
+fn eligible_2(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 64.0)
+}
+
+/// `m >= 64`
+#[inline]
+fn eligible_3(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 64.0)
+}
+
+/// `m >= 64`
+#[inline]
+fn eligible_4(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 64.0)
+}
+
+/// `m >= 64`
+#[inline]
+fn eligible_5(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 64.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_6(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_7(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_8(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_9(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_10(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_11(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_12(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_13(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_14(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_15(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_16(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_17(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_18(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_19(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 8`
+#[inline]
+fn eligible_20(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 8.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_21(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_22(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_23(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_24(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_25(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_26(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_27(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_28(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 16`
+#[inline]
+fn eligible_29(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 16.0)
+}
+
+/// `m >= 32`
+#[inline]
+fn eligible_30(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 32.0)
+}
+
+/// `m >= 32`
+#[inline]
+fn eligible_31(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 32.0)
+}
+
+/// `m >= 32`
+#[inline]
+fn eligible_32(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 32.0)
+}
+
+/// `m >= 32`
+#[inline]
+fn eligible_33(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 32.0)
+}
+
+/// `m >= 32`
+#[inline]
+fn eligible_34(row: &impl Row) -> Option<bool> {
+    ge(row.m().float(), 32.0)
+}
+
+/// `m <= 8`
+#[inline]
+fn eligible_36(row: &impl Row) -> Option<bool> {
+    le(row.m().float(), 8.0)
+}
+
+/// `m <= 8`
+#[inline]
+fn eligible_37(row: &impl Row) -> Option<bool> {
+    le(row.m().float(), 8.0)
+}
+
+/// `m <= 8`
+#[inline]
+fn eligible_38(row: &impl Row) -> Option<bool> {
+    le(row.m().float(), 8.0)
+}
+
+/// `m <= 8`
+#[inline]
+fn eligible_39(row: &impl Row) -> Option<bool> {
+    le(row.m().float(), 8.0)
+}
+
+/// `m <= 8`
+#[inline]
+fn eligible_40(row: &impl Row) -> Option<bool> {
+    le(row.m().float(), 8.0)
+}
+
+/// `m <= 8`
+#[inline]
+fn eligible_44(row: &impl Row) -> Option<bool> {
+    le(row.m().float(), 8.0)
+}
+
 /// `m*k`: `m * k`
 #[inline]
 pub(crate) fn m_times_k(row: &impl Row) -> Option<f64> {
@@ -45,12 +332,6 @@ pub(crate) fn k_times_n(row: &impl Row) -> Option<f64> {
     defined(row.k().float() * row.n().float())
 }
 
-/// `arith_intensity`: `if m == 0 or k == 0 or n == 0 then 0 else m * k * n / (m * k + k * n + m * n)`
-#[inline]
-pub(crate) fn arith_intensity(row: &impl Row) -> Option<f64> {
-    defined(if eq(row.m().float(), 0.0)? || eq(row.k().float(), 0.0)? || eq(row.n().float(), 0.0)? { 0.0 } else { divide(row.m().float() * row.k().float() * row.n().float(), row.m().float() * row.k().float() + row.k().float() * row.n().float() + row.m().float() * row.n().float()) })
-}
-
 /// `17LEQmLEQ32`: `m >= 17 and m <= 32`
 #[inline]
 pub(crate) fn feature_17leqm_leq32(row: &impl Row) -> Option<bool> {
@@ -61,12 +342,6 @@ pub(crate) fn feature_17leqm_leq32(row: &impl Row) -> Option<bool> {
 #[inline]
 pub(crate) fn feature_65leqm_leq128(row: &impl Row) -> Option<bool> {
     Some(ge(row.m().float(), 65.0)? && le(row.m().float(), 128.0)?)
-}
-
-/// `ctz(m)`: `min(ctz(m), 16)`
-#[inline]
-pub(crate) fn ctz_m(row: &impl Row) -> Option<f64> {
-    defined(min(row.m().trailing_zeros(), 16.0))
 }
 
 /// `ctz(k)`: `min(ctz(k), 16)`

@@ -66,11 +66,6 @@ pub(crate) fn defined(x: f64) -> Option<f64> {
 }
 
 #[inline]
-pub(crate) fn eq(a: f64, b: f64) -> Option<bool> {
-    if a.is_nan() || b.is_nan() { None } else { Some(a == b) }
-}
-
-#[inline]
 pub(crate) fn le(a: f64, b: f64) -> Option<bool> {
     if a.is_nan() || b.is_nan() { None } else { Some(a <= b) }
 }
@@ -78,11 +73,6 @@ pub(crate) fn le(a: f64, b: f64) -> Option<bool> {
 #[inline]
 pub(crate) fn ge(a: f64, b: f64) -> Option<bool> {
     if a.is_nan() || b.is_nan() { None } else { Some(a >= b) }
-}
-
-#[inline]
-pub(crate) fn divide(a: f64, b: f64) -> f64 {
-    if b == 0.0 { f64::NAN } else { a / b }
 }
 
 #[inline]

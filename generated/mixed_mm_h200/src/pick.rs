@@ -63,17 +63,17 @@ pub(crate) fn pick(
 /// The choices, best first, each with the share of inputs on which it won. It is a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranking {
-    entries: [(f64, Choice); 10],
+    entries: [(f64, Choice); 34],
     len: usize,
 }
 
 impl Ranking {
-    pub(crate) const EMPTY: Self = Self { entries: [(0.0, Choice::ALL[0]); 10], len: 0 };
+    pub(crate) const EMPTY: Self = Self { entries: [(0.0, Choice::ALL[0]); 34], len: 0 };
 
     /// Sorts the choices of a leaf.
     pub(crate) fn new(choices: impl Iterator<Item = Ranked>) -> Self {
         let mut ranking = Self::EMPTY;
-        let mut scores = [0.0; 10];
+        let mut scores = [0.0; 34];
         for ranked in choices {
             let mut place = ranking.len;
             while place > 0 && ranked.score < scores[place - 1] {

@@ -11,8 +11,6 @@ use crate::pick::{Ranked, Unsure};
 
 /// The end of a path through the tree.
 pub(crate) struct Reached {
-    /// The choice where the program does not say what it offers.
-    pub best: Result<Choice, Unsure>,
     ranking: &'static [Ranked],
 }
 
@@ -37,95 +35,22 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
         return Err(Unsure::Precondition);
     }
     let m = number(row.m().float(), 0)?;
-    if m <= 8.5 {
+    if m <= 8.0 {
         let n = number(row.n().float(), 2)?;
-        if n <= 4232.0 {
-            let k = number(row.k().float(), 1)?;
-            if k <= 14528.0 {
-                Ok(0) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 385 inputs, 1.000 times the best time (worst 1.013), at most 0.561 times the fallback's
-            } else if n <= 2112.0 {
-                Ok(1) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 64 inputs, 1.003 times the best time (worst 1.075), at most 0.459 times the fallback's
-            } else if n <= 2752.0 {
-                if k <= 25600.0 {
-                    Ok(2) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 23 inputs, 1.000 times the best time (worst 1.001), at most 0.366 times the fallback's
-                } else if n <= 2240.0 {
-                    Ok(3) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: 3 inputs, 1.003 times the best time (worst 1.010), at most 0.313 times the fallback's
-                } else {
-                    let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                    if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                        return Err(Unsure::UnknownCategory(7));
-                    }
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                        Ok(5) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.005), at most 0.278 times the fallback's
-                    } else {
-                        Ok(4) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.279 times the fallback's
-                    }
-                }
-            } else {
-                Ok(6) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 33 inputs, 1.000 times the best time (worst 1.002), at most 0.291 times the fallback's
-            }
-        } else if n <= 8496.0 {
-            let k_times_n = needed(features::k_times_n(row), 13)?;
-            if k_times_n <= 62119936.0 {
-                Ok(7) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 150 inputs, 1.001 times the best time (worst 1.045), at most 0.540 times the fallback's
-            } else if n <= 6528.0 {
-                let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                    return Err(Unsure::UnknownCategory(7));
-                }
-                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                    Ok(12) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 26 inputs, 1.004 times the best time (worst 1.030), at most 0.263 times the fallback's
-                } else if n <= 5056.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 19376.0 {
-                        Ok(8) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.008), at most 0.281 times the fallback's
-                    } else {
-                        Ok(9) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: 5 inputs, 1.010 times the best time (worst 1.045), at most 0.269 times the fallback's
-                    }
-                } else {
+        if n <= 4230.0 {
+            Ok(0) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 515 inputs, 1.001 times the best time (worst 1.170), at most 0.561 times the fallback's
+        } else if n <= 8500.0 {
+            Ok(1) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 230 inputs, 1.007 times the best time (worst 1.167), at most 0.540 times the fallback's
+        } else if n <= 17000.0 {
+            if n <= 12600.0 {
+                if n <= 10600.0 {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 60288.0 {
-                        Ok(10) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.273 times the fallback's
-                    } else {
-                        Ok(11) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 5 inputs, 1.001 times the best time (worst 1.007), at most 0.276 times the fallback's
-                    }
-                }
-            } else {
-                let ctz_k = needed(features::ctz_k(row), 31)?;
-                if ctz_k <= 6.5 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 15440.0 {
-                        Ok(13) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.257 times the fallback's
-                    } else {
-                        Ok(14) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.259 times the fallback's
-                    }
-                } else {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 19904.0 {
-                        Ok(15) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 20 inputs, 1.005 times the best time (worst 1.026), at most 0.256 times the fallback's
-                    } else {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(17) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 7 inputs, 1.005 times the best time (worst 1.017), at most 0.230 times the fallback's
-                        } else {
-                            Ok(16) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.234 times the fallback's
-                        }
-                    }
-                }
-            }
-        } else if n <= 16984.0 {
-            if n <= 12608.0 {
-                if n <= 10560.0 {
-                    let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 10752.0 {
+                    if m_times_k <= 10860.0 {
                         let k = number(row.k().float(), 1)?;
-                        if k <= 2752.0 {
-                            Ok(18) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 18 inputs, 1.002 times the best time (worst 1.023), at most 0.500 times the fallback's
+                        if k <= 2800.0 {
+                            Ok(2) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 18 inputs, 1.002 times the best time (worst 1.023), at most 0.500 times the fallback's
                         } else {
-                            Ok(19) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 14 inputs, 1.003 times the best time (worst 1.047), at most 0.310 times the fallback's
+                            Ok(3) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 14 inputs, 1.003 times the best time (worst 1.047), at most 0.310 times the fallback's
                         }
                     } else {
                         let mat2_dtype = needed(row.mat2_dtype(), 8)?;
@@ -133,147 +58,99 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(8));
                         }
                         if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                            Ok(21) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 11 inputs, 1.014 times the best time (worst 1.068), at most 0.347 times the fallback's
+                            Ok(5) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 11 inputs, 1.014 times the best time (worst 1.068), at most 0.347 times the fallback's
                         } else {
-                            Ok(20) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 36 inputs, 1.004 times the best time (worst 1.022), at most 0.322 times the fallback's
+                            Ok(4) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 36 inputs, 1.004 times the best time (worst 1.022), at most 0.322 times the fallback's
                         }
                     }
                 } else {
                     let k_times_n = needed(features::k_times_n(row), 13)?;
-                    if k_times_n <= 113123328.0 {
-                        Ok(22) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 46 inputs, 1.003 times the best time (worst 1.045), at most 0.439 times the fallback's
+                    if k_times_n <= 109300000.0 {
+                        Ok(6) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 46 inputs, 1.003 times the best time (worst 1.045), at most 0.439 times the fallback's
                     } else {
-                        let m_times_k = needed(features::m_times_k(row), 11)?;
-                        if m_times_k <= 19160.0 {
-                            Ok(23) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.241 times the fallback's
-                        } else {
-                            Ok(24) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 17 inputs, 1.004 times the best time (worst 1.024), at most 0.246 times the fallback's
-                        }
+                        Ok(7) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 21 inputs, 1.006 times the best time (worst 1.038), at most 0.246 times the fallback's
                     }
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 259425280.0 {
-                    if k_times_n <= 44777472.0 {
-                        Ok(25) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 37 inputs, 1.004 times the best time (worst 1.038), at most 0.365 times the fallback's
-                    } else if n <= 15072.0 {
-                        Ok(26) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 42 inputs, 1.004 times the best time (worst 1.041), at most 0.283 times the fallback's
+                if k_times_n <= 259400000.0 {
+                    if k_times_n <= 44990000.0 {
+                        Ok(8) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 37 inputs, 1.005 times the best time (worst 1.038), at most 0.365 times the fallback's
+                    } else if n <= 15000.0 {
+                        Ok(9) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 42 inputs, 1.004 times the best time (worst 1.041), at most 0.283 times the fallback's
                     } else {
-                        Ok(27) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 21 inputs, 1.005 times the best time (worst 1.054), at most 0.289 times the fallback's
+                        Ok(10) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 21 inputs, 1.005 times the best time (worst 1.054), at most 0.289 times the fallback's
                     }
                 } else {
                     let ctz_k = needed(features::ctz_k(row), 31)?;
-                    if ctz_k <= 6.5 {
-                        Ok(28) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.002 times the best time (worst 1.009), at most 0.254 times the fallback's
+                    if ctz_k <= 6.0 {
+                        Ok(11) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.003 times the best time (worst 1.009), at most 0.254 times the fallback's
                     } else {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(30) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.010 times the best time (worst 1.035), at most 0.238 times the fallback's
-                        } else {
-                            Ok(29) // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.004 times the best time (worst 1.012), at most 0.231 times the fallback's
-                        }
+                        Ok(12) // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 18 inputs, 1.009 times the best time (worst 1.040), at most 0.239 times the fallback's
                     }
                 }
             }
         } else {
             let k = number(row.k().float(), 1)?;
-            if k <= 9152.0 {
+            if k <= 9000.0 {
                 let tiles_128x128 = needed(features::tiles_128x128(row), 37)?;
-                if tiles_128x128 <= 165.5 {
-                    Ok(31) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 55 inputs, 1.003 times the best time (worst 1.071), at most 0.414 times the fallback's
-                } else if n <= 25408.0 {
-                    Ok(32) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 36 inputs, 1.008 times the best time (worst 1.040), at most 0.370 times the fallback's
+                if tiles_128x128 <= 165.0 {
+                    Ok(13) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 55 inputs, 1.003 times the best time (worst 1.071), at most 0.414 times the fallback's
+                } else if n <= 25400.0 {
+                    Ok(14) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 36 inputs, 1.008 times the best time (worst 1.040), at most 0.370 times the fallback's
                 } else if k <= 1600.0 {
-                    Ok(33) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.289 times the fallback's
+                    Ok(15) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.289 times the fallback's
                 } else {
-                    Ok(34) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 51 inputs, 1.009 times the best time (worst 1.081), at most 0.279 times the fallback's
+                    Ok(16) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 51 inputs, 1.009 times the best time (worst 1.081), at most 0.279 times the fallback's
                 }
-            } else if n <= 21384.0 {
-                let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 214243328.0 {
-                    Ok(35) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.224 times the fallback's
-                } else {
-                    Ok(36) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 19 inputs, 1.011 times the best time (worst 1.059), at most 0.238 times the fallback's
-                }
-            } else if n <= 25344.0 {
-                Ok(37) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 11 inputs, 1.008 times the best time (worst 1.040), at most 0.248 times the fallback's
-            } else if m <= 6.0 {
-                Ok(38) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.004 times the best time (worst 1.021), at most 0.233 times the fallback's
             } else {
-                Ok(39) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.245 times the fallback's
+                Ok(17) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 54 inputs, 1.013 times the best time (worst 1.059), at most 0.248 times the fallback's
             }
         }
     } else {
         let tiles_16x64 = needed(features::tiles_16x64(row), 33)?;
-        if tiles_16x64 <= 133.5 {
+        if tiles_16x64 <= 134.0 {
             if tiles_16x64 <= 67.0 {
                 let m_times_n = needed(features::m_times_n(row), 12)?;
-                if m_times_n <= 32784.0 {
+                if m_times_n <= 32780.0 {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 61952.0 {
+                    if m_times_k <= 62000.0 {
                         let n = number(row.n().float(), 2)?;
-                        if n <= 2176.0 {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 2624.0 {
-                                Ok(40) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 24 inputs, 1.008 times the best time (worst 1.070), at most 0.793 times the fallback's
-                            } else if n <= 1728.0 {
-                                Ok(41) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.647 times the fallback's
-                            } else {
-                                Ok(42) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.572 times the fallback's
-                            }
+                        if n <= 2200.0 {
+                            Ok(18) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 31 inputs, 1.011 times the best time (worst 1.070), at most 0.793 times the fallback's
                         } else {
-                            Ok(43) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.565 times the fallback's
+                            Ok(19) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.565 times the fallback's
                         }
                     } else {
                         let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 28420096.0 {
-                            Ok(44) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 35 inputs, 1.002 times the best time (worst 1.063), at most 0.679 times the fallback's
+                        if k_times_n <= 28000000.0 {
+                            Ok(20) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 35 inputs, 1.002 times the best time (worst 1.063), at most 0.679 times the fallback's
                         } else {
-                            Ok(45) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 12 inputs, 1.016 times the best time (worst 1.093), at most 0.582 times the fallback's
+                            Ok(21) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 12 inputs, 1.016 times the best time (worst 1.093), at most 0.582 times the fallback's
                         }
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
-                    if k <= 23984.0 {
-                        if k <= 13696.0 {
-                            Ok(46) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 91 inputs, 1.000 times the best time (worst 1.002), at most 0.793 times the fallback's
-                        } else if tiles_16x64 <= 48.5 {
-                            if m_times_n <= 35072.0 {
-                                Ok(47) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.662 times the fallback's
-                            } else {
-                                Ok(48) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.076), at most 0.713 times the fallback's
-                            }
-                        } else {
-                            Ok(49) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 11 inputs, 1.001 times the best time (worst 1.014), at most 0.772 times the fallback's
-                        }
+                    if k <= 24000.0 {
+                        Ok(22) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 113 inputs, 1.004 times the best time (worst 1.193), at most 0.820 times the fallback's
                     } else {
                         let feature_17leqm_leq32 = needed(features::feature_17leqm_leq32(row), 16)?;
                         if feature_17leqm_leq32 {
-                            Ok(51) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 7 inputs, 1.008 times the best time (worst 1.059), at most 0.538 times the fallback's
+                            Ok(24) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 7 inputs, 1.008 times the best time (worst 1.059), at most 0.538 times the fallback's
                         } else {
-                            Ok(50) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.082), at most 0.548 times the fallback's
+                            Ok(23) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.082), at most 0.548 times the fallback's
                         }
                     }
                 }
             } else {
                 let k = number(row.k().float(), 1)?;
-                if k <= 16312.0 {
+                if k <= 16300.0 {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 83968.0 {
-                        if k <= 1472.0 {
-                            Ok(52) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 19 inputs, 1.003 times the best time (worst 1.013), at most 0.869 times the fallback's
-                        } else if k <= 2624.0 {
-                            Ok(53) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 24 inputs, 1.003 times the best time (worst 1.016), at most 0.731 times the fallback's
+                    if m_times_k <= 84000.0 {
+                        if k <= 1500.0 {
+                            Ok(25) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 19 inputs, 1.003 times the best time (worst 1.013), at most 0.869 times the fallback's
                         } else {
-                            let ctz_m = needed(features::ctz_m(row), 30)?;
-                            if ctz_m <= 1.0 {
-                                Ok(54) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.443 times the fallback's
-                            } else {
-                                Ok(55) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.562 times the fallback's
-                            }
+                            Ok(26) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 40 inputs, 1.003 times the best time (worst 1.020), at most 0.731 times the fallback's
                         }
                     } else {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?;
@@ -281,211 +158,146 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(58) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 51 inputs, 1.010 times the best time (worst 1.184), at most 0.924 times the fallback's
+                            Ok(29) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 51 inputs, 1.010 times the best time (worst 1.184), at most 0.924 times the fallback's
                         } else {
                             let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
-                            if tiles_32x32 <= 132.0 {
-                                Ok(56) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 36 inputs, 1.005 times the best time (worst 1.054), at most 1.038 times the fallback's
+                            if tiles_32x32 <= 130.0 {
+                                Ok(27) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 36 inputs, 1.005 times the best time (worst 1.054), at most 1.038 times the fallback's
                             } else {
-                                Ok(57) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.834 times the fallback's
+                                Ok(28) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.834 times the fallback's
                             }
                         }
                     }
                 } else {
                     let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
                     if tiles_32x32 <= 134.0 {
-                        let arith_intensity = needed(features::arith_intensity(row), 14)?;
-                        if arith_intensity <= 61.286141849930544 {
-                            Ok(59) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 25 inputs, 1.006 times the best time (worst 1.155), at most 0.880 times the fallback's
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 1725248.0 {
-                                Ok(60) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.002 times the best time (worst 1.005), at most 0.673 times the fallback's
-                            } else {
-                                Ok(61) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.025 times the best time (worst 1.037), at most 0.914 times the fallback's
-                            }
-                        }
+                        Ok(30) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 31 inputs, 1.015 times the best time (worst 1.155), at most 0.914 times the fallback's
                     } else {
                         let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 79104.0 {
+                        if m_times_n <= 80000.0 {
                             let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 363024.0 {
-                                Ok(62) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.310 times the fallback's
+                            if m_times_k <= 397000.0 {
+                                Ok(31) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.310 times the fallback's
                             } else {
-                                Ok(63) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.296 times the fallback's
+                                Ok(32) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.296 times the fallback's
                             }
                         } else {
-                            Ok(64) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 9 inputs, 1.002 times the best time (worst 1.016), at most 0.664 times the fallback's
+                            Ok(33) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 9 inputs, 1.002 times the best time (worst 1.016), at most 0.664 times the fallback's
                         }
                     }
                 }
             }
         } else if tiles_16x64 <= 265.0 {
             let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
-            if tiles_32x32 <= 267.5 {
+            if tiles_32x32 <= 270.0 {
                 let k = number(row.k().float(), 1)?;
-                if k <= 18112.0 {
+                if k <= 18100.0 {
                     let n = number(row.n().float(), 2)?;
-                    if n <= 1320.0 {
-                        Ok(65) // extern_fallback_mixed_mm: 12 inputs, 1.011 times the best time (worst 1.046), at most 1.000 times the fallback's
+                    if n <= 1300.0 {
+                        Ok(34) // extern_fallback_mixed_mm: 12 inputs, 1.011 times the best time (worst 1.046), at most 1.000 times the fallback's
                     } else if k <= 5600.0 {
-                        Ok(66) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 93 inputs, 1.005 times the best time (worst 1.057), at most 1.002 times the fallback's
+                        Ok(35) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 93 inputs, 1.005 times the best time (worst 1.057), at most 1.002 times the fallback's
                     } else if tiles_32x32 <= 178.0 {
-                        Ok(67) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
+                        Ok(36) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
                     } else {
-                        Ok(68) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
+                        Ok(37) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
                     }
                 } else if tiles_32x32 <= 180.0 {
-                    Ok(69) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 21 inputs, 1.006 times the best time (worst 1.067), at most 0.966 times the fallback's
-                } else if m <= 36.5 {
-                    Ok(70) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 6 inputs, 1.012 times the best time (worst 1.061), at most 0.327 times the fallback's
+                    Ok(38) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 21 inputs, 1.006 times the best time (worst 1.067), at most 0.966 times the fallback's
+                } else if m <= 40.0 {
+                    Ok(39) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 6 inputs, 1.012 times the best time (worst 1.061), at most 0.327 times the fallback's
                 } else {
-                    Ok(71) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.003 times the best time (worst 1.021), at most 0.865 times the fallback's
+                    Ok(40) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.004 times the best time (worst 1.021), at most 0.865 times the fallback's
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 105522176.0 {
+                if k_times_n <= 105700000.0 {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 88064.0 {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 157952.0 {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(73) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 6 inputs, 1.001 times the best time (worst 1.004), at most 0.388 times the fallback's
-                            } else {
-                                Ok(72) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 7 inputs, 1.007 times the best time (worst 1.025), at most 0.565 times the fallback's
-                            }
-                        } else {
-                            Ok(74) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.005 times the best time (worst 1.021), at most 0.517 times the fallback's
-                        }
-                    } else if tiles_16x64 <= 164.5 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(76) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.009), at most 0.283 times the fallback's
-                        } else {
-                            Ok(75) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.325 times the fallback's
-                        }
+                    if m_times_k <= 90000.0 {
+                        Ok(41) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 35 inputs, 1.009 times the best time (worst 1.056), at most 0.565 times the fallback's
+                    } else if tiles_16x64 <= 160.0 {
+                        Ok(42) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 8 inputs, 1.016 times the best time (worst 1.069), at most 0.325 times the fallback's
                     } else {
-                        Ok(77) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.018 times the best time (worst 1.063), at most 0.765 times the fallback's
+                        Ok(43) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.018 times the best time (worst 1.063), at most 0.765 times the fallback's
                     }
                 } else {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 13448.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            if n <= 11136.0 {
-                                Ok(80) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.244 times the fallback's
-                            } else {
-                                Ok(81) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.243 times the fallback's
-                            }
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 16064.0 {
-                                Ok(78) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
-                            } else {
-                                Ok(79) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.247 times the fallback's
-                            }
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 6.5 {
-                            Ok(82) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.005 times the best time (worst 1.009), at most 0.286 times the fallback's
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 21568.0 {
-                                Ok(83) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 4 inputs, 1.007 times the best time (worst 1.017), at most 0.240 times the fallback's
-                            } else {
-                                Ok(84) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.004 times the best time (worst 1.006), at most 0.231 times the fallback's
-                            }
-                        }
-                    }
+                    Ok(44) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 25 inputs, 1.020 times the best time (worst 1.068), at most 0.312 times the fallback's
                 }
             }
         } else {
             let feature_65leqm_leq128 = needed(features::feature_65leqm_leq128(row), 18)?;
             if feature_65leqm_leq128 {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 26877952.0 {
-                    if k_times_n <= 19821824.0 {
-                        Ok(99) // extern_fallback_mixed_mm: 63 inputs, 1.031 times the best time (worst 1.260), at most 1.000 times the fallback's
+                if k_times_n <= 26940000.0 {
+                    if k_times_n <= 19820000.0 {
+                        Ok(58) // extern_fallback_mixed_mm: 63 inputs, 1.031 times the best time (worst 1.260), at most 1.000 times the fallback's
                     } else {
-                        Ok(100) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 15 inputs, 1.096 times the best time (worst 1.192), at most 1.008 times the fallback's
+                        Ok(59) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 15 inputs, 1.096 times the best time (worst 1.192), at most 1.008 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
-                    if n <= 5952.0 {
-                        if k_times_n <= 37592576.0 {
-                            Ok(101) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 10 inputs, 1.037 times the best time (worst 1.132), at most 0.939 times the fallback's
+                    if n <= 6000.0 {
+                        if k_times_n <= 37960000.0 {
+                            Ok(60) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 10 inputs, 1.037 times the best time (worst 1.132), at most 0.939 times the fallback's
                         } else {
-                            Ok(102) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 30 inputs, 1.008 times the best time (worst 1.058), at most 0.822 times the fallback's
+                            Ok(61) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 30 inputs, 1.008 times the best time (worst 1.058), at most 0.822 times the fallback's
                         }
                     } else {
-                        Ok(103) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.876 times the fallback's
+                        Ok(62) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.876 times the fallback's
                     }
                 }
-            } else if m <= 32.5 {
-                if m <= 16.5 {
+            } else if m <= 32.0 {
+                if m <= 16.0 {
                     let k = number(row.k().float(), 1)?;
-                    if k <= 4096.0 {
+                    if k <= 4000.0 {
                         let ctz_k = needed(features::ctz_k(row), 31)?;
                         if ctz_k <= 5.0 {
-                            Ok(85) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.427 times the fallback's
+                            Ok(45) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.427 times the fallback's
                         } else {
-                            Ok(86) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 25 inputs, 1.004 times the best time (worst 1.076), at most 0.499 times the fallback's
+                            Ok(46) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 25 inputs, 1.004 times the best time (worst 1.076), at most 0.499 times the fallback's
                         }
                     } else {
                         let m_times_k = needed(features::m_times_k(row), 11)?;
-                        if m_times_k <= 177096.0 {
-                            Ok(87) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 24 inputs, 1.006 times the best time (worst 1.044), at most 0.299 times the fallback's
+                        if m_times_k <= 179000.0 {
+                            Ok(47) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 24 inputs, 1.006 times the best time (worst 1.044), at most 0.299 times the fallback's
                         } else {
-                            Ok(88) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.003 times the best time (worst 1.021), at most 0.274 times the fallback's
+                            Ok(48) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.003 times the best time (worst 1.021), at most 0.274 times the fallback's
                         }
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
-                    if k <= 2880.0 {
+                    if k <= 2900.0 {
                         let n = number(row.n().float(), 2)?;
-                        if n <= 15712.0 {
-                            Ok(89) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
+                        if n <= 16000.0 {
+                            Ok(49) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
                         } else {
-                            Ok(90) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
+                            Ok(50) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
                         }
                     } else {
-                        Ok(91) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 84 inputs, 1.016 times the best time (worst 1.159), at most 0.481 times the fallback's
+                        Ok(51) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 84 inputs, 1.016 times the best time (worst 1.159), at most 0.481 times the fallback's
                     }
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 21487616.0 {
+                if k_times_n <= 21500000.0 {
                     let n = number(row.n().float(), 2)?;
-                    if n <= 8640.0 {
-                        Ok(92) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 17 inputs, 1.008 times the best time (worst 1.058), at most 0.926 times the fallback's
-                    } else if n <= 10760.0 {
-                        Ok(93) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.160 times the best time (worst 1.321), at most 1.008 times the fallback's
+                    if n <= 8600.0 {
+                        Ok(52) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 17 inputs, 1.008 times the best time (worst 1.058), at most 0.926 times the fallback's
                     } else {
-                        Ok(94) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.844 times the fallback's
+                        Ok(53) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 12 inputs, 1.063 times the best time (worst 1.397), at most 0.946 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
-                    if n <= 8576.0 {
-                        if n <= 6208.0 {
-                            Ok(95) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 16 inputs, 1.006 times the best time (worst 1.078), at most 0.772 times the fallback's
+                    if n <= 8600.0 {
+                        if n <= 6200.0 {
+                            Ok(54) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 16 inputs, 1.006 times the best time (worst 1.078), at most 0.772 times the fallback's
                         } else {
-                            Ok(96) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: 19 inputs, 1.010 times the best time (worst 1.062), at most 0.642 times the fallback's
+                            Ok(55) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: 19 inputs, 1.010 times the best time (worst 1.062), at most 0.642 times the fallback's
                         }
-                    } else if n <= 10952.0 {
-                        Ok(97) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: 20 inputs, 1.005 times the best time (worst 1.038), at most 0.684 times the fallback's
+                    } else if n <= 11000.0 {
+                        Ok(56) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: 20 inputs, 1.005 times the best time (worst 1.038), at most 0.684 times the fallback's
                     } else {
-                        Ok(98) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 89 inputs, 1.003 times the best time (worst 1.136), at most 0.730 times the fallback's
+                        Ok(57) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 89 inputs, 1.003 times the best time (worst 1.136), at most 0.730 times the fallback's
                     }
                 }
             }
@@ -503,279 +315,36 @@ fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
 }
 
-static LEAVES: [Reached; 104] = [
+static LEAVES: [Reached; 63] = [
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 2.0184331484444937e-5, 0.989177142857143, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.11398044675324677, 0.008658025974025974, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.17462445974025975, 0.0008657662337662338, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.17820253246753248, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.19603280519480523, 0.0012982857142857145, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.22125958441558444, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.2222733584415585, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.24838994805194808, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.26847098701298705, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.35902659740259735, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0013837, 0.9597, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.15094, 0.006472, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.18376, 0.01472, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.20665, 0.0006472, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.21929, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.23115, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.27219, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.27598, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.28131, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.32167, 0.01181, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0021425565796874997, 0.919271875, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.119877734375, 0.059895937499999996, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.12077957812500001, 0.020832187500000002, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.24963265624999997, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.2966784375, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.31218999999999997, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.34202656249999996, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.41168640625, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.420851875, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.48154703125000003, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0070334, 0.6609, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.040449, 0.06752, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.053669, 0.05738, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.076113, 0.06854, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.076319, 0.01685, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.10244, 0.01325, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.12127, 0.0368, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.12398, 0.05234, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.14439, 0.0008696, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.14607, 0.0004831, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.00014897217391304348, 0.9130434782608695, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.027855956521739132, 0.08695652173913043, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.11597534782608696, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.11788178260869567, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.11931239130434784, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.18834, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.1907004347826087, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.20036956521739127, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.2475795652173913, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.25315, 0.0, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.025623, 0.6667, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.028869, 0.3333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.064967, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.070293, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.15374, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.25644, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.27063, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.33108, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.39946, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.43008, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.0083677, 0.3611, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.014684, 0.1944, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.025353, 0.3611, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.035421, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.10476, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.21483, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.23361, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.28062, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.36493, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.37661, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0069142, 0.625, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.015718, 0.375, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.048848, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.05763, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.12997, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.23181, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.24241, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.26158, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.26198, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.29588, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 5.923898484848484e-5, 0.9242424242424242, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.059955242424242425, 0.07575757575757576, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.11484793939393938, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.15238878787878787, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.15329484848484848, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.15850090909090908, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.16354969696969698, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.17227727272727272, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.24271848484848485, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.25505636363636364, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0008863974859999999, 0.844664, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.040030446666666664, 0.046005866666666666, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.05241545333333333, 0.04599659999999999, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.07313559333333333, 0.029999799999999997, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.07697187999999999, 0.012445666666666666, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.12320928666666667, 0.0013331999999999999, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.12725300666666667, 0.003555533333333333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.15881136000000004, 0.0046664666666666665, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.16227153333333333, 0.011333266666666668, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.18183612000000002, 0.0, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.019497, 0.5, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.040518, 0.3333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.048662, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.053667, 0.1667, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.079205, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.095414, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.11629, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.1336, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.17587, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.19179, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.020508, 0.5, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.021954, 0.4, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.044831, 0.1, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.085262, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.10883, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.12449, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.15107, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.17969, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.20822, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.2112, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0062616, 0.75, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.045491, 0.1, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.06053, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.0657, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.066807, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.082474, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.090633, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.095172, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.11491, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.14086, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.015072, 0.7333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.019603, 0.1333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.044963, 0.1333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.057716, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.06741, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.068314, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.074159, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.10488, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.12775, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.13808, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0028702069230769228, 0.5589538461538461, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.03472776923076923, 0.07179615384615384, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.04092407692307693, 0.12950769230769232, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.04153492307692307, 0.12307307692307692, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.05030538461538462, 0.026922307692307693, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.05542584615384616, 0.0641, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.07596084615384616, 0.019230769230769232, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.10085953846153847, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.11267, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.11346830769230769, 0.00641076923076923, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.007117, 1.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.018541, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.033451, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.040583, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.057195, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.076539, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.083764, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.088509, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.10267, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.10975, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0078958, 0.8333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.017179, 0.1667, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.030405, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.041798, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.061021, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.079424, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.093804, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.094541, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.094945, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.10068, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0051350400000000004, 0.26316, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.012861800000000001, 0.19235600000000003, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0216856, 0.20068000000000003, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0224616, 0.092356, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.0242282, 0.06150800000000001, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0315892, 0.07548, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.0360236, 0.065676, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.040102, 0.02778, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.040516, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.042707, 0.02778, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.010486, 0.6111, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.011658, 0.2778, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.017386, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.019531, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.024636, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.026856, 0.1111, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.032584, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.038756, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.042867, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.044611, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0078605, 0.4881, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.01335, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.013544, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.014055, 0.1905, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.015629, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.020383, 0.02381, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.020602, 0.04762, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.025196, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.043587, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.047586, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.0039469, 0.7685, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.03272, 0.213, true, true),
@@ -786,11 +355,10 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.19154, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.20712, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.21976, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.25098, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.25098, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0065, 0.7738, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.02447, 0.1667, true, true),
@@ -805,7 +373,6 @@ static LEAVES: [Reached; 104] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0061249, 0.7222, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.040754, 0.1574, true, true),
@@ -816,11 +383,10 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.11065, 0.04167, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.11577, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.11969, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.19243, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.19243, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.018523, 0.4121, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.054768, 0.01818, true, true),
@@ -831,86 +397,66 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.10412, 0.2, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.10596, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.11015, 0.01818, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.15971, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.15971, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.0031688782608695655, 0.765195652173913, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.03149571739130435, 0.1130086956521739, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.05720965217391304, 0.11302347826086957, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.08459263043478261, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.11291747826086956, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.11881791304347825, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.12417219565217393, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.13026595652173914, 0.004346086956521738, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.13061447826086955, 0.004346086956521738, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.14421260869565217, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.0034243, 0.7652, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.031294, 0.113, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.055741, 0.113, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.086557, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.11532, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.11589, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.12168, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.12724, 0.004348, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.12776, 0.004348, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.14475, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.008652, 0.1899, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.013765, 0.1399, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.013837, 0.1899, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.024802, 0.1899, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.031662, 0.1274, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.038971, 0.09167, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.049433, 0.03571, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.049706, 0.03571, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.10591, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.15817, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.010398, 0.435, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.013654, 0.2143, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.020188, 0.1191, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.038077, 0.09371, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.042862, 0.03974, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.043846, 0.05675, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.068696, 0.01276, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.074325, 0.02863, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.11556, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.14255, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0045359, 0.5044, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.014559, 0.2201, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.022998, 0.1025, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.033647, 0.07108, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.036972, 0.04853, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.038714, 0.01912, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.054616, 0.007353, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.063152, 0.02696, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.09499, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.12908, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.0050706, 0.7883, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.035997, 0.1667, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.060591, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.094873, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.098733, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.10343, 0.04505, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.11385, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.11493, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.11799, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.12326, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.003787572972972973, 0.7882432432432434, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.037229648648648646, 0.16667567567567568, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.059775675675675675, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.09772227027027028, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.10899410810810811, 0.04503918918918919, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.11571189189189189, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.11580054054054055, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.11730459459459461, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.12602486486486486, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.14228756756756758, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.0048635, 0.5861, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.040787, 0.1171, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.0459, 0.1139, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.04711, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.04711, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.049415, 0.05238, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.05434, 0.005952, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.05434, 0.005952, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.055813, 0.07738, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.057612, 0.005952, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.057612, 0.005952, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.065599, 0.01984, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.078258, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.078258, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0083441, 0.5069, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.033004, 0.1497, true, true),
@@ -919,88 +465,68 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.058951, 0.0291, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.065738, 0.02275, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.076345, 0.02275, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.092646, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.10353, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.092646, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.10353, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.1141, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0275887, 0.5999800000000001, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.048193799999999995, 0.40001999999999993, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.0758136, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.082398, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.0830408, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.084435, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.088935, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.09255499999999998, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.09608439999999999, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.0983726, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.011564, 0.6, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.028773, 0.4, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.054168, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.059987, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.060041, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.066528, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.068571, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.068951, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.07001, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.070024, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.0063268, 0.5167, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.011012, 0.1611, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.020908, 0.1556, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.027463, 0.02222, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.029698, 0.04444, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.034155, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.034351, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.038164, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.048978, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.05519, 0.05, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.012521, 0.2833, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.013477, 0.1889, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.024799, 0.03611, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.027001, 0.1009, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.028561, 0.07778, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.031016, 0.03241, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.031667, 0.1333, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.033407, 0.02778, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.036752, 0.01852, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.038531, 0.1009, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.011195, 0.2167, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.012852, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.019813, 0.1519, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.020051, 0.1519, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.022144, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.022341, 0.03704, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.023823, 0.06481, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.028213, 0.2222, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.031361, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.033767, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.00347, 0.7985, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.04404, 0.0803, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.059407, 0.02273, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.070931, 0.05758, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.10611, 0.02727, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.11592, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.17595, 0.004545, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.19405, 0.004545, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.19902, 0.004545, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.21282, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0026220072727272726, 0.7984927272727272, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.04468445454545455, 0.08030181818181818, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.05919018181818182, 0.022727272727272728, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.07252409090909091, 0.05757472727272727, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.10720970909090907, 0.027276363636363637, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.1177278909090909, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.17809345454545455, 0.004545454545454545, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.20241658181818184, 0.004545454545454545, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.21536581818181819, 0.004545454545454545, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.21633589090909092, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0085814, 0.4676, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.026816, 0.2037, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.046193, 0.02778, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.065293, 0.2037, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.065818, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.066821, 0.09722, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.12708, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.13956, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.17825, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.18629, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0071952249999999995, 0.4676, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.0245635, 0.20373499999999997, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.04789475, 0.027779999999999996, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.06389875, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.06592274999999999, 0.0972, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.068886, 0.2037, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.1237375, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.15848, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.1760275, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.18802, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.0098301, 0.9286, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.048741, 0.0, true, true),
@@ -1011,11 +537,10 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.14954, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.16805, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.20834, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.21634, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.21634, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0093409, 0.5065, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.026549, 0.1993, true, true),
@@ -1024,133 +549,40 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.073596, 0.01307, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.075197, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.09878, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.10795, 0.003268, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.10795, 0.003268, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.11427, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.11492, 0.01307, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.0205206, 1.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.052574333333333334, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.05460366666666666, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.06978066666666667, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.085038, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.10290333333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.10843, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.10967333333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.12454, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.13172666666666666, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.014991, 0.4056, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.033307, 0.3093, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.042207, 0.08148, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.053377, 0.06235, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.061939, 0.0963, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.073617, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.07895, 0.00679, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.081201, 0.007407, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.083284, 0.003086, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.086171, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.012034736842105263, 0.49996842105263156, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.029531842105263155, 0.30705263157894735, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.04078121052631579, 0.10529473684210526, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.04380131578947368, 0.08768421052631578, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.088919, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.09770873684210526, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.099676, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.10113778947368421, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.10240894736842106, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.10472547368421052, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.012931, 0.5108, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.0261, 0.1882, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.042254, 0.08065, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.057456, 0.2204, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.17759, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.17818, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.18707, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.19008, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.20794, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.21042, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.007731936363636363, 0.3091181818181818, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.014205963636363637, 0.35150000000000003, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.022720272727272728, 0.03333363636363637, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.022726818181818178, 0.1424, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.026288545454545453, 0.036362727272727276, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.038377636363636364, 0.015151818181818183, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.04066672727272727, 0.06060727272727273, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.04110827272727273, 0.03333272727272728, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.05660272727272728, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.060998, 0.0, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.0051681, 0.6429, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.022571, 0.131, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.040324, 0.05952, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.043525, 0.09524, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.045702, 0.07143, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.048267, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.052918, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.057813, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.062965, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.072921, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect, 0.010081, 0.7083, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect, 0.01655, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.036093, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect, 0.040002, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect, 0.041112, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.041685, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.052793, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect, 0.057549, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.059409, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.064742, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.00803075, 0.5972166666666666, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.02531766666666667, 0.22221666666666665, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.048168333333333334, 0.08333333333333333, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.0723185, 0.09722166666666666, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.16243333333333335, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.167745, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.17637166666666668, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.18042833333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.19563333333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.19756166666666666, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.0097542, 0.375, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.010518, 0.375, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.012844, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.022373, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.19159, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.19383, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.20759, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.21377, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.21768, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.22799, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.0094612, 1.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.021611, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.033837, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.039104, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.1949, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.2247, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.22825, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.22909, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.24543, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.25892, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.014896, 1.0, true, true),
             ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.081937, 0.0, true, true),
@@ -1165,277 +597,177 @@ static LEAVES: [Reached; 104] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.001584765142857143, 0.9428600000000001, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.07827057142857143, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.13078114285714285, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.14294514285714285, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.2138312, 0.04285428571428571, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.2258388857142857, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.2781702857142857, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.2911111428571429, 0.014285714285714285, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.35725714285714283, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.36297542857142856, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.0041832, 0.9429, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.085668, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.13469, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.14898, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.20965, 0.04286, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.22273, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.27733, 0.01429, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.28205, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.36837, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.36927, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.023442916666666664, 0.666675, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.12241816666666666, 0.25, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.12252916666666668, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.18527000000000002, 0.083325, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.18858166666666665, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.21063416666666668, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.24723083333333337, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.27141750000000003, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.3168325, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.40654583333333333, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.056733, 0.6667, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1, 0.098837, 0.25, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.17177, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.19342, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.21316, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.22632, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.24133, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.26344, 0.08333, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.28639, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.38238, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 4.126260351648351e-5, 0.9816846153846155, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.1300301208791209, 0.014653846153846153, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.15327909890109892, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.16001373626373627, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.1699396043956044, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.17303131868131869, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.17527824175824175, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.19716496703296704, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.20990239560439564, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.21265163736263734, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.0044976, 0.91, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.15809, 0.0118, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.16969, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.17391, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.19051, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.19153, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.20007, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.22577, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.25276, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.27452, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.07197, 1.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.08834, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.16154, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.20285, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.24094, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.27259, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.27396, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.28242, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.31067, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.31327, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.034589, 0.7222, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.07295, 0.2778, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.09161, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.13351, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.27883, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.28613, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.33629, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.35024, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.35214, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.37815, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.01765, 0.7222, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.047052, 0.2778, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.087078, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.14437, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.23173, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1, 0.26221, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.26721, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.27757, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.28936, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.29417, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.052465, 0.8571, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.11774, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.12591, 0.1429, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.18214, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.27533, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.29122, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.36683, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.37892, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.3859, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.39028, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.002496863636363636, 0.8181999999999999, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.08777045454545455, 0.045454545454545456, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.11467054545454546, 0.13636454545454546, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.1439181818181818, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.1909181818181818, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.22773363636363636, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.23355272727272725, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.25224545454545455, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.25792, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.2855872727272727, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.0053685, 0.4026, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.013417, 0.157, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.019365, 0.1351, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.020715, 0.1833, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.033738, 0.07807, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.053492, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.10326, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.10603, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.14424, 0.04386, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.15192, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.02907713333333333, 0.7222222222222222, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.083835, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.08499877777777778, 0.2777777777777778, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.13774555555555557, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.27778, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.2940133333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.34813, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.36402666666666667, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.37014222222222215, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.3963277777777778, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.0036278, 0.5008, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.019139, 0.2342, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.029341, 0.1154, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.040957, 0.05083, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.061038, 0.004167, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.071555, 0.02292, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.15514, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.17645, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.17683, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.21554, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.028178142857142856, 0.8571571428571428, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.12646857142857143, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.13343571428571427, 0.14284285714285713, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.18576571428571428, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.25485714285714284, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.2970285714285715, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1, 0.37408428571428576, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.38817142857142856, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.39824, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.3987271428571428, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.013564, 0.7037, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.054787, 0.1574, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.092657, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.099293, 0.02315, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.099952, 0.009259, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.18202, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.18445, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.28885, 0.00463, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.32077, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.34022, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.34298, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.40286, 0.02778, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.0026393631578947364, 0.4026263157894737, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.014239421052631578, 0.15702263157894739, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.018801263157894738, 0.1833578947368421, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.019378968421052634, 0.1350826315789474, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.02901526315789474, 0.0780742105263158, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.05196189473684211, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.09367605263157894, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.09743994736842106, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.15517236842105264, 0.04386315789473684, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.15902631578947368, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.0098278, 0.8833, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.047601, 0.03333, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.059148, 0.03333, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.071236, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.11793, 0.05, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.12955, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.18163, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.18956, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.20838, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.27134, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.29688, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.32233, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.37388, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.39318, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.39361, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.003037495, 0.44239999999999996, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.021604, 0.22009999999999996, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.029207, 0.1229, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.0340335, 0.074305, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.054716999999999995, 0.02778, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.0566775, 0.006945, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.129015, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.130095, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.154535, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.18251499999999998, 0.10554999999999999, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.011208, 0.6569, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.047709, 0.07353, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.054082, 0.05719, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.090835, 0.01797, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.091547, 0.004902, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.13267, 0.003268, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.17355, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.19781, 0.05882, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.3061, 0.004902, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.30869, 0.01961, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.31019, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.0078739, 0.3611, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.0083753, 0.3611, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.029289, 0.1111, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.042661, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.073656, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.10467, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.1857, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.21174, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.23175, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.23585, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.020284, 0.7742, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.11923, 0.06452, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.15598, 0.1129, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.16602, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.1815, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.22147, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.22632, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.22633, 0.01613, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.25837, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.26969, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.27364, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.34975, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.43945, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.45765, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.52683, 0.03226, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.53331, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.56642, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.6797, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.69332, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.0020869, 0.641, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.018065, 0.2308, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.031297, 0.1026, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.055589, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.065266, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.095661, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.15415, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.19391, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.20498, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.22918, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.005521127777777778, 0.7037138888888888, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.054594416666666666, 0.15741111111111109, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.09230794444444444, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.09905941666666668, 0.023146666666666666, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.10069694444444445, 0.009256944444444444, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.18295111111111115, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.18553972222222223, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.25053, 0.3333, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.2917911111111111, 0.004629166666666667, true, true),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.30525, 0.0, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.0036503, 0.8833400000000001, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.040913, 0.033336, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.05270140000000001, 0.033336, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.0675356, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.10947719999999998, 0.05, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.12266599999999998, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.160888, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.171494, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.182874, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.255336, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.009746592156862745, 0.6568274509803921, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.04674445098039215, 0.07352941176470588, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.054061000000000005, 0.057183921568627456, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.09026854901960785, 0.017971372549019607, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.09075466666666666, 0.004901764705882353, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.132161568627451, 0.0032679999999999996, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.1696801960784314, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.19986756862745098, 0.058825490196078425, true, false),
-            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.30758725490196076, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.31122392156862744, 0.0196078431372549, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.0115887716, 0.96, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.1359138, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.15279199999999998, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.19215040000000003, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.213596, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.218414, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.26176560000000004, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.267304, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.27409, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.29516240000000005, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.036809, 0.8333, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.062654, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.06276, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.069708, 0.1667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.080197, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.080331, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.13735, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.16256, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.1914, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.19396, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.03376, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.04541, 0.6667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.065153, 0.3333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.10298, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.11038, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.12307, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.1543, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.15604, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.16285, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.31764, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.018461, 0.625, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.0359, 0.125, true, true),
@@ -1446,11 +778,14 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.1089, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.11514, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.17761, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.22913, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.22913, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.251, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.30263, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.31195, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.35887, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.024942, 0.8333, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.053803, 0.1667, true, true),
@@ -1458,48 +793,57 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.084646, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.10142, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.11152, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.17034, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.19688, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.17034, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.19688, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.19934, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.20287, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.24398, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.25037, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.37961, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.38775, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2, 0.3885, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.015103300000000002, 0.7777666666666667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.062080444444444445, 0.16666666666666666, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.07124544444444444, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.08685666666666667, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.10702244444444445, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.13845333333333334, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.15564666666666666, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.17419555555555555, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.1831866666666667, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.19947888888888887, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.0097049, 0.7778, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.057698, 0.1667, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.062026, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.082613, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.10739, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.1264, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.14586, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.14972, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.17258, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.19606, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.23237, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.24816, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.24921, 0.05556, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.26752, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.27302, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.31239, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.34604, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.43364, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternFallbackMixedMm),
         ranking: &[
-            ranked(Choice::ExternFallbackMixedMm, 0.028496083333333328, 0.708325, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.085347, 0.7083, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.004510787096774193, 0.7616064516129032, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.09112548387096774, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.1754425806451613, 0.11828, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.18118935483870968, 0.013444516129032259, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.19354032258064516, 0.008064193548387097, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.2427982258064516, 0.03224774193548387, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.2773, 0.0, false, false),
-            ranked(Choice::ExternFallbackMixedMm, 0.32544612903225806, 0.026880645161290326, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.0054274, 0.7616, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.091306, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.17436, 0.1183, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.18167, 0.01344, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.19414, 0.008065, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.24133, 0.03226, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.27767, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.32521, 0.02688, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
         ranking: &[
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.050263, 0.807, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.096068, 0.1228, true, true),
@@ -1511,265 +855,218 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.37419, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.40767, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.43852, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.45866, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.46069, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.46821, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.4798, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.51108, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.54742, 0.02632, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
         ranking: &[
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.0088298, 0.7906, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.084906, 0.04701, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.15083, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.24133, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.25654, 0.09829, true, false),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.25654, 0.09829, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.27048, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.2897, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.29407, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.31132, 0.05128, true, false),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.31132, 0.05128, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.34791, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.38269, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.38906, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.42295, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.45418, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.45548, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.45767, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.4633, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.47066, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.50124, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.51483, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.52857, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.52939, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.55592, 0.01282, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.011165228571428572, 0.6111238095238095, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.03508180952380952, 0.23017619047619048, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.21716580952380954, 0.15872857142857144, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.24977571428571424, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.32458857142857145, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.4169552380952381, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.42356190476190475, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.4532528571428571, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.4828442857142857, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.5054571428571428, 0.0, false, false),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.030019, 0.6111, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.033964, 0.2302, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.20454, 0.1587, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.24381, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.35536, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.39941, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.43383, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.44263, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.47065, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.52553, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.5935, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.59652, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.63015, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.63065, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.66606, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.022834999999999998, 0.5833, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.066415, 0.33335, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.0757875, 0.08335, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.15503, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.33807000000000004, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.34172, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.34734, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.35421499999999995, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.35793, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.35840999999999995, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.033319, 0.5833, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.08732, 0.3333, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.088898, 0.08333, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.17328, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.26976, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.35453, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.36083, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.3681, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.37362, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.38554, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.39777, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.42513, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.42672, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.42802, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.44092, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.44402, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.44867, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.46279, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.47667, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.50106, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.51061, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.53998, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.57048, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.57237, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.70086, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1, 0.83675, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.024262000000000002, 0.8333499999999999, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.10008850000000001, 0.16665, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.12997, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.17166, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.233965, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.263365, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.292635, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.41026, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.42452, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.46495, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.044988, 0.8333, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.11903, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.1291, 0.1667, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.1656, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.22136, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.2541, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.28336, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.45604, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.46727, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.47554, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.48146, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.48996, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.4969, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.50185, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.52457, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.53612, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.53811, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.55477, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.55805, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.56224, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.57857, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.60574, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.61431, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.66518, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.67138, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.009744, 0.5, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.011931, 0.3571, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.022951, 0.1429, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.061903, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.071753, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.11319, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.1523, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.16676, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.18716, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.18767, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.011302, 0.4714, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.020994, 0.2714, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.035681, 0.09524, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.038507, 0.1619, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.070648, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.13995, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.14091, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.17255, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.17542, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.17928, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.18266, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.19492, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.22943, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.27454, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.28616, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.32609, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.33274, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.33349, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.34006, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.0036557, 0.6111, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.020429, 0.2222, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.023697, 0.1111, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.051054, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.062021, 0.05556, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.11132, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.14645, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.16502, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.16794, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.1783, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.041174, 0.5625, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.051628, 0.2292, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.061707, 0.1667, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.078786, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.08534, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.0927, 0.04167, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.16124, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.17052, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.18895, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.20671, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.21511, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.21648, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.24229, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.24495, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.26611, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.28287, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.29755, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.29841, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.31581, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.005026263636363637, 0.5606, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.01942509090909091, 0.24243636363636362, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.028089272727272727, 0.15151272727272727, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.04396690909090909, 0.045456363636363635, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.07589972727272727, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.11784363636363636, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.15994818181818182, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.1698709090909091, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.17564272727272726, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.17981272727272726, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.023578, 0.3519, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.031737, 0.2037, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.056738, 0.1111, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.076991, 0.07407, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.14008, 0.1481, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.15137, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.16268, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.16419, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.18064, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.20598, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.20652, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.21181, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.24367, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.24454, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.25899, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.2776, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.30188, 0.1111, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.349, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.37396, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.37641, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.4321, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.43773, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.47106, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.01544, 0.9, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.053193, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.073482, 0.1, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.080732, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.092282, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.12077, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.14682, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.15671, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.16991, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.18347, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.031469, 0.3033, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.046225, 0.1333, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.060592, 0.02667, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.06506, 0.1467, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.071109, 0.05, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.087064, 0.04667, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.10668, 0.06333, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.12641, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.13359, 0.1033, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.13483, 0.03333, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.14767, 0.04667, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.15462, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.17826, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.18057, 0.04667, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.186, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.19367, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.21254, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.28167, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.2849, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.3545, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.35877, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.027854, 0.4444, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.031647, 0.4444, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.042053, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.064762, 0.1111, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.078642, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.096327, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.15955, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.18481, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.19547, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.21595, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.019139, 0.35183333333333333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.028838, 0.20373333333333332, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.05291766666666667, 0.1111, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.07275666666666668, 0.07406666666666667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.13208133333333333, 0.14813333333333334, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.1449633333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.15752333333333335, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.17250666666666667, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.17482333333333333, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.20687666666666665, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.0097069, 0.6667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.012335, 0.3333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.1115, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.12913, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.13637, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.17563, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.20039, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.22168, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.229, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.24884, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.0042282, 0.8333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.026306, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.10765, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.1087, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.132, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.13441, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.14681, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.15936, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.17508, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.22821, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.011029, 0.3333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.014284, 0.6667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.041668, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.049376, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.056997, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.11108, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.11707, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.15808, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.15934, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.16397, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.016342, 0.5417, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.024305, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.029561, 0.1667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.030936, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.037943, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.051193, 0.1667, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.09751, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.10953, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.1497, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.15255, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.020445, 0.2917, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.026563, 0.2083, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.02791, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.030147, 0.2083, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.032847, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.035305, 0.2917, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.058816, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.066825, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.076999, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.080153, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.011291, 0.25, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.014905, 0.375, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.020599, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.020752, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.027562, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.030407, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.040602, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.042849, 0.125, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.044809, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.045727, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.012659, 0.3056, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.01273, 0.1944, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.01647, 0.3056, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.019253, 0.08333, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.020128, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.028474, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.032575, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.035402, 0.1111, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.041755, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.055935, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.027097, 0.5667, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.033334, 0.2333, true, true),
@@ -1781,40 +1078,70 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.15257, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.16333, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.17448, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.18561, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.19079, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.19737, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.21486, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.21992, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.24352, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.29487, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.31247, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.33819, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.36072, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.37503, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.0048821, 0.8533, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.058397, 0.07333, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.092178, 0.01333, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.10615, 0.02, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.11263, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.13219, 0.04, true, false),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.13219, 0.04, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.13823, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.14391, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.17083, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.18097, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.19151, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.20498, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.20969, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.21951, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.22362, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.23358, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.23685, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.33982, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.34949, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.37592, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.0080566, 0.5278, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.020025, 0.1667, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.063412, 0.1875, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.10822, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.12386, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.13074, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.13074, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.13726, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.14433, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.15776, 0.01389, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.16696, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.17235, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.17295, 0.02083, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.17737, 0.06944, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.19857, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.2001, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.20063, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.22036, 0.01389, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.25799, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.33241, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.33292, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.33517, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.3413, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.0046733, 0.7639, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.041006, 0.02778, true, true),
@@ -1822,14 +1149,25 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.084982, 0.05556, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.090058, 0.04167, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.10055, 0.01389, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.10848, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.10848, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.12271, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.12795, 0.02778, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.13012, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.14076, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.1537, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.20328, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.21136, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.23225, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.23612, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.24589, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.27655, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.29471, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.29849, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.30896, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.3445, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.007677, 1.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.17646, 0.0, true, true),
@@ -1841,10 +1179,24 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.27003, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.30152, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.30482, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.33089, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.34107, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.35801, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.38476, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.39208, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.40241, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.41105, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.41838, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.42409, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.43019, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.43528, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.44754, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.45809, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.45826, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.53757, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
         ranking: &[
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.046307, 0.8667, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.13122, 0.1, true, true),
@@ -1854,73 +1206,109 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.34214, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.34658, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.36, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.36111, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.36111, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.36589, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.37027, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.38695, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.39931, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.41675, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.42189, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.44793, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.45612, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.50728, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.54298, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.55012, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.57193, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.57822, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.58002, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.5884, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.60279, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.70011, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.0160795, 0.628954761904762, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.05386228571428572, 0.03373190476190476, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.1497090476190476, 0.20836428571428572, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.16748357142857143, 0.01190547619047619, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.22108880952380955, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.23588516666666665, 0.07540238095238096, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.2495211904761905, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.31271666666666664, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.33094285714285715, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.35415857142857143, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.017545, 0.629, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.055193, 0.03373, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.14998, 0.2083, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.17087, 0.0119, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.22275, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.23316, 0.0754, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.25279, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.31381, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.33266, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.35467, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.36319, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.38411, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.38536, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.39985, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.41448, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.41861, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.42096, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.42562, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.43344, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.4341, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.45217, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.47288, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.50039, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.50828, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.51584, 0.04167, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.54821, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1, 0.58313, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.58447, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.65038, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.015390558823529413, 0.6960882352941177, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.23413, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.25486, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.26158, 0.25, false, false),
-            ranked(Choice::ExternFallbackMixedMm, 0.26269470588235294, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.023999, 0.6961, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.25439, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.26395, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.15992, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.17309, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.19061, 0.75, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.19452, 0.0, true, true),
-            ranked(Choice::ExternFallbackMixedMm, 0.28425, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.16031, 0.625, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.17576, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.19112, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.20962, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.28937, 0.04167, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.29009, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.04372, 0.9375, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.16147, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.16835, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.17207, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.2269, 0.0625, true, true),
-            ranked(Choice::ExternFallbackMixedMm, 0.28935, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.010846, 0.875, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.098968, 0.03125, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.15894, 0.03125, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.17879, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.23208, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.23208, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.25116, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.26812, 0.0625, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.27418, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.28862, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.2934, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.35448, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.38059, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.38123, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.40468, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.41777, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.43396, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.43767, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.43953, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.45336, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.46908, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.47644, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.48912, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.52229, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.52756, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.61197, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.62143, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.67576, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.67934, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
         ranking: &[
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.017192, 0.6579, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.064255, 0.2105, true, true),
@@ -1931,90 +1319,144 @@ static LEAVES: [Reached; 104] = [
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.22277, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.26399, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.26859, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.29353, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.29353, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.31072, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.31344, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.31712, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.35356, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.36715, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.39208, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.42583, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.42952, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.43196, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.43811, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.46446, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.46919, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.48211, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.50458, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.51238, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.52101, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.52698, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.58291, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.60608, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.66138, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.68494, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma),
         ranking: &[
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.027486, 0.7, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.049059, 0.2, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.20094, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.25435, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.27307, 0.0, true, false),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.31467, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.27307, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.31467, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.32857, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.33303, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.33773, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.33776, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.34365, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.39276, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.4028, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.4333, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.43475, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.43791, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.45849, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.47396, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.47573, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.49326, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.50441, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.52289, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.52868, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.53951, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.54202, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.54521, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.55587, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.62088, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.63482, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.63534, 0.1, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.66083, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.68763, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.74056, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.0035422, 0.8858, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.18273, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.21512, 0.01498, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.22909, 0.0, true, false),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.22909, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.23899, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.23901, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.2629, 0.08427, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1, 0.28019, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2, 0.30866, 0.0, true, true),
             ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.34293, 0.003745, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1, 0.37998, 0.01124, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.38949, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3, 0.4082, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1, 0.43402, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.47042, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1, 0.49277, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.50575, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1, 0.51814, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3, 0.51842, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.52664, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2, 0.52696, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1, 0.5312, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1, 0.56791, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2, 0.57524, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1, 0.58494, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1, 0.61336, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1, 0.62084, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2, 0.64331, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2, 0.64745, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1, 0.6676, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.70316, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1, 0.72727, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2, 0.77101, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.7761, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternFallbackMixedMm),
         ranking: &[
-            ranked(Choice::ExternFallbackMixedMm, 0.026646365079365082, 0.5926031746031747, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.031889, 0.5926, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.10194506666666667, 0.09999866666666665, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.16137, 0.0, false, false),
-            ranked(Choice::ExternFallbackMixedMm, 0.177792, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.1107104, 0.10002666666666667, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.17685933333333334, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.044321, 0.5, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.07824249999999999, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.162045, 0.05, true, true),
-            ranked(Choice::ExternFallbackMixedMm, 0.20381999999999997, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.05745, 0.5, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.070008, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.18545, 0.05, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.22912, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.008254236666666668, 0.73333, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.149937, 0.033334333333333334, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.21024833333333334, 0.18331, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.34012, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.34801866666666664, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.35139, 0.04348, false, false),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.35918, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.36106, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.39639, 0.0, false, false),
-            ranked(Choice::ExternFallbackMixedMm, 0.414547, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.0093347, 0.7333, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.1458, 0.03333, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.21027, 0.1833, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.34239, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma, 0.36896, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1, 0.39519, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.4079, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
         ranking: &[
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.010615202782608696, 0.773935652173913, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.23629400869565217, 0.11303217391304347, false, false),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.24721034782608695, 0.07453043478260869, false, false),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.265162, 0.0, true, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.26654239130434787, 0.056519999999999994, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.32665, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.34482, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.36883835294117645, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.41583565217391305, 0.0, false, false),
-            ranked(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1, 0.42744499999999996, 0.0, false, false),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma, 0.011143, 0.7739, true, true),
+            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma, 0.26366, 0.0, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma, 0.26966, 0.05652, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma, 0.28225, 0.05217, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma, 0.322, 0.113, true, true),
+            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma, 0.49552, 0.0, true, true),
+            ranked(Choice::ExternFallbackMixedMm, 0.5074, 0.0, true, true),
         ],
     },
 ];

@@ -41,7 +41,6 @@ pub(crate) trait Row {
     fn k(&self) -> Self::Whole;
     fn n(&self) -> Self::Whole;
     fn mat1_stride_0(&self) -> Self::Whole;
-    fn mat1_stride_1(&self) -> Self::Whole;
     fn mat2_stride_0(&self) -> Self::Whole;
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     fn using_tf32(&self) -> Option<UsingTf32>;
@@ -57,8 +56,6 @@ impl Row for Context {
     fn n(&self) -> i64 { self.n }
     #[inline]
     fn mat1_stride_0(&self) -> i64 { self.mat1_stride_0 }
-    #[inline]
-    fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
     #[inline]
     fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
     #[inline]

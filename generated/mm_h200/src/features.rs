@@ -21,6 +21,34 @@ use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
+/// Returns whether a choice can run on this input, as far as the model knows.
+pub(crate) fn is_eligible(row: &impl Row, choice: Choice) -> bool {
+    match choice {
+        Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5 => eligible_23(row) == Some(true),
+        Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3 => eligible_25(row) == Some(true),
+        Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5 => eligible_26(row) == Some(true),
+        _ => true,
+    }
+}
+
+/// `k % 8 == 0 and mat1_dtype != 'torch.float32'`
+#[inline]
+fn eligible_23(row: &impl Row) -> Option<bool> {
+    Some(eq(row.k().low_bits(3), 0.0)? && row.mat1_dtype()? != context::Mat1Dtype::TorchFloat32)
+}
+
+/// `k % 8 == 0 and mat1_dtype != 'torch.float32'`
+#[inline]
+fn eligible_25(row: &impl Row) -> Option<bool> {
+    Some(eq(row.k().low_bits(3), 0.0)? && row.mat1_dtype()? != context::Mat1Dtype::TorchFloat32)
+}
+
+/// `k % 8 == 0 and mat1_dtype != 'torch.float32'`
+#[inline]
+fn eligible_26(row: &impl Row) -> Option<bool> {
+    Some(eq(row.k().low_bits(3), 0.0)? && row.mat1_dtype()? != context::Mat1Dtype::TorchFloat32)
+}
+
 /// `m*k`: `m * k`
 #[inline]
 pub(crate) fn m_times_k(row: &impl Row) -> Option<f64> {
@@ -33,22 +61,10 @@ pub(crate) fn m_times_n(row: &impl Row) -> Option<f64> {
     defined(row.m().float() * row.n().float())
 }
 
-/// `k*n`: `k * n`
-#[inline]
-pub(crate) fn k_times_n(row: &impl Row) -> Option<f64> {
-    defined(row.k().float() * row.n().float())
-}
-
 /// `arith_intensity`: `if m == 0 or k == 0 or n == 0 then 0 else m * k * n / (m * k + k * n + m * n)`
 #[inline]
 pub(crate) fn arith_intensity(row: &impl Row) -> Option<f64> {
     defined(if eq(row.m().float(), 0.0)? || eq(row.k().float(), 0.0)? || eq(row.n().float(), 0.0)? { 0.0 } else { divide(row.m().float() * row.k().float() * row.n().float(), row.m().float() * row.k().float() + row.k().float() * row.n().float() + row.m().float() * row.n().float()) })
-}
-
-/// `ctz(m)`: `min(ctz(m), 16)`
-#[inline]
-pub(crate) fn ctz_m(row: &impl Row) -> Option<f64> {
-    defined(min(row.m().trailing_zeros(), 16.0))
 }
 
 /// `ctz(k)`: `min(ctz(k), 16)`
@@ -61,28 +77,4 @@ pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn tiles_16x64(row: &impl Row) -> Option<f64> {
     defined(row.m().ceil_shifted(4) * row.n().ceil_shifted(6))
-}
-
-/// `tiles_32x32`: `ceil(m / 32) * ceil(n / 32)`
-#[inline]
-pub(crate) fn tiles_32x32(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(5) * row.n().ceil_shifted(5))
-}
-
-/// `tiles_64x64`: `ceil(m / 64) * ceil(n / 64)`
-#[inline]
-pub(crate) fn tiles_64x64(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(6) * row.n().ceil_shifted(6))
-}
-
-/// `tiles_128x64`: `ceil(m / 128) * ceil(n / 64)`
-#[inline]
-pub(crate) fn tiles_128x64(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(7) * row.n().ceil_shifted(6))
-}
-
-/// `tiles_128x128`: `ceil(m / 128) * ceil(n / 128)`
-#[inline]
-pub(crate) fn tiles_128x128(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(7) * row.n().ceil_shifted(7))
 }

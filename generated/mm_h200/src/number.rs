@@ -5,6 +5,8 @@
 pub(crate) trait Number: Copy {
     /// Returns the number; NaN is undefined.
     fn float(self) -> f64;
+    /// Returns the remainder of the division by 2^power.
+    fn low_bits(self, power: i32) -> f64;
     /// Returns the quotient by 2^power, rounded up.
     fn ceil_shifted(self, power: i32) -> f64;
     /// Returns the number of trailing zero bits, at most 64.
@@ -15,6 +17,11 @@ impl Number for i64 {
     #[inline]
     fn float(self) -> f64 {
         self as f64
+    }
+
+    #[inline]
+    fn low_bits(self, power: i32) -> f64 {
+        if exact(self) { (self & ((1 << power) - 1)) as f64 } else { self.float().low_bits(power) }
     }
 
     #[inline]
@@ -36,6 +43,11 @@ impl Number for f64 {
     #[inline]
     fn float(self) -> f64 {
         self
+    }
+
+    #[inline]
+    fn low_bits(self, power: i32) -> f64 {
+        modulo(self, two_to_the(power))
     }
 
     #[inline]
@@ -73,6 +85,16 @@ pub(crate) fn eq(a: f64, b: f64) -> Option<bool> {
 #[inline]
 pub(crate) fn divide(a: f64, b: f64) -> f64 {
     if b == 0.0 { f64::NAN } else { a / b }
+}
+
+/// Returns the remainder, with the sign of `b` as in Python.
+#[inline]
+pub(crate) fn modulo(a: f64, b: f64) -> f64 {
+    if b == 0.0 {
+        return f64::NAN;
+    }
+    let r = a % b;
+    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
 
 #[inline]

@@ -11,8 +11,6 @@ use crate::pick::{Ranked, Unsure};
 
 /// The end of a path through the tree.
 pub(crate) struct Reached {
-    /// The choice where the program does not say what it offers.
-    pub best: Result<Choice, Unsure>,
     ranking: &'static [Ranked],
 }
 
@@ -35,230 +33,52 @@ pub(crate) fn reach(row: &impl Row) -> Result<&'static Reached, Unsure> {
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let tiles_16x64 = needed(features::tiles_16x64(row), 19)?;
     if tiles_16x64 <= 1318.0 {
-        let k_times_n = needed(features::k_times_n(row), 14)?;
-        if k_times_n <= 2089216.0 {
-            let tiles_128x64 = needed(features::tiles_128x64(row), 22)?;
-            if tiles_128x64 <= 42.5 {
-                let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                    return Err(Unsure::UnknownCategory(7));
-                }
-                if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                    let m_times_n = needed(features::m_times_n(row), 13)?;
-                    if m_times_n <= 42432.0 {
-                        let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                        if tiles_32x32 <= 16.5 {
-                            Ok(1) // extern_mm: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 724.0 {
-                                Ok(2) // extern_mm: 5 inputs, 1.008 times the best time (worst 1.038), at most 1.000 times the fallback's
-                            } else {
-                                let ctz_k = needed(features::ctz_k(row), 17)?;
-                                if ctz_k <= 4.5 {
-                                    Ok(3) // declines, no choice is allowed: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
-                                } else {
-                                    Ok(4) // extern_mm: 4 inputs, 1.003 times the best time (worst 1.011), at most 1.000 times the fallback's
-                                }
-                            }
-                        }
-                    } else {
-                        Ok(5) // extern_mm: 36 inputs, 1.005 times the best time (worst 1.159), at most 1.000 times the fallback's
-                    }
-                } else {
-                    Ok(0) // extern_mm: 401 inputs, 1.020 times the best time (worst 1.216), at most 1.000 times the fallback's
-                }
-            } else {
-                let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                if tiles_64x64 <= 130.0 {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 450.5 {
-                        Ok(6) // extern_mm: 27 inputs, 1.007 times the best time (worst 1.053), at most 1.000 times the fallback's
-                    } else {
-                        let ctz_m = needed(features::ctz_m(row), 16)?;
-                        if ctz_m <= 2.5 {
-                            Ok(7) // extern_mm: 33 inputs, 1.012 times the best time (worst 1.132), at most 1.000 times the fallback's
-                        } else {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 216.0 {
-                                Ok(8) // extern_mm: 26 inputs, 1.010 times the best time (worst 1.060), at most 1.000 times the fallback's
-                            } else {
-                                let m_times_k = needed(features::m_times_k(row), 12)?;
-                                if m_times_k <= 49760.0 {
-                                    Ok(9) // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.015 times the best time (worst 1.031), at most 0.981 times the fallback's
-                                } else {
-                                    Ok(10) // extern_mm: 11 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
-                                }
-                            }
-                        }
-                    }
-                } else {
-                    Ok(11) // extern_mm: 137 inputs, 1.005 times the best time (worst 1.195), at most 1.000 times the fallback's
-                }
-            }
-        } else {
-            let m = number(row.m().float(), 0)?;
-            if m <= 8.5 {
-                let n = number(row.n().float(), 2)?;
-                if n <= 1852.0 {
-                    Ok(12) // extern_mm: 100 inputs, 1.000 times the best time (worst 1.023), at most 1.000 times the fallback's
-                } else {
-                    let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                    if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                        return Err(Unsure::UnknownCategory(7));
-                    }
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                        if k_times_n <= 100464640.0 {
-                            Ok(14) // extern_mm: 34 inputs, 1.000 times the best time (worst 1.009), at most 1.000 times the fallback's
-                        } else {
-                            let using_tf32 = needed(row.using_tf32(), 11)?;
-                            if matches!(using_tf32, context::UsingTf32::Other) {
-                                return Err(Unsure::UnknownCategory(11));
-                            }
-                            if using_tf32 == context::UsingTf32::False {
-                                Ok(17) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 16672.0 {
-                                    Ok(15) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(16) // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
-                                }
-                            }
-                        }
-                    } else {
-                        Ok(13) // extern_mm: 258 inputs, 1.018 times the best time (worst 1.416), at most 1.000 times the fallback's
-                    }
-                }
-            } else {
-                Ok(18) // extern_mm: 686 inputs, 1.010 times the best time (worst 1.733), at most 1.000 times the fallback's
-            }
-        }
+        Ok(0) // extern_mm: 1794 inputs, 1.013 times the best time (worst 1.733), at most 1.000 times the fallback's
     } else {
         let m_times_n = needed(features::m_times_n(row), 13)?;
-        if m_times_n <= 11440896.0 {
-            let using_tf32 = needed(row.using_tf32(), 11)?;
-            if matches!(using_tf32, context::UsingTf32::Other) {
-                return Err(Unsure::UnknownCategory(11));
-            }
-            if using_tf32 == context::UsingTf32::True {
-                let k_times_n = needed(features::k_times_n(row), 14)?;
-                if k_times_n <= 679968.0 {
-                    let m = number(row.m().float(), 0)?;
-                    if m <= 8128.0 {
-                        Ok(23) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 9 inputs, 1.003 times the best time (worst 1.009), at most 0.987 times the fallback's
-                    } else {
-                        let ctz_m = needed(features::ctz_m(row), 16)?;
-                        if ctz_m <= 4.5 {
-                            Ok(24) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 3 inputs, 1.006 times the best time (worst 1.017), at most 0.937 times the fallback's
-                        } else {
-                            Ok(25) // declines, no choice is allowed: 3 inputs, 1.005 times the best time (worst 1.016), at most 0.996 times the fallback's
-                        }
-                    }
-                } else if k_times_n <= 837824.0 {
-                    Ok(26) // extern_mm: 3 inputs, 1.035 times the best time (worst 1.087), at most 1.000 times the fallback's
-                } else {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 1384.0 {
-                        if m_times_n <= 3750720.0 {
-                            Ok(27) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 8 inputs, 1.023 times the best time (worst 1.197), at most 0.996 times the fallback's
-                        } else {
-                            Ok(28) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
-                        }
-                    } else {
-                        Ok(29) // extern_mm: 45 inputs, 1.044 times the best time (worst 1.310), at most 1.000 times the fallback's
-                    }
-                }
-            } else {
-                let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
-                if tiles_128x128 <= 132.5 {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 12416.0 {
-                        Ok(19) // extern_mm: 103 inputs, 1.016 times the best time (worst 1.378), at most 1.000 times the fallback's
-                    } else {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 3776.0 {
-                            Ok(20) // extern_mm: 7 inputs, 1.013 times the best time (worst 1.048), at most 1.000 times the fallback's
-                        } else {
-                            Ok(21) // declines, no choice is allowed: 5 inputs, 1.004 times the best time (worst 1.022), at most 1.001 times the fallback's
-                        }
-                    }
-                } else {
-                    Ok(22) // extern_mm: 462 inputs, 1.014 times the best time (worst 1.396), at most 1.000 times the fallback's
-                }
-            }
+        if m_times_n <= 11440000.0 {
+            Ok(1) // extern_mm: 652 inputs, 1.021 times the best time (worst 1.698), at most 1.000 times the fallback's
         } else {
             let using_tf32 = needed(row.using_tf32(), 11)?;
             if matches!(using_tf32, context::UsingTf32::Other) {
                 return Err(Unsure::UnknownCategory(11));
             }
             if using_tf32 == context::UsingTf32::True {
-                Ok(45) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
+                Ok(10) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
             } else {
                 let ctz_k = needed(features::ctz_k(row), 17)?;
-                if ctz_k <= 3.5 {
-                    if ctz_k <= 1.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 1164.0 {
-                            Ok(30) // extern_mm: 9 inputs, 1.001 times the best time (worst 1.007), at most 1.000 times the fallback's
-                        } else {
-                            Ok(31) // declines, no choice is allowed: 6 inputs, 1.005 times the best time (worst 1.034), at most 0.925 times the fallback's
-                        }
+                if ctz_k <= 3.0 {
+                    if ctz_k <= 2.0 {
+                        Ok(2) // extern_mm: 15 inputs, 1.063 times the best time (worst 1.275), at most 1.000 times the fallback's
                     } else {
                         let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                        if mat2_stride_0 <= 1152.5 {
+                        if mat2_stride_0 <= 1000.0 {
                             let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 370.39439434279507 {
-                                Ok(32) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 24 inputs, 1.008 times the best time (worst 1.041), at most 1.041 times the fallback's
+                            if arith_intensity <= 370.0 {
+                                Ok(3) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 24 inputs, 1.008 times the best time (worst 1.041), at most 1.041 times the fallback's
                             } else {
-                                Ok(33) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
+                                Ok(4) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
                             }
                         } else {
                             let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                             if mat1_stride_0 <= 800.0 {
-                                let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                                if mat1_stride_1 <= 2752.0 {
-                                    Ok(34) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
-                                } else {
-                                    Ok(35) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
-                                }
+                                Ok(5) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 24 inputs, 1.021 times the best time (worst 1.088), at most 1.036 times the fallback's
                             } else {
-                                Ok(36) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
+                                Ok(6) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
                             }
                         }
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
-                    if k <= 1032.0 {
+                    if k <= 1030.0 {
                         let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 586264.0 {
-                            Ok(37) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
+                        if m_times_k <= 597000.0 {
+                            Ok(7) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
                         } else {
-                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                            if mat2_stride_0 <= 3520.0 {
-                                if k <= 344.0 {
-                                    Ok(38) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(39) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
-                                }
-                            } else {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 6944.0 {
-                                    Ok(40) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
-                                } else {
-                                    Ok(41) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
-                                }
-                            }
+                            Ok(8) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 57 inputs, 1.009 times the best time (worst 1.088), at most 0.994 times the fallback's
                         }
-                    } else if m_times_n <= 20505794.5 {
-                        Ok(42) // extern_mm: 25 inputs, 1.016 times the best time (worst 1.105), at most 1.000 times the fallback's
                     } else {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 15168.0 {
-                            Ok(43) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
-                        } else {
-                            Ok(44) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
-                        }
+                        Ok(9) // extern_mm: 32 inputs, 1.023 times the best time (worst 1.105), at most 1.000 times the fallback's
                     }
                 }
             }
@@ -276,325 +96,66 @@ fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
 }
 
-static LEAVES: [Reached; 46] = [
+static LEAVES: [Reached; 11] = [
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4, 0.016568, 0.266, false, false),
-            ranked(Choice::ExternMm, 0.020087737369077308, 0.3590683291770574, true, true),
+            ranked(Choice::ExternMm, 0.012627, 0.6499, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.0016868, 1.0, true, true),
+            ranked(Choice::ExternMm, 0.020973, 0.6283, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.028921199999999998, 0.8, true, true),
+            ranked(Choice::ExternMm, 0.059135, 0.5333, true, true),
         ],
     },
     Reached {
-        best: Err(Unsure::NoneAllowed),
         ranking: &[
-            ranked(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0, 0.0084287, 0.8571, false, true),
-            ranked(Choice::ExternMm, 0.031078, 0.1429, true, true),
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.01687, 0.441, true, true),
+            ranked(Choice::ExternMm, 0.035422, 0.1979, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.010913, 0.875, true, true),
+            ranked(Choice::ExternMm, 0.016014, 0.5441, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.0045568088888888894, 0.9305555555555556, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.032418, 0.5, true, true),
+            ranked(Choice::ExternMm, 0.093509, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.010454751851851851, 0.6883037037037036, true, true),
+            ranked(Choice::ExternMm, 0.025324, 0.625, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.014466824242424242, 0.4837666666666666, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.014783, 0.75, true, true),
+            ranked(Choice::ExternMm, 0.090419, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::ExternMm, 0.010155049999999999, 0.4733, true, true),
+            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.010144, 0.5833, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.037028, 0.1623, true, true),
+            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.048124, 0.2032, true, true),
+            ranked(Choice::ExternMm, 0.1026, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         ranking: &[
-            ranked(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.015648, 0.2333, true, true),
-            ranked(Choice::ExternMm, 0.033378, 0.06667, true, true),
+            ranked(Choice::ExternMm, 0.027156, 0.3516, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::ExternMm),
         ranking: &[
-            ranked(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.0052839, 0.2758, false, false),
-            ranked(Choice::ExternMm, 0.0119, 0.3667, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.004774566423357665, 0.7627058394160584, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.004364634250800001, 0.9683330000000001, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4, 0.0082029, 0.5722, false, false),
-            ranked(Choice::ExternMm, 0.018136753875968997, 0.5213170542635659, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.00039613823529411767, 0.9411735294117647, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.045332, 1.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
-        ranking: &[
-            ranked(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0, 0.040427, 1.0, true, true),
-            ranked(Choice::ExternMm, 0.13675, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.025041, 1.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.009719362682215744, 0.7872400874635568, true, true),
-            ranked(Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma, 0.01772, 0.6071, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.015767291262135923, 0.6697495145631068, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.017335, 0.38092857142857145, true, true),
-        ],
-    },
-    Reached {
-        best: Err(Unsure::NoneAllowed),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.054735, 0.5167, false, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.070215, 0.1, false, true),
-            ranked(Choice::ExternMm, 0.081344, 0.1167, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.01373108116883117, 0.6872110389610389, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        ranking: &[
-            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3, 0.013309111111111112, 0.5251333333333333, true, true),
-            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.029226777777777775, 0.13622777777777778, true, true),
-            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5, 0.035992555555555555, 0.10845, false, true),
-            ranked(Choice::ExternMm, 0.06890222222222223, 0.01587222222222222, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
-        ranking: &[
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5, 0.030242, 0.5, true, true),
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.039936, 0.05556, true, true),
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2, 0.043611, 0.1667, true, true),
-            ranked(Choice::ExternMm, 0.080896, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Err(Unsure::NoneAllowed),
-        ranking: &[
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5, 0.029734, 0.6667, false, true),
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.043854, 0.1667, false, true),
-            ranked(Choice::ExternMm, 0.052063, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.10957666666666666, 0.3333333333333333, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        ranking: &[
-            ranked(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3, 0.041083499999999995, 0.7291624999999999, true, true),
-            ranked(Choice::ExternMm, 0.198716625, 0.0625125, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
-        ranking: &[
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5, 0.10716, 1.0, true, true),
-            ranked(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5, 0.13896, 0.0, false, true),
-            ranked(Choice::ExternMm, 0.14825, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.0392093111111111, 0.40555111111111114, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.006600111111111111, 0.8888888888888888, true, true),
-        ],
-    },
-    Reached {
-        best: Err(Unsure::NoneAllowed),
-        ranking: &[
-            ranked(Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma, 0.10260200000000001, 0.75, false, true),
-            ranked(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma, 0.11877, 0.1667, false, false),
-            ranked(Choice::ExternMm, 0.135705, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.009905266666666667, 0.44093333333333334, true, true),
-            ranked(Choice::ExternMm, 0.036951, 0.19793333333333332, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.012487735294117648, 0.5440882352941178, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.0088168, 0.8462, true, true),
-            ranked(Choice::ExternMm, 0.06567, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.040237, 0.09091, true, false),
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.047512, 0.5455, true, false),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.071028, 0.2727, true, false),
-            ranked(Choice::ExternMm, 0.12996, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.014618375, 0.625, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.00654076, 0.75001, true, true),
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.068031, 0.6667, false, false),
-            ranked(Choice::ExternMm, 0.08814469999999999, 0.0, true, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.089398, 0.1667, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.0007881, 0.875, true, false),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.05714, 0.03125, true, false),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.070175, 0.03125, true, false),
-            ranked(Choice::ExternMm, 0.10148, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.0073325, 0.5231, true, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.029916, 0.2454, true, true),
-            ranked(Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.070873, 0.1065, false, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.071414, 0.125, true, true),
-            ranked(Choice::ExternMm, 0.096655, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.0068921, 0.7292, true, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.028428, 0.2292, true, true),
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.031531, 0.04167, true, true),
-            ranked(Choice::ExternMm, 0.11899, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.0053575, 0.6333, true, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3, 0.022089, 0.2, true, true),
-            ranked(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5, 0.024878, 0.1667, true, true),
-            ranked(Choice::ExternMm, 0.10182, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.01614156, 0.43001599999999995, true, true),
-        ],
-    },
-    Reached {
-        best: Err(Unsure::NoneAllowed),
-        ranking: &[
-            ranked(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5, 0.038949, 0.75, false, true),
-            ranked(Choice::ExternMm, 0.053686, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.034315, 0.1667, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::ExternMm),
-        ranking: &[
-            ranked(Choice::ExternMm, 0.013395266666666666, 0.18333333333333332, true, true),
+            ranked(Choice::ExternMm, 0.023856, 0.1833, true, true),
         ],
     },
 ];

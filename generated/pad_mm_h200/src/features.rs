@@ -27,76 +27,10 @@ pub(crate) fn precondition(row: &impl Row) -> Option<bool> {
     Some(ge(row.m().float(), 768.0)? && ge(row.k().float(), 768.0)? && ge(row.n().float(), 768.0)?)
 }
 
-/// `m*k`: `m * k`
-#[inline]
-pub(crate) fn m_times_k(row: &impl Row) -> Option<f64> {
-    defined(row.m().float() * row.k().float())
-}
-
-/// `k*n`: `k * n`
-#[inline]
-pub(crate) fn k_times_n(row: &impl Row) -> Option<f64> {
-    defined(row.k().float() * row.n().float())
-}
-
-/// `k/(m*n)`: `k / (m * n)`
-#[inline]
-pub(crate) fn k_over_m_times_n(row: &impl Row) -> Option<f64> {
-    defined(divide(row.k().float(), row.m().float() * row.n().float()))
-}
-
-/// `mat1_innermost_needs_padding`: `(mat1_stride_0 == 1 and m_padded_length != 0) or (mat1_stride_1 == 1 and k_padded_length != 0)`
-#[inline]
-pub(crate) fn mat1_innermost_needs_padding(row: &impl Row) -> Option<bool> {
-    Some(eq(row.mat1_stride_0().float(), 1.0)? && ne(row.m_padded_length().float(), 0.0)? || eq(row.mat1_stride_1().float(), 1.0)? && ne(row.k_padded_length().float(), 0.0)?)
-}
-
 /// `num_dims_needs_padding`: `(if m_padded_length != 0 then 1 else 0) + (if k_padded_length != 0 then 1 else 0) + (if n_padded_length != 0 then 1 else…`
 #[inline]
 pub(crate) fn num_dims_needs_padding(row: &impl Row) -> Option<f64> {
     defined((if ne(row.m_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }) + (if ne(row.k_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }) + (if ne(row.n_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }))
-}
-
-/// `ctz(k)`: `min(ctz(k), 16)`
-#[inline]
-pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
-    defined(min(row.k().trailing_zeros(), 16.0))
-}
-
-/// `min(ctz(m),ctz(k))`: `min(ctz(m), ctz(k), 16)`
-#[inline]
-pub(crate) fn min_ctz_m_ctz_k(row: &impl Row) -> Option<f64> {
-    defined(min(min(row.m().trailing_zeros(), row.k().trailing_zeros()), 16.0))
-}
-
-/// `min(ctz(k),ctz(n))`: `min(ctz(k), ctz(n), 16)`
-#[inline]
-pub(crate) fn min_ctz_k_ctz_n(row: &impl Row) -> Option<f64> {
-    defined(min(min(row.k().trailing_zeros(), row.n().trailing_zeros()), 16.0))
-}
-
-/// `min(ctz(m),ctz(k),ctz(n))`: `min(ctz(m), ctz(k), ctz(n), 16)`
-#[inline]
-pub(crate) fn min_ctz_m_ctz_k_ctz_n(row: &impl Row) -> Option<f64> {
-    defined(min(min(min(row.m().trailing_zeros(), row.k().trailing_zeros()), row.n().trailing_zeros()), 16.0))
-}
-
-/// `ctz(mat1_leading)`: `min(ctz(max(mat1_stride_0, mat1_stride_1)), 16)`
-#[inline]
-pub(crate) fn ctz_mat1_leading(row: &impl Row) -> Option<f64> {
-    defined(min(ctz(max(row.mat1_stride_0().float(), row.mat1_stride_1().float())), 16.0))
-}
-
-/// `ctz(mat2_leading)`: `min(ctz(max(mat2_stride_0, mat2_stride_1)), 16)`
-#[inline]
-pub(crate) fn ctz_mat2_leading(row: &impl Row) -> Option<f64> {
-    defined(min(ctz(max(row.mat2_stride_0().float(), row.mat2_stride_1().float())), 16.0))
-}
-
-/// `min(ctz(mat1_leading),ctz(mat2_leading))`: `min(ctz(max(mat1_stride_0, mat1_stride_1)), ctz(max(mat2_stride_0, mat2_stride_1)), 16)`
-#[inline]
-pub(crate) fn min_ctz_mat1_leading_ctz_mat2_leading(row: &impl Row) -> Option<f64> {
-    defined(min(min(ctz(max(row.mat1_stride_0().float(), row.mat1_stride_1().float())), ctz(max(row.mat2_stride_0().float(), row.mat2_stride_1().float()))), 16.0))
 }
 
 /// `min(ctz(mat1_leading),ctz(mat2_leading),ctz(n))`: `min(ctz(max(mat1_stride_0, mat1_stride_1)), ctz(max(mat2_stride_0, mat2_stride_1)), ctz(n), 16)`

@@ -50,11 +50,6 @@ pub(crate) fn defined(x: f64) -> Option<f64> {
 }
 
 #[inline]
-pub(crate) fn eq(a: f64, b: f64) -> Option<bool> {
-    if a.is_nan() || b.is_nan() { None } else { Some(a == b) }
-}
-
-#[inline]
 pub(crate) fn ne(a: f64, b: f64) -> Option<bool> {
     if a.is_nan() || b.is_nan() { None } else { Some(a != b) }
 }

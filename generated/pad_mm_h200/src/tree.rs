@@ -41,282 +41,68 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
         return Err(Unsure::UnknownCategory(16));
     }
     if using_tf32 == context::UsingTf32::False {
-        let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
-        if copied_over_m_times_k_times_n <= 0.00024423670248199493 {
-            if copied_over_m_times_k_times_n <= 2.0190662997321043e-5 {
-                let k_padded_length = number(row.k_padded_length().float(), 8)?;
-                if k_padded_length <= 1.5 {
-                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                    if mat2_stride_0 <= 1072.5 {
-                        let ctz_k = needed(features::ctz_k(row), 44)?;
-                        if ctz_k <= 9.0 {
-                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                            if mat2_stride_1 <= 1269.5 {
-                                Ok(32) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 7410.5 {
-                                    Ok(33) // orig: 10 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(34) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else {
-                            Ok(35) // pad: 12 inputs, 1.000 times the best time (worst 1.002), at most 1.002 times the fallback's
-                        }
-                    } else {
-                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                        if min_ctz_k_ctz_n <= 1.5 {
-                            let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 16033968.0 {
-                                Ok(36) // orig: 35 inputs, 1.000 times the best time (worst 1.003), at most 1.000 times the fallback's
-                            } else {
-                                Ok(37) // pad: 24 inputs, 1.000 times the best time (worst 1.001), at most 1.001 times the fallback's
-                            }
-                        } else {
-                            Ok(38) // orig: 22 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
-                        }
-                    }
-                } else {
-                    let k_times_n = needed(features::k_times_n(row), 19)?;
-                    if k_times_n <= 5729565.0 {
-                        Ok(39) // orig: 7 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
-                    } else {
-                        Ok(40) // pad: 8 inputs, 1.000 times the best time (worst 1.005), at most 1.005 times the fallback's
-                    }
-                }
-            } else {
-                let mat1_innermost_needs_padding = needed(features::mat1_innermost_needs_padding(row), 23)?;
-                if mat1_innermost_needs_padding {
-                    let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                    if mat1_stride_0 <= 1115.5 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 15925.5 {
-                            Ok(45) // orig: 93 inputs, 1.003 times the best time (worst 1.055), at most 1.000 times the fallback's
-                        } else {
-                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                            if mat2_stride_0 <= 7952.0 {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 1883.5 {
-                                    Ok(46) // pad: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.990 times the fallback's
-                                } else {
-                                    Ok(47) // orig: 3 inputs, 1.010 times the best time (worst 1.031), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                Ok(48) // orig: 21 inputs, 1.000 times the best time (worst 1.005), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                        if mat2_stride_0 <= 1109.5 {
-                            Ok(49) // orig: 33 inputs, 1.007 times the best time (worst 1.154), at most 1.000 times the fallback's
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 23011997.5 {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 11608.5 {
-                                    Ok(50) // orig: 20 inputs, 1.000 times the best time (worst 1.007), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(51) // pad: 6 inputs, 1.006 times the best time (worst 1.026), at most 1.026 times the fallback's
-                                }
-                            } else {
-                                Ok(52) // pad: 7 inputs, 1.001 times the best time (worst 1.005), at most 1.005 times the fallback's
-                            }
-                        }
-                    }
-                } else {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 9175.5 {
-                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                        if mat1_stride_1 <= 5113.5 {
-                            Ok(41) // orig: 155 inputs, 1.002 times the best time (worst 1.122), at most 1.000 times the fallback's
-                        } else {
-                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                            if mat2_stride_0 <= 392.5 {
-                                Ok(42) // pad: 16 inputs, 1.003 times the best time (worst 1.045), at most 1.045 times the fallback's
-                            } else {
-                                Ok(43) // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        Ok(44) // orig: 50 inputs, 1.000 times the best time (worst 1.002), at most 1.000 times the fallback's
-                    }
-                }
-            }
-        } else if copied_over_m_times_k_times_n <= 0.0005989590340388284 {
-            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-            if mat1_stride_0 <= 779.5 {
-                let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                if min_ctz_m_ctz_k <= 1.5 {
-                    Ok(53) // orig: 267 inputs, 1.000 times the best time (worst 1.027), at most 1.000 times the fallback's
-                } else {
-                    let m = number(row.m().float(), 0)?;
-                    if m <= 2068.0 {
-                        Ok(54) // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                    } else {
-                        let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                        if ctz_mat2_leading <= 4.5 {
-                            Ok(55) // orig: 18 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 1691.5 {
-                                Ok(56) // orig: 5 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
-                            } else {
-                                Ok(57) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
-                            }
-                        }
-                    }
-                }
-            } else {
-                Ok(58) // orig: 367 inputs, 1.002 times the best time (worst 1.081), at most 1.000 times the fallback's
-            }
-        } else {
-            Ok(59) // orig: 1227 inputs, 1.000 times the best time (worst 1.064), at most 1.000 times the fallback's
-        }
+        Ok(14) // orig: 2477 inputs, 1.001 times the best time (worst 1.154), at most 1.000 times the fallback's
     } else {
         let min_ctz_mat1_leading_ctz_mat2_leading_ctz_n = needed(features::min_ctz_mat1_leading_ctz_mat2_leading_ctz_n(row), 53)?;
-        if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 2.5 {
+        if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 2.0 {
             let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
-            if copied_over_m_times_k_times_n <= 0.0009578045187191262 {
+            if copied_over_m_times_k_times_n <= 0.0009578 {
                 let num_dims_needs_padding = needed(features::num_dims_needs_padding(row), 25)?;
-                if num_dims_needs_padding <= 1.5 {
-                    if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 1.5 {
-                        if copied_over_m_times_k_times_n <= 0.0007440846909355259 {
-                            Ok(0) // pad: 1704 inputs, 1.000 times the best time (worst 1.139), at most 1.139 times the fallback's
-                        } else {
-                            let min_ctz_m_ctz_k_ctz_n = needed(features::min_ctz_m_ctz_k_ctz_n(row), 49)?;
-                            if min_ctz_m_ctz_k_ctz_n <= 0.5 {
-                                Ok(1) // pad: 142 inputs, 1.001 times the best time (worst 1.116), at most 1.116 times the fallback's
-                            } else {
-                                let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
-                                if min_ctz_mat1_leading_ctz_mat2_leading <= 5.5 {
-                                    Ok(2) // pad: 48 inputs, 1.004 times the best time (worst 1.099), at most 1.099 times the fallback's
-                                } else {
-                                    Ok(3) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        }
+                if num_dims_needs_padding <= 1.0 {
+                    if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 1.0 {
+                        Ok(0) // pad: 1899 inputs, 1.001 times the best time (worst 1.211), at most 1.211 times the fallback's
                     } else {
                         let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                         if mat1_align_size <= 6.0 {
-                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                            if mat2_stride_0 <= 9787.5 {
-                                Ok(4) // orig: 35 inputs, 1.000 times the best time (worst 1.008), at most 1.000 times the fallback's
-                            } else {
-                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                                if mat1_stride_0 <= 832.5 {
-                                    Ok(5) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.913 times the fallback's
-                                } else {
-                                    Ok(6) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else if copied_over_m_times_k_times_n <= 0.0006742801306757857 {
-                            Ok(7) // pad: 231 inputs, 1.000 times the best time (worst 1.000), at most 0.917 times the fallback's
+                            Ok(1) // orig: 41 inputs, 1.018 times the best time (worst 1.647), at most 1.000 times the fallback's
                         } else {
-                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                            if mat2_stride_1 <= 11966.5 {
-                                Ok(8) // pad: 33 inputs, 1.005 times the best time (worst 1.089), at most 1.089 times the fallback's
-                            } else {
-                                Ok(9) // orig: 5 inputs, 1.020 times the best time (worst 1.106), at most 1.000 times the fallback's
-                            }
+                            Ok(2) // pad: 269 inputs, 1.003 times the best time (worst 1.328), at most 1.328 times the fallback's
                         }
                     }
                 } else {
-                    Ok(10) // pad: 4419 inputs, 1.000 times the best time (worst 1.150), at most 1.150 times the fallback's
+                    Ok(3) // pad: 4419 inputs, 1.000 times the best time (worst 1.150), at most 1.150 times the fallback's
                 }
             } else if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 0.5 {
-                if copied_over_m_times_k_times_n <= 0.0017122561893165675 {
-                    let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
-                    if mat1_align_size <= 6.0 {
-                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                        if mat2_stride_1 <= 1026.0 {
-                            Ok(11) // pad: 150 inputs, 1.000 times the best time (worst 1.032), at most 1.032 times the fallback's
-                        } else {
-                            let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
-                            if ctz_mat1_leading <= 4.5 {
-                                Ok(12) // pad: 119 inputs, 1.005 times the best time (worst 1.211), at most 1.211 times the fallback's
-                            } else {
-                                Ok(13) // orig: 33 inputs, 1.083 times the best time (worst 1.692), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        Ok(14) // pad: 1125 inputs, 1.000 times the best time (worst 1.019), at most 1.019 times the fallback's
-                    }
+                if copied_over_m_times_k_times_n <= 0.001712 {
+                    Ok(4) // pad: 1427 inputs, 1.001 times the best time (worst 1.245), at most 1.245 times the fallback's
                 } else {
                     let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                    if mat1_stride_0 <= 832.5 {
+                    if mat1_stride_0 <= 832.0 {
                         let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                        if mat2_stride_1 <= 804.0 {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 1420.5 {
-                                Ok(15) // pad: 30 inputs, 1.001 times the best time (worst 1.025), at most 1.025 times the fallback's
-                            } else {
-                                Ok(16) // orig: 4 inputs, 1.084 times the best time (worst 1.212), at most 1.000 times the fallback's
-                            }
+                        if mat2_stride_1 <= 799.0 {
+                            Ok(5) // pad: 34 inputs, 1.008 times the best time (worst 1.234), at most 1.234 times the fallback's
                         } else {
-                            Ok(17) // orig: 25 inputs, 1.015 times the best time (worst 1.195), at most 1.000 times the fallback's
+                            Ok(6) // orig: 25 inputs, 1.015 times the best time (worst 1.195), at most 1.000 times the fallback's
                         }
                     } else {
-                        Ok(18) // pad: 59 inputs, 1.004 times the best time (worst 1.254), at most 1.254 times the fallback's
+                        Ok(7) // pad: 59 inputs, 1.004 times the best time (worst 1.254), at most 1.254 times the fallback's
                     }
                 }
             } else {
                 let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                if mat2_stride_0 <= 1281.0 {
+                if mat2_stride_0 <= 1280.0 {
                     let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                     if mat1_stride_0 <= 769.0 {
-                        Ok(19) // orig: 222 inputs, 1.012 times the best time (worst 1.335), at most 1.000 times the fallback's
+                        Ok(8) // orig: 222 inputs, 1.012 times the best time (worst 1.335), at most 1.000 times the fallback's
                     } else {
                         let m = number(row.m().float(), 0)?;
-                        if m <= 1329.5 {
+                        if m <= 1329.0 {
                             let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                             if mat1_align_size <= 6.0 {
-                                Ok(20) // pad: 23 inputs, 1.006 times the best time (worst 1.071), at most 1.071 times the fallback's
+                                Ok(9) // pad: 23 inputs, 1.006 times the best time (worst 1.071), at most 1.071 times the fallback's
                             } else {
-                                Ok(21) // orig: 124 inputs, 1.038 times the best time (worst 1.869), at most 1.000 times the fallback's
+                                Ok(10) // orig: 124 inputs, 1.038 times the best time (worst 1.869), at most 1.000 times the fallback's
                             }
                         } else {
-                            Ok(22) // pad: 151 inputs, 1.016 times the best time (worst 1.569), at most 1.569 times the fallback's
+                            Ok(11) // pad: 151 inputs, 1.015 times the best time (worst 1.569), at most 1.569 times the fallback's
                         }
                     }
-                } else if copied_over_m_times_k_times_n <= 0.0014650824016373412 {
-                    Ok(23) // pad: 178 inputs, 1.004 times the best time (worst 1.216), at most 1.216 times the fallback's
                 } else {
-                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                    if mat1_stride_1 <= 808.0 {
-                        Ok(24) // pad: 14 inputs, 1.000 times the best time (worst 1.000), at most 0.986 times the fallback's
-                    } else {
-                        let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                        if k_over_m_times_n <= 0.003419761641289381 {
-                            Ok(25) // pad: 7 inputs, 1.009 times the best time (worst 1.041), at most 1.041 times the fallback's
-                        } else {
-                            Ok(26) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    }
+                    Ok(12) // pad: 204 inputs, 1.006 times the best time (worst 1.372), at most 1.372 times the fallback's
                 }
             }
         } else {
-            let m = number(row.m().float(), 0)?;
-            if m <= 1728.0 {
-                Ok(27) // orig: 310 inputs, 1.001 times the best time (worst 1.257), at most 1.000 times the fallback's
-            } else {
-                let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
-                if mat1_align_size <= 6.0 {
-                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                    if mat2_stride_0 <= 5780.0 {
-                        Ok(28) // orig: 91 inputs, 1.000 times the best time (worst 1.004), at most 1.000 times the fallback's
-                    } else {
-                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                        if mat1_stride_1 <= 1481.5 {
-                            Ok(29) // orig: 8 inputs, 1.002 times the best time (worst 1.013), at most 1.000 times the fallback's
-                        } else {
-                            Ok(30) // pad: 10 inputs, 1.004 times the best time (worst 1.043), at most 1.043 times the fallback's
-                        }
-                    }
-                } else {
-                    Ok(31) // orig: 707 inputs, 1.000 times the best time (worst 1.013), at most 1.000 times the fallback's
-                }
-            }
+            Ok(13) // orig: 1126 inputs, 1.001 times the best time (worst 1.259), at most 1.000 times the fallback's
         }
     }
 }
@@ -331,71 +117,25 @@ fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
 }
 
-static LEAVES: [Reached; 60] = [
+static LEAVES: [Reached; 15] = [
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 0.0007056900696596246, 0.998537558685446, true, true),
-            ranked(Choice::Orig, 1.0460328579812208, 0.0014666197183098592, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.007500658450704225, 0.9788697183098592, true, true),
-            ranked(Choice::Orig, 0.7329326056338028, 0.021130281690140845, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.027522, 0.9375, true, true),
-            ranked(Choice::Orig, 0.33248, 0.0625, true, true),
+            ranked(Choice::Pad, 0.0032063, 0.9932, true, true),
+            ranked(Choice::Orig, 1.0008, 0.006846, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Orig),
         ranking: &[
-            ranked(Choice::Orig, 0.1196, 0.9, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.000978652, 0.9285342857142856, true, true),
+            ranked(Choice::Orig, 0.059289, 0.8415, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 0.068836, 1.0, true, true),
-            ranked(Choice::Orig, 0.17249, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.050532, 0.6667, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.0004359159177489178, 1.0, true, true),
-            ranked(Choice::Orig, 0.7784129004329005, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.040011, 0.9394, true, true),
-            ranked(Choice::Orig, 0.35296, 0.06061, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.13986, 0.8, true, true),
+            ranked(Choice::Pad, 0.01466, 0.9777, true, true),
+            ranked(Choice::Orig, 0.70933, 0.0223, true, true),
         ],
     },
     Reached {
@@ -408,60 +148,34 @@ static LEAVES: [Reached; 60] = [
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 0.0004401978, 0.980006, true, true),
-            ranked(Choice::Orig, 0.4019052, 0.019996800000000002, true, true),
+            ranked(Choice::Pad, 0.0059774, 0.9793, true, true),
+            ranked(Choice::Orig, 0.57707, 0.02067, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 0.018488, 0.9118, true, true),
-            ranked(Choice::Orig, 0.2218, 0.08824, true, true),
+            ranked(Choice::Pad, 0.036825, 0.8971, true, true),
+            ranked(Choice::Orig, 0.16731, 0.1029, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Orig),
         ranking: &[
-            ranked(Choice::Orig, 0.088972, 0.4091, true, true),
+            ranked(Choice::Orig, 0.025187, 0.82, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 2.3624444665777777e-5, 0.997776711111111, true, true),
-            ranked(Choice::Orig, 0.65323656, 0.002222648888888889, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.0041023, 0.95, true, true),
-            ranked(Choice::Orig, 0.18269, 0.05, true, true),
+            ranked(Choice::Pad, 0.017359, 0.9661, true, true),
+            ranked(Choice::Orig, 0.42442, 0.0339, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Orig),
         ranking: &[
-            ranked(Choice::Orig, 0.11782, 0.5, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.01653794, 0.82, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.010445453389830509, 0.9661, true, true),
-            ranked(Choice::Orig, 0.4416879661016949, 0.03389999999999999, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.012451738333333334, 0.878354954954955, true, true),
+            ranked(Choice::Orig, 0.013795, 0.8784, true, true),
         ],
     },
     Reached {
@@ -480,243 +194,27 @@ static LEAVES: [Reached; 60] = [
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 0.0363774238410596, 0.9403576158940398, true, true),
-            ranked(Choice::Orig, 0.3622545695364239, 0.05960450331125828, true, true),
+            ranked(Choice::Pad, 0.041983, 0.9404, true, true),
+            ranked(Choice::Orig, 0.3559, 0.0596, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Pad),
         ranking: &[
-            ranked(Choice::Pad, 0.011206568539325843, 0.9775157303370786, true, true),
-            ranked(Choice::Orig, 0.43532185393258427, 0.022473011235955055, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.004534864285714285, 1.0, true, true),
-            ranked(Choice::Orig, 0.28291857142857146, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.063887, 0.6429, true, true),
-            ranked(Choice::Orig, 0.17164, 0.3571, true, true),
+            ranked(Choice::Pad, 0.029452, 0.9436, true, true),
+            ranked(Choice::Orig, 0.39641, 0.05637, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Orig),
         ranking: &[
-            ranked(Choice::Orig, 0.049508, 1.0, true, true),
+            ranked(Choice::Orig, 0.0032889, 0.9791, true, true),
         ],
     },
     Reached {
         best: Ok(Choice::Orig),
         ranking: &[
-            ranked(Choice::Orig, 0.0014651779794774193, 0.9822687096774193, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0011524225934065936, 0.9890516483516483, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.030846, 0.875, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.0137378, 0.9, true, true),
-            ranked(Choice::Orig, 0.11471780000000001, 0.1, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.00017440640968418534, 0.9900991513437057, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0001856, 0.9091, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.00029214, 0.7, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.00049609, 0.5, true, true),
-            ranked(Choice::Orig, 0.0021394, 0.5, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.00025945666666666667, 0.8333333333333334, true, true),
-            ranked(Choice::Orig, 0.011953733333333334, 0.16666666666666666, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0003854614285714286, 0.6428542857142857, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.00019116999999999997, 0.6457999999999999, true, true),
-            ranked(Choice::Orig, 0.00120860625, 0.3542, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0001475805909090909, 0.7045545454545454, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0057910999999999995, 0.6428428571428572, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.0014757, 0.875, true, true),
-            ranked(Choice::Orig, 0.025480000000000003, 0.125, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0017735707354838708, 0.9032445161290323, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.0044465875, 0.87499375, true, true),
-            ranked(Choice::Orig, 0.02609375, 0.12500624999999999, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.00018763125, 0.9583375, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 4.719317800000001e-5, 0.929996, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.003147372903225806, 0.8656053763440861, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.019863, 1.0, true, true),
-            ranked(Choice::Orig, 0.022904, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.01351, 0.6667, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.00043630142857142856, 0.9285857142857145, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.006534413333333334, 0.8030151515151516, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0012515, 0.85, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.0089927, 0.6667, true, true),
-            ranked(Choice::Orig, 0.018074, 0.3333, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.018412285714285714, 0.7142857142857143, true, true),
-            ranked(Choice::Orig, 0.04208871428571429, 0.2857142857142857, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0001740290070247191, 0.9887636704119851, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 1.2471399999999999e-5, 1.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.00011274277777777777, 1.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0036537, 0.9, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Pad),
-        ranking: &[
-            ranked(Choice::Pad, 0.013527, 1.0, true, true),
-            ranked(Choice::Orig, 0.020033, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.002121625761580381, 0.9100708446866485, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::Orig),
-        ranking: &[
-            ranked(Choice::Orig, 0.0003525059557664026, 0.9845233088834555, true, true),
+            ranked(Choice::Orig, 0.0022045, 0.9229, true, true),
         ],
     },
 ];

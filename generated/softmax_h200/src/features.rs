@@ -21,6 +21,293 @@ use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
+/// Returns whether a choice can run on this input, as far as the model knows.
+pub(crate) fn is_eligible(row: &impl Row, choice: Choice) -> bool {
+    match choice {
+        Choice::TypeCudaLooped2Threads1024Width4 => eligible_0(row) == Some(true),
+        Choice::TypeCudaLooped2Threads128Width4 => eligible_1(row) == Some(true),
+        Choice::TypeCudaLooped2Threads256Width4 => eligible_2(row) == Some(true),
+        Choice::TypeCudaLooped2Threads512Width4 => eligible_3(row) == Some(true),
+        Choice::TypeCudaLooped4Threads1024Width1 => eligible_4(row) == Some(true),
+        Choice::TypeCudaLooped4Threads1024Width2 => eligible_5(row) == Some(true),
+        Choice::TypeCudaLooped4Threads1024Width4 => eligible_6(row) == Some(true),
+        Choice::TypeCudaLooped4Threads32Width4Rows4 => eligible_8(row) == Some(true),
+        Choice::TypeCudaLooped4Threads512Width4 => eligible_9(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4 => eligible_10(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster2Threads512Width4 => eligible_11(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster4Threads256Width4 => eligible_12(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster4Threads512Width4 => eligible_13(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4 => eligible_14(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster8Threads256Width4 => eligible_15(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster8Threads512Width1 => eligible_16(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersCluster8Threads512Width4 => eligible_17(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads1024Width1 => eligible_18(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads1024Width2 => eligible_19(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads1024Width4 => eligible_20(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads128Width1 => eligible_21(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads128Width2 => eligible_22(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads128Width4 => eligible_23(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads256Width1 => eligible_24(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads256Width2 => eligible_25(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads256Width4 => eligible_26(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads32Width1Rows4 => eligible_27(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads32Width2Rows4 => eligible_28(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads32Width4Rows4 => eligible_29(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads32Width4Rows8 => eligible_30(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads512Width1 => eligible_31(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads512Width2 => eligible_32(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads512Width4 => eligible_33(row) == Some(true),
+        Choice::TypeCudaPersistentRegistersThreads64Width4 => eligible_34(row) == Some(true),
+        Choice::TypeCudaPersistentSharedStages1Threads1024Width1 => eligible_35(row) == Some(true),
+        Choice::TypeCudaPersistentSharedStages1Threads1024Width4 => eligible_36(row) == Some(true),
+        Choice::TypeCudaPersistentSharedStages1Threads128Width4 => eligible_37(row) == Some(true),
+        Choice::TypeCudaPersistentSharedStages1Threads512Width4 => eligible_38(row) == Some(true),
+        Choice::TypeCudaPersistentSharedStages2Threads1024Width4 => eligible_39(row) == Some(true),
+        Choice::TypeCudaPersistentSharedStages2Threads128Width4 => eligible_40(row) == Some(true),
+        _ => true,
+    }
+}
+
+/// `columns >= 2072 and columns % 4 == 0`
+#[inline]
+fn eligible_0(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 260 and columns % 4 == 0`
+#[inline]
+fn eligible_1(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 260.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 520 and columns % 4 == 0`
+#[inline]
+fn eligible_2(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 520.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 1040 and columns % 4 == 0`
+#[inline]
+fn eligible_3(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 1040.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 520`
+#[inline]
+fn eligible_4(row: &impl Row) -> Option<bool> {
+    ge(row.columns().float(), 520.0)
+}
+
+/// `columns >= 1040 and columns % 2 == 0`
+#[inline]
+fn eligible_5(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 1040.0)? && eq(row.columns().low_bits(1), 0.0)?)
+}
+
+/// `columns >= 2072 and columns % 4 == 0`
+#[inline]
+fn eligible_6(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns % 4 == 0`
+#[inline]
+fn eligible_8(row: &impl Row) -> Option<bool> {
+    eq(row.columns().low_bits(2), 0.0)
+}
+
+/// `columns >= 1040 and columns % 4 == 0`
+#[inline]
+fn eligible_9(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 1040.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 4140 and columns <= 65536 and columns % 4 == 0`
+#[inline]
+fn eligible_10(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 4140.0)? && le(row.columns().float(), 65536.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 2072 and columns <= 65536 and columns % 4 == 0`
+#[inline]
+fn eligible_11(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && le(row.columns().float(), 65536.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 2072 and columns <= 65536 and columns % 4 == 0`
+#[inline]
+fn eligible_12(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && le(row.columns().float(), 65536.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 4140 and columns <= 131072 and columns % 4 == 0`
+#[inline]
+fn eligible_13(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 4140.0)? && le(row.columns().float(), 131072.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 16384 and columns % 4 == 0`
+#[inline]
+fn eligible_14(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 16384.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 4140 and columns <= 131072 and columns % 4 == 0`
+#[inline]
+fn eligible_15(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 4140.0)? && le(row.columns().float(), 131072.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 2072`
+#[inline]
+fn eligible_16(row: &impl Row) -> Option<bool> {
+    ge(row.columns().float(), 2072.0)
+}
+
+/// `columns >= 8204 and columns % 4 == 0`
+#[inline]
+fn eligible_17(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 8204.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 520 and columns <= 32768`
+#[inline]
+fn eligible_18(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 520.0)? && le(row.columns().float(), 32768.0)?)
+}
+
+/// `columns >= 1040 and columns <= 32768 and columns % 2 == 0`
+#[inline]
+fn eligible_19(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 1040.0)? && le(row.columns().float(), 32768.0)? && eq(row.columns().low_bits(1), 0.0)?)
+}
+
+/// `columns >= 2072 and columns <= 32768 and columns % 4 == 0`
+#[inline]
+fn eligible_20(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && le(row.columns().float(), 32768.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 65 and columns <= 8192`
+#[inline]
+fn eligible_21(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 65.0)? && le(row.columns().float(), 8192.0)?)
+}
+
+/// `columns >= 130 and columns <= 8192 and columns % 2 == 0`
+#[inline]
+fn eligible_22(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 130.0)? && le(row.columns().float(), 8192.0)? && eq(row.columns().low_bits(1), 0.0)?)
+}
+
+/// `columns >= 260 and columns <= 8192 and columns % 4 == 0`
+#[inline]
+fn eligible_23(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 260.0)? && le(row.columns().float(), 8192.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 129 and columns <= 16384`
+#[inline]
+fn eligible_24(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 129.0)? && le(row.columns().float(), 16384.0)?)
+}
+
+/// `columns >= 260 and columns <= 16384 and columns % 2 == 0`
+#[inline]
+fn eligible_25(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 260.0)? && le(row.columns().float(), 16384.0)? && eq(row.columns().low_bits(1), 0.0)?)
+}
+
+/// `columns >= 520 and columns <= 16384 and columns % 4 == 0`
+#[inline]
+fn eligible_26(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 520.0)? && le(row.columns().float(), 16384.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns <= 2048`
+#[inline]
+fn eligible_27(row: &impl Row) -> Option<bool> {
+    le(row.columns().float(), 2048.0)
+}
+
+/// `columns <= 2048 and columns % 2 == 0`
+#[inline]
+fn eligible_28(row: &impl Row) -> Option<bool> {
+    Some(le(row.columns().float(), 2048.0)? && eq(row.columns().low_bits(1), 0.0)?)
+}
+
+/// `columns <= 2048 and columns % 4 == 0`
+#[inline]
+fn eligible_29(row: &impl Row) -> Option<bool> {
+    Some(le(row.columns().float(), 2048.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns <= 2048 and columns % 4 == 0`
+#[inline]
+fn eligible_30(row: &impl Row) -> Option<bool> {
+    Some(le(row.columns().float(), 2048.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 260 and columns <= 32768`
+#[inline]
+fn eligible_31(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 260.0)? && le(row.columns().float(), 32768.0)?)
+}
+
+/// `columns >= 520 and columns <= 32768 and columns % 2 == 0`
+#[inline]
+fn eligible_32(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 520.0)? && le(row.columns().float(), 32768.0)? && eq(row.columns().low_bits(1), 0.0)?)
+}
+
+/// `columns >= 1040 and columns <= 32768 and columns % 4 == 0`
+#[inline]
+fn eligible_33(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 1040.0)? && le(row.columns().float(), 32768.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 132 and columns <= 4096 and columns % 4 == 0`
+#[inline]
+fn eligible_34(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 132.0)? && le(row.columns().float(), 4096.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 520 and columns <= 57216`
+#[inline]
+fn eligible_35(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 520.0)? && le(row.columns().float(), 57216.0)?)
+}
+
+/// `columns >= 2072 and columns <= 57216 and columns % 4 == 0`
+#[inline]
+fn eligible_36(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && le(row.columns().float(), 57216.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 260 and columns <= 57776 and columns % 4 == 0`
+#[inline]
+fn eligible_37(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 260.0)? && le(row.columns().float(), 57776.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 1040 and columns <= 57216 and columns % 4 == 0`
+#[inline]
+fn eligible_38(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 1040.0)? && le(row.columns().float(), 57216.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 2072 and columns <= 28388 and columns % 4 == 0`
+#[inline]
+fn eligible_39(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 2072.0)? && le(row.columns().float(), 28388.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
+/// `columns >= 260 and columns <= 28388 and columns % 4 == 0`
+#[inline]
+fn eligible_40(row: &impl Row) -> Option<bool> {
+    Some(ge(row.columns().float(), 260.0)? && le(row.columns().float(), 28388.0)? && eq(row.columns().low_bits(2), 0.0)?)
+}
+
 /// `rows*columns`: `rows * columns`
 #[inline]
 pub(crate) fn rows_times_columns(row: &impl Row) -> Option<f64> {

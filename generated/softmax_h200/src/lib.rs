@@ -117,7 +117,9 @@ pub fn decide(context: &Context) -> Result<Choice, Unsure> {
 
 #[inline]
 fn best(row: &impl Row) -> Result<Choice, Unsure> {
-    reach(row)?.best
+    let reached = reach(row)?;
+    let expected = reached.ranked().filter(|ranked| ranked.expected || Some(ranked.choice) == FALLBACK);
+    pick::pick(expected, |choice| features::is_eligible(row, choice))
 }
 
 /// Returns the choice to take among those that are available for this input; `None` where unsure.
@@ -129,7 +131,7 @@ pub fn choose_among(context: &Context, offered: &[Choice]) -> Option<Choice> {
 
 #[inline]
 fn pick_offered(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
-    pick::pick(reach(row)?.ranked(), |choice| offered(choice))
+    pick::pick(reach(row)?.ranked(), |choice| offered(choice) && features::is_eligible(row, choice))
 }
 
 /// Returns the choices that training saw on inputs like this one, best first, each with the share of those

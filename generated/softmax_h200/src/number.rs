@@ -5,6 +5,8 @@
 pub(crate) trait Number: Copy {
     /// Returns the number; NaN is undefined.
     fn float(self) -> f64;
+    /// Returns the remainder of the division by 2^power.
+    fn low_bits(self, power: i32) -> f64;
     /// Returns the number of trailing zero bits, at most 64.
     fn trailing_zeros(self) -> f64;
 }
@@ -13,6 +15,11 @@ impl Number for i64 {
     #[inline]
     fn float(self) -> f64 {
         self as f64
+    }
+
+    #[inline]
+    fn low_bits(self, power: i32) -> f64 {
+        if exact(self) { (self & ((1 << power) - 1)) as f64 } else { self.float().low_bits(power) }
     }
 
     #[inline]
@@ -25,6 +32,11 @@ impl Number for f64 {
     #[inline]
     fn float(self) -> f64 {
         self
+    }
+
+    #[inline]
+    fn low_bits(self, power: i32) -> f64 {
+        modulo(self, two_to_the(power))
     }
 
     #[inline]
@@ -47,6 +59,31 @@ fn two_to_the(power: i32) -> f64 {
 #[inline]
 pub(crate) fn defined(x: f64) -> Option<f64> {
     if x.is_nan() { None } else { Some(x) }
+}
+
+#[inline]
+pub(crate) fn eq(a: f64, b: f64) -> Option<bool> {
+    if a.is_nan() || b.is_nan() { None } else { Some(a == b) }
+}
+
+#[inline]
+pub(crate) fn le(a: f64, b: f64) -> Option<bool> {
+    if a.is_nan() || b.is_nan() { None } else { Some(a <= b) }
+}
+
+#[inline]
+pub(crate) fn ge(a: f64, b: f64) -> Option<bool> {
+    if a.is_nan() || b.is_nan() { None } else { Some(a >= b) }
+}
+
+/// Returns the remainder, with the sign of `b` as in Python.
+#[inline]
+pub(crate) fn modulo(a: f64, b: f64) -> f64 {
+    if b == 0.0 {
+        return f64::NAN;
+    }
+    let r = a % b;
+    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
 
 #[inline]

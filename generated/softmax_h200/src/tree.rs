@@ -11,8 +11,6 @@ use crate::pick::{Ranked, Unsure};
 
 /// The end of a path through the tree.
 pub(crate) struct Reached {
-    /// The choice where the program does not say what it offers.
-    pub best: Result<Choice, Unsure>,
     ranking: &'static [Ranked],
 }
 
@@ -34,442 +32,221 @@ pub(crate) fn reach(row: &impl Row) -> Result<&'static Reached, Unsure> {
 #[inline]
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let columns = number(row.columns().float(), 1)?;
-    if columns <= 1173.0 {
+    if columns <= 1170.0 {
         let ctz_columns = needed(features::ctz_columns(row), 5)?;
-        if ctz_columns <= 1.5 {
+        if ctz_columns <= 1.0 {
             if ctz_columns <= 0.5 {
-                if columns <= 619.0 {
-                    if columns <= 156.5 {
-                        Ok(0) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 81 inputs, 1.000 times the best time (worst 1.012), at most 0.974 times the fallback's
-                    } else {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 1475.5 {
-                            if columns <= 321.0 {
-                                Ok(1) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 23 inputs, 1.001 times the best time (worst 1.012), at most 0.956 times the fallback's
-                            } else {
-                                Ok(2) // type=cuda_persistent=registers_threads=128_width=1: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.957 times the fallback's
-                            }
-                        } else {
-                            Ok(3) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 28 inputs, 1.000 times the best time (worst 1.009), at most 0.754 times the fallback's
-                        }
-                    }
+                if columns <= 540.0 {
+                    Ok(0) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 138 inputs, 1.001 times the best time (worst 1.015), at most 0.974 times the fallback's
                 } else {
                     let rows = number(row.rows().float(), 0)?;
-                    if rows <= 2871.5 {
-                        Ok(4) // type=cuda_persistent=registers_threads=128_width=1: 19 inputs, 1.000 times the best time (worst 1.003), at most 0.953 times the fallback's
-                    } else if rows <= 8668.5 {
-                        Ok(5) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.785 times the fallback's
+                    if rows <= 3000.0 {
+                        Ok(1) // type=cuda_persistent=registers_threads=128_width=1: 21 inputs, 1.000 times the best time (worst 1.003), at most 0.953 times the fallback's
+                    } else if rows <= 8950.0 {
+                        Ok(2) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.785 times the fallback's
                     } else {
-                        Ok(6) // type=cuda_persistent=registers_threads=128_width=1: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.820 times the fallback's
+                        Ok(3) // type=cuda_persistent=registers_threads=128_width=1: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.820 times the fallback's
                     }
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 1297.0 {
                     if columns <= 260.0 {
-                        if columns <= 122.0 {
-                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                            if rows_times_columns <= 4120.0 {
-                                if rows_times_columns <= 1104.0 {
-                                    Ok(7) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.001 times the best time (worst 1.007), at most 0.954 times the fallback's
-                                } else {
-                                    Ok(8) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 7 inputs, 1.001 times the best time (worst 1.006), at most 0.933 times the fallback's
-                                }
-                            } else {
-                                Ok(9) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.003), at most 0.931 times the fallback's
-                            }
-                        } else if columns <= 203.0 {
-                            Ok(10) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.945 times the fallback's
-                        } else if rows <= 192.5 {
-                            Ok(11) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 5 inputs, 1.001 times the best time (worst 1.003), at most 0.949 times the fallback's
-                        } else {
-                            Ok(12) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.930 times the fallback's
-                        }
-                    } else if columns <= 480.5 {
-                        if rows <= 385.5 {
-                            Ok(13) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.003 times the best time (worst 1.004), at most 0.956 times the fallback's
-                        } else {
-                            Ok(14) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.928 times the fallback's
-                        }
+                        Ok(4) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 41 inputs, 1.003 times the best time (worst 1.020), at most 0.954 times the fallback's
                     } else {
-                        Ok(15) // type=cuda_persistent=registers_threads=128_width=2: 9 inputs, 1.001 times the best time (worst 1.006), at most 0.956 times the fallback's
+                        Ok(5) // type=cuda_persistent=registers_threads=128_width=2: 19 inputs, 1.003 times the best time (worst 1.020), at most 0.956 times the fallback's
+                    }
+                } else if columns <= 400.0 {
+                    if rows <= 8950.0 {
+                        Ok(6) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.009), at most 0.769 times the fallback's
+                    } else if columns <= 130.0 {
+                        Ok(7) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.001 times the best time (worst 1.013), at most 0.399 times the fallback's
+                    } else if columns <= 280.0 {
+                        Ok(8) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.424 times the fallback's
+                    } else {
+                        Ok(9) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.527 times the fallback's
                     }
                 } else {
-                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                    if ctz_rows <= 6.5 {
-                        if rows <= 8461.5 {
-                            Ok(16) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 13 inputs, 1.002 times the best time (worst 1.009), at most 0.788 times the fallback's
-                        } else if columns <= 128.0 {
-                            Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.002 times the best time (worst 1.013), at most 0.399 times the fallback's
-                        } else if columns <= 276.5 {
-                            Ok(18) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.424 times the fallback's
-                        } else {
-                            Ok(19) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.000 times the best time (worst 1.002), at most 0.830 times the fallback's
-                        }
-                    } else {
-                        Ok(20) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.714 times the fallback's
-                    }
+                    Ok(10) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.003 times the best time (worst 1.024), at most 0.830 times the fallback's
                 }
             }
         } else if columns <= 258.0 {
             if columns <= 130.0 {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 1525.5 {
-                    if columns <= 68.0 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 23276.0 {
-                            if rows <= 35.5 {
-                                Ok(21) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 30 inputs, 1.004 times the best time (worst 1.020), at most 0.937 times the fallback's
-                            } else {
-                                Ok(22) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 25 inputs, 1.003 times the best time (worst 1.014), at most 0.925 times the fallback's
-                            }
-                        } else if rows_times_columns <= 60760.5 {
-                            Ok(23) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.914 times the fallback's
-                        } else {
-                            Ok(24) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.002 times the best time (worst 1.006), at most 0.803 times the fallback's
-                        }
+                if rows <= 1496.0 {
+                    if columns <= 70.0 {
+                        Ok(11) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 65 inputs, 1.004 times the best time (worst 1.024), at most 0.943 times the fallback's
                     } else if columns <= 100.0 {
-                        Ok(25) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 26 inputs, 1.001 times the best time (worst 1.011), at most 0.933 times the fallback's
-                    } else if rows <= 263.5 {
-                        Ok(26) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 29 inputs, 1.004 times the best time (worst 1.013), at most 0.949 times the fallback's
+                        Ok(12) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 26 inputs, 1.001 times the best time (worst 1.011), at most 0.933 times the fallback's
+                    } else if rows <= 258.0 {
+                        Ok(13) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 29 inputs, 1.004 times the best time (worst 1.013), at most 0.949 times the fallback's
                     } else {
-                        Ok(27) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 14 inputs, 1.001 times the best time (worst 1.005), at most 0.925 times the fallback's
+                        Ok(14) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 14 inputs, 1.001 times the best time (worst 1.005), at most 0.925 times the fallback's
                     }
-                } else if rows <= 8685.5 {
-                    if rows <= 4559.0 {
-                        if columns <= 82.0 {
-                            Ok(28) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.006), at most 0.750 times the fallback's
+                } else if rows <= 8700.0 {
+                    if rows <= 4600.0 {
+                        if columns <= 80.0 {
+                            Ok(15) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.006), at most 0.750 times the fallback's
                         } else {
-                            Ok(29) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.002 times the best time (worst 1.004), at most 0.740 times the fallback's
+                            Ok(16) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.002 times the best time (worst 1.004), at most 0.740 times the fallback's
                         }
                     } else {
-                        Ok(30) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 14 inputs, 1.002 times the best time (worst 1.011), at most 0.524 times the fallback's
+                        Ok(17) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 14 inputs, 1.002 times the best time (worst 1.011), at most 0.524 times the fallback's
                     }
-                } else if columns <= 102.0 {
-                    if columns <= 68.0 {
-                        Ok(31) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.004 times the best time (worst 1.034), at most 0.362 times the fallback's
+                } else if columns <= 100.0 {
+                    if columns <= 70.0 {
+                        Ok(18) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.004 times the best time (worst 1.034), at most 0.362 times the fallback's
                     } else {
-                        Ok(32) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.007), at most 0.286 times the fallback's
+                        Ok(19) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.007), at most 0.286 times the fallback's
                     }
-                } else if rows <= 27818.5 {
-                    Ok(33) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 8 inputs, 1.003 times the best time (worst 1.006), at most 0.441 times the fallback's
                 } else {
-                    Ok(34) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.001 times the best time (worst 1.005), at most 0.289 times the fallback's
+                    Ok(20) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 19 inputs, 1.002 times the best time (worst 1.011), at most 0.438 times the fallback's
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 1614.5 {
+                if rows <= 1600.0 {
                     if columns <= 193.0 {
-                        Ok(35) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 37 inputs, 1.001 times the best time (worst 1.006), at most 0.947 times the fallback's
+                        Ok(21) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 37 inputs, 1.001 times the best time (worst 1.006), at most 0.947 times the fallback's
                     } else {
-                        Ok(36) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.000 times the best time (worst 1.005), at most 0.945 times the fallback's
+                        Ok(22) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.001 times the best time (worst 1.005), at most 0.945 times the fallback's
                     }
-                } else if columns <= 184.0 {
-                    if rows <= 17025.0 {
-                        Ok(37) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.005), at most 0.754 times the fallback's
-                    } else {
-                        Ok(38) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.342 times the fallback's
-                    }
+                } else if columns <= 178.0 {
+                    Ok(23) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.003 times the best time (worst 1.019), at most 0.754 times the fallback's
                 } else {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 1167648.0 {
-                        Ok(39) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.001 times the best time (worst 1.003), at most 0.781 times the fallback's
-                    } else {
-                        Ok(40) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 24 inputs, 1.001 times the best time (worst 1.007), at most 0.593 times the fallback's
-                    }
+                    Ok(24) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 31 inputs, 1.002 times the best time (worst 1.011), at most 0.784 times the fallback's
                 }
             }
         } else {
             let rows = number(row.rows().float(), 0)?;
-            if rows <= 1071.5 {
-                if columns <= 487.5 {
-                    if rows <= 424.0 {
-                        if columns <= 385.5 {
-                            if columns <= 350.0 {
-                                Ok(41) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 19 inputs, 1.004 times the best time (worst 1.019), at most 0.955 times the fallback's
-                            } else {
-                                Ok(42) // type=cuda_persistent=registers_threads=128_width=1: 17 inputs, 1.004 times the best time (worst 1.013), at most 0.949 times the fallback's
-                            }
-                        } else if columns <= 430.0 {
-                            Ok(43) // type=cuda_persistent=registers_threads=128_width=2: 10 inputs, 1.003 times the best time (worst 1.008), at most 0.943 times the fallback's
-                        } else {
-                            Ok(44) // type=cuda_persistent=registers_threads=128_width=1: 6 inputs, 1.003 times the best time (worst 1.011), at most 0.937 times the fallback's
-                        }
-                    } else if rows <= 714.0 {
-                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                        if ctz_rows <= 0.5 {
-                            Ok(45) // type=cuda_persistent=registers_threads=64_width=4: 2 inputs, 1.005 times the best time (worst 1.010), at most 0.923 times the fallback's
-                        } else {
-                            Ok(46) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 2 inputs, 1.001 times the best time (worst 1.001), at most 0.920 times the fallback's
-                        }
-                    } else {
-                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                        if ctz_rows <= 1.0 {
-                            Ok(47) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.907 times the fallback's
-                        } else {
-                            Ok(48) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 3 inputs, 1.004 times the best time (worst 1.007), at most 0.915 times the fallback's
-                        }
-                    }
+            if rows <= 1100.0 {
+                Ok(25) // type=cuda_persistent=registers_threads=128_width=2: 155 inputs, 1.005 times the best time (worst 1.018), at most 0.957 times the fallback's
+            } else if columns <= 580.0 {
+                Ok(26) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 55 inputs, 1.005 times the best time (worst 1.033), at most 0.816 times the fallback's
+            } else if rows <= 28000.0 {
+                if rows <= 2380.0 {
+                    Ok(27) // type=cuda_persistent=registers_threads=64_width=4: 10 inputs, 1.005 times the best time (worst 1.015), at most 0.846 times the fallback's
                 } else {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 153152.0 {
-                        if columns <= 1048.0 {
-                            if rows <= 103.5 {
-                                Ok(49) // type=cuda_persistent=registers_threads=128_width=1: 51 inputs, 1.003 times the best time (worst 1.016), at most 0.960 times the fallback's
-                            } else {
-                                Ok(50) // type=cuda_persistent=registers_threads=64_width=4: 10 inputs, 1.002 times the best time (worst 1.005), at most 0.952 times the fallback's
-                            }
-                        } else if ctz_columns <= 5.0 {
-                            Ok(51) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.945 times the fallback's
-                        } else {
-                            Ok(52) // type=cuda_persistent=registers_threads=128_width=2: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.935 times the fallback's
-                        }
-                    } else if rows <= 541.5 {
-                        Ok(53) // type=cuda_persistent=registers_threads=128_width=2: 15 inputs, 1.002 times the best time (worst 1.008), at most 0.940 times the fallback's
-                    } else if rows <= 774.0 {
-                        Ok(54) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.003 times the best time (worst 1.010), at most 0.925 times the fallback's
-                    } else {
-                        Ok(55) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.909 times the fallback's
-                    }
-                }
-            } else if columns <= 582.5 {
-                if rows <= 2439.5 {
-                    if rows <= 1389.0 {
-                        Ok(56) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.795 times the fallback's
-                    } else {
-                        Ok(57) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 4 inputs, 1.000 times the best time (worst 1.001), at most 0.816 times the fallback's
-                    }
-                } else if columns <= 410.0 {
-                    if rows <= 8949.5 {
-                        Ok(58) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.020), at most 0.631 times the fallback's
-                    } else {
-                        Ok(59) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.003 times the best time (worst 1.015), at most 0.557 times the fallback's
-                    }
-                } else if rows <= 44306.5 {
-                    Ok(60) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 16 inputs, 1.003 times the best time (worst 1.015), at most 0.720 times the fallback's
-                } else {
-                    Ok(61) // type=cuda_persistent=registers_threads=64_width=4: 9 inputs, 1.001 times the best time (worst 1.006), at most 0.544 times the fallback's
-                }
-            } else if rows <= 27729.5 {
-                if rows <= 2379.5 {
-                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                    if ctz_rows <= 0.5 {
-                        Ok(62) // type=cuda_persistent=registers_threads=64_width=4: 7 inputs, 1.003 times the best time (worst 1.009), at most 0.846 times the fallback's
-                    } else {
-                        Ok(63) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.003 times the best time (worst 1.006), at most 0.823 times the fallback's
-                    }
-                } else {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 6526672.0 {
-                        Ok(64) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.008 times the best time (worst 1.028), at most 0.793 times the fallback's
-                    } else {
-                        Ok(65) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 12 inputs, 1.002 times the best time (worst 1.012), at most 0.796 times the fallback's
-                    }
-                }
-            } else if columns <= 1032.0 {
-                if columns <= 732.5 {
-                    Ok(66) // type=cuda_persistent=registers_threads=128_width=2: 6 inputs, 1.001 times the best time (worst 1.005), at most 0.611 times the fallback's
-                } else {
-                    Ok(67) // type=cuda_persistent=registers_threads=64_width=4: 8 inputs, 1.001 times the best time (worst 1.004), at most 0.730 times the fallback's
+                    Ok(28) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 22 inputs, 1.006 times the best time (worst 1.041), at most 0.810 times the fallback's
                 }
             } else {
-                Ok(68) // type=cuda_persistent=registers_threads=64_width=4: 5 inputs, 1.002 times the best time (worst 1.010), at most 0.791 times the fallback's
+                Ok(29) // type=cuda_persistent=registers_threads=64_width=4: 19 inputs, 1.003 times the best time (worst 1.010), at most 0.791 times the fallback's
             }
         }
-    } else if columns <= 27790.5 {
-        if columns <= 8183.5 {
+    } else if columns <= 27800.0 {
+        if columns <= 8183.0 {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
-            if ctz_columns <= 1.5 {
-                if ctz_columns <= 0.5 {
-                    Ok(69) // type=cuda_persistent=registers_threads=128_width=1: 109 inputs, 1.003 times the best time (worst 1.026), at most 0.973 times the fallback's
-                } else {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 342.0 {
-                        if columns <= 2691.0 {
-                            if columns <= 1634.5 {
-                                Ok(70) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.001 times the best time (worst 1.003), at most 0.952 times the fallback's
-                            } else {
-                                Ok(71) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.940 times the fallback's
-                            }
-                        } else {
-                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                            if rows_times_columns <= 440868.0 {
-                                Ok(72) // type=cuda_persistent=registers_threads=128_width=2: 10 inputs, 1.000 times the best time (worst 1.001), at most 0.952 times the fallback's
-                            } else {
-                                Ok(73) // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.970 times the fallback's
-                            }
-                        }
-                    } else {
-                        Ok(74) // type=cuda_persistent=registers_threads=128_width=2: 24 inputs, 1.003 times the best time (worst 1.014), at most 0.978 times the fallback's
-                    }
-                }
-            } else if columns <= 3544.0 {
+            if ctz_columns <= 1.0 {
+                Ok(30) // type=cuda_persistent=registers_threads=128_width=2: 161 inputs, 1.003 times the best time (worst 1.014), at most 0.978 times the fallback's
+            } else if columns <= 3540.0 {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 1333.5 {
-                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                    if ctz_rows <= 2.5 {
-                        Ok(75) // type=cuda_persistent=registers_threads=128_width=4: 93 inputs, 1.003 times the best time (worst 1.018), at most 0.973 times the fallback's
-                    } else if rows <= 272.0 {
-                        Ok(76) // type=cuda_persistent=registers_threads=128_width=4: 15 inputs, 1.004 times the best time (worst 1.014), at most 0.977 times the fallback's
-                    } else {
-                        Ok(77) // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.000 times the best time (worst 1.001), at most 0.962 times the fallback's
-                    }
-                } else if columns <= 2803.5 {
-                    Ok(78) // type=cuda_persistent=registers_threads=64_width=4: 53 inputs, 1.004 times the best time (worst 1.031), at most 1.002 times the fallback's
+                if rows <= 1330.0 {
+                    Ok(31) // type=cuda_persistent=registers_threads=128_width=4: 113 inputs, 1.003 times the best time (worst 1.018), at most 0.977 times the fallback's
                 } else {
-                    Ok(79) // type=cuda_persistent=registers_threads=128_width=2: 13 inputs, 1.003 times the best time (worst 1.012), at most 0.957 times the fallback's
+                    Ok(32) // type=cuda_persistent=registers_threads=64_width=4: 66 inputs, 1.004 times the best time (worst 1.031), at most 1.002 times the fallback's
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 2639493.5 {
-                    if columns <= 6916.5 {
-                        if ctz_columns <= 5.5 {
-                            Ok(80) // type=cuda_persistent=registers_threads=256_width=4: 29 inputs, 1.005 times the best time (worst 1.015), at most 0.972 times the fallback's
-                        } else {
-                            Ok(81) // type=cuda_persistent=registers_threads=256_width=2: 20 inputs, 1.002 times the best time (worst 1.009), at most 0.972 times the fallback's
-                        }
-                    } else {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 56.0 {
-                            Ok(82) // type=cuda_persistent=registers_threads=256_width=4: 12 inputs, 1.002 times the best time (worst 1.010), at most 0.912 times the fallback's
-                        } else {
-                            Ok(83) // type=cuda_persistent=registers_threads=256_width=2: 7 inputs, 1.001 times the best time (worst 1.006), at most 0.964 times the fallback's
-                        }
-                    }
+                if rows_times_columns <= 2560000.0 {
+                    Ok(33) // type=cuda_persistent=registers_threads=256_width=2: 68 inputs, 1.005 times the best time (worst 1.026), at most 0.976 times the fallback's
                 } else {
                     let rows = number(row.rows().float(), 0)?;
-                    if rows <= 7053.0 {
-                        Ok(84) // type=cuda_persistent=registers_threads=128_width=4: 37 inputs, 1.002 times the best time (worst 1.012), at most 0.953 times the fallback's
+                    if rows <= 7050.0 {
+                        Ok(34) // type=cuda_persistent=registers_threads=128_width=4: 37 inputs, 1.002 times the best time (worst 1.012), at most 0.953 times the fallback's
                     } else {
-                        Ok(85) // type=cuda_persistent=registers_threads=512_width=4: 25 inputs, 1.001 times the best time (worst 1.004), at most 0.940 times the fallback's
+                        Ok(35) // type=cuda_persistent=registers_threads=512_width=4: 25 inputs, 1.001 times the best time (worst 1.004), at most 0.940 times the fallback's
                     }
                 }
             }
         } else {
             let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-            if rows_times_columns <= 10657.5 {
-                Ok(86) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.004 times the best time (worst 1.008), at most 0.868 times the fallback's
-            } else if columns <= 14379.5 {
+            if rows_times_columns <= 10700.0 {
+                Ok(36) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.004 times the best time (worst 1.008), at most 0.868 times the fallback's
+            } else if columns <= 14400.0 {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 3572.0 {
-                    if rows <= 40.5 {
-                        Ok(87) // type=cuda_persistent=registers_threads=256_width=1: 36 inputs, 1.011 times the best time (worst 1.023), at most 0.932 times the fallback's
-                    } else {
-                        let ctz_columns = needed(features::ctz_columns(row), 5)?;
-                        if ctz_columns <= 6.5 {
-                            Ok(88) // type=cuda_persistent=registers_threads=256_width=1: 43 inputs, 1.020 times the best time (worst 1.066), at most 0.971 times the fallback's
-                        } else {
-                            Ok(89) // type=cuda_persistent=registers_threads=256_width=2: 13 inputs, 1.003 times the best time (worst 1.011), at most 0.938 times the fallback's
-                        }
-                    }
+                if rows <= 3570.0 {
+                    Ok(37) // type=cuda_persistent=registers_threads=256_width=4: 92 inputs, 1.004 times the best time (worst 1.023), at most 0.954 times the fallback's
                 } else {
                     let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                    if ctz_rows <= 1.5 {
-                        if rows_times_columns <= 52187732.0 {
-                            Ok(90) // type=cuda_persistent=registers_threads=512_width=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.753 times the fallback's
-                        } else {
-                            Ok(91) // type=cuda_persistent=registers_threads=1024_width=1: 9 inputs, 1.009 times the best time (worst 1.025), at most 0.727 times the fallback's
-                        }
-                    } else if rows <= 4100.0 {
-                        Ok(92) // type=cuda_persistent=registers_threads=1024_width=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.728 times the fallback's
+                    if ctz_rows <= 1.0 {
+                        Ok(38) // type=cuda_persistent=registers_threads=512_width=4: 11 inputs, 1.004 times the best time (worst 1.011), at most 0.753 times the fallback's
                     } else {
-                        Ok(93) // type=cuda_persistent=registers_threads=1024_width=1: 13 inputs, 1.009 times the best time (worst 1.022), at most 0.757 times the fallback's
+                        Ok(39) // type=cuda_persistent=registers_threads=1024_width=4: 15 inputs, 1.002 times the best time (worst 1.011), at most 0.733 times the fallback's
                     }
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 30.5 {
-                    Ok(94) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 55 inputs, 1.024 times the best time (worst 1.063), at most 0.874 times the fallback's
+                if rows <= 30.0 {
+                    if rows_times_columns <= 254000.0 {
+                        Ok(40) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 38 inputs, 1.001 times the best time (worst 1.010), at most 0.837 times the fallback's
+                    } else {
+                        Ok(41) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 17 inputs, 1.001 times the best time (worst 1.007), at most 0.822 times the fallback's
+                    }
+                } else if rows <= 130.0 {
+                    if rows_times_columns <= 1200000.0 {
+                        Ok(42) // type=cuda_persistent=registers_threads=512_width=2: 12 inputs, 1.001 times the best time (worst 1.005), at most 0.868 times the fallback's
+                    } else {
+                        Ok(43) // type=cuda_looped=2_threads=1024_width=4: 17 inputs, 1.003 times the best time (worst 1.016), at most 0.960 times the fallback's
+                    }
                 } else {
-                    Ok(95) // type=cuda_persistent=registers_threads=512_width=1: 105 inputs, 1.026 times the best time (worst 1.185), at most 1.019 times the fallback's
+                    Ok(44) // type=cuda_persistent=registers_threads=512_width=4: 76 inputs, 1.004 times the best time (worst 1.072), at most 0.931 times the fallback's
                 }
             }
         }
     } else {
         let ctz_columns = needed(features::ctz_columns(row), 5)?;
         if ctz_columns <= 0.5 {
-            if columns <= 50355.5 {
+            if columns <= 50400.0 {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 53.5 {
-                    Ok(96) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.641 times the fallback's
-                } else if columns <= 33856.5 {
-                    Ok(97) // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.073 times the best time (worst 1.183), at most 0.776 times the fallback's
-                } else if rows <= 312.5 {
-                    Ok(98) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.680 times the fallback's
+                if rows <= 53.0 {
+                    Ok(45) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.641 times the fallback's
+                } else if columns <= 33860.0 {
+                    Ok(46) // type=cuda_persistent=registers_threads=512_width=1: 5 inputs, 1.011 times the best time (worst 1.044), at most 0.793 times the fallback's
+                } else if rows <= 299.0 {
+                    Ok(47) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.680 times the fallback's
                 } else {
-                    Ok(99) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 4 inputs, 1.004 times the best time (worst 1.015), at most 0.775 times the fallback's
+                    Ok(48) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 4 inputs, 1.004 times the best time (worst 1.015), at most 0.775 times the fallback's
                 }
             } else {
-                Ok(100) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 63 inputs, 1.000 times the best time (worst 1.000), at most 0.745 times the fallback's
+                Ok(49) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 63 inputs, 1.000 times the best time (worst 1.000), at most 0.745 times the fallback's
             }
-        } else if columns <= 134649.0 {
-            if columns <= 44720.0 {
+        } else if columns <= 135000.0 {
+            if columns <= 44700.0 {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 53.5 {
-                    if rows <= 12.0 {
-                        Ok(101) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 18 inputs, 1.025 times the best time (worst 1.047), at most 0.646 times the fallback's
-                    } else if ctz_columns <= 2.0 {
-                        Ok(102) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.673 times the fallback's
+                if rows <= 50.0 {
+                    Ok(50) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 27 inputs, 1.000 times the best time (worst 1.000), at most 0.739 times the fallback's
+                } else if columns <= 36700.0 {
+                    if rows <= 255.0 {
+                        Ok(51) // type=cuda_looped=4_threads=1024_width=4: 8 inputs, 1.005 times the best time (worst 1.017), at most 0.917 times the fallback's
                     } else {
-                        Ok(103) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.739 times the fallback's
+                        Ok(52) // type=cuda_persistent=registers_threads=512_width=4: 14 inputs, 1.002 times the best time (worst 1.004), at most 0.893 times the fallback's
                     }
-                } else if columns <= 36658.0 {
-                    if rows <= 255.5 {
-                        Ok(104) // type=cuda_looped=4_threads=1024_width=4: 8 inputs, 1.005 times the best time (worst 1.017), at most 0.917 times the fallback's
-                    } else {
-                        Ok(105) // type=cuda_looped=4_threads=1024_width=2: 14 inputs, 1.162 times the best time (worst 1.323), at most 0.929 times the fallback's
-                    }
-                } else if rows <= 203.0 {
-                    Ok(106) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 1 input, 1.012 times the best time (worst 1.012), at most 0.831 times the fallback's
                 } else {
-                    Ok(107) // type=cuda_looped=4_threads=1024_width=2: 14 inputs, 1.212 times the best time (worst 1.338), at most 0.939 times the fallback's
+                    Ok(53) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 15 inputs, 1.004 times the best time (worst 1.018), at most 0.841 times the fallback's
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 152.5 {
-                    if rows <= 60.5 {
-                        Ok(108) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 77 inputs, 1.029 times the best time (worst 1.248), at most 0.808 times the fallback's
-                    } else if columns <= 104978.0 {
-                        Ok(109) // type=cuda_looped=4_threads=1024_width=2: 11 inputs, 1.078 times the best time (worst 1.168), at most 0.804 times the fallback's
+                if rows <= 149.0 {
+                    if rows <= 60.0 {
+                        Ok(54) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 77 inputs, 1.000 times the best time (worst 1.000), at most 0.647 times the fallback's
+                    } else if columns <= 110000.0 {
+                        Ok(55) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 11 inputs, 1.028 times the best time (worst 1.147), at most 0.894 times the fallback's
                     } else {
-                        Ok(110) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.606 times the fallback's
+                        Ok(56) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.606 times the fallback's
                     }
+                } else if columns <= 53530.0 {
+                    Ok(57) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.772 times the fallback's
                 } else {
-                    Ok(111) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 57 inputs, 1.140 times the best time (worst 1.335), at most 0.977 times the fallback's
+                    Ok(58) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 48 inputs, 1.004 times the best time (worst 1.049), at most 0.838 times the fallback's
                 }
             }
-        } else if columns <= 180667.0 {
-            let rows = number(row.rows().float(), 0)?;
-            if rows <= 10.5 {
-                if columns <= 147846.5 {
-                    Ok(112) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 4 inputs, 1.048 times the best time (worst 1.068), at most 0.281 times the fallback's
-                } else {
-                    Ok(113) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.240 times the fallback's
-                }
-            } else if rows <= 66.0 {
-                Ok(114) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 10 inputs, 1.001 times the best time (worst 1.009), at most 0.508 times the fallback's
-            } else if rows <= 184.0 {
-                Ok(115) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.678 times the fallback's
-            } else {
-                Ok(116) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 10 inputs, 1.051 times the best time (worst 1.076), at most 0.855 times the fallback's
-            }
+        } else if columns <= 180000.0 {
+            Ok(59) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 31 inputs, 1.000 times the best time (worst 1.009), at most 0.808 times the fallback's
         } else {
             let rows = number(row.rows().float(), 0)?;
-            if rows <= 89.5 {
-                if rows <= 42.5 {
-                    Ok(117) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 20 inputs, 1.058 times the best time (worst 1.108), at most 0.458 times the fallback's
-                } else {
-                    Ok(118) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.594 times the fallback's
-                }
-            } else if ctz_columns <= 6.5 {
-                let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                if ctz_rows <= 1.5 {
-                    Ok(119) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.911 times the fallback's
-                } else {
-                    Ok(120) // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.035 times the best time (worst 1.082), at most 0.989 times the fallback's
-                }
+            if rows <= 89.0 {
+                Ok(60) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 24 inputs, 1.000 times the best time (worst 1.000), at most 0.594 times the fallback's
             } else {
-                Ok(121) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.012 times the best time (worst 1.042), at most 1.017 times the fallback's
+                Ok(61) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 20 inputs, 1.004 times the best time (worst 1.042), at most 1.017 times the fallback's
             }
         }
     }
@@ -485,282 +262,133 @@ fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
 }
 
-static LEAVES: [Reached; 122] = [
+static LEAVES: [Reached; 62] = [
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.00014924225691358029, 0.9876555555555556, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.4035023086419753, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.4058532222222222, 0.012344444444444444, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.5485066666666667, 0.0, false, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.00096348, 0.8998, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.12546, 0.08092, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.24897, 0.01932, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.37258, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0007317104347826086, 0.7681260869565218, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.00896374347826087, 0.20289826086956522, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.033011260869565226, 0.02898826086956522, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.0685875652173913, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0022148, 0.6429, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.025584, 0.06349, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.033532, 0.2619, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.11186, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0005502853846153846, 0.5384615384615384, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.007605515384615385, 0.3076923076923077, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.027266307692307694, 0.15384615384615385, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.08150307692307693, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0024386, 1.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.041252, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.16996, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.34631, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.00026953425, 0.9821392857142858, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.13154910714285714, 0.017860714285714285, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.4763485714285714, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.7027803571428571, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0050279, 0.95, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.014789, 0.05, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.15036, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.36712, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0003194417894736842, 0.6315684210526316, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.02050605263157895, 0.28945789473684214, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.02874847368421053, 0.04385789473684211, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.058738, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.0897778947368421, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0028776, 0.4797, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0061619, 0.4309, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.016691, 0.07724, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.022578, 0.0122, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.033809, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.081989, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.02233232, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.057028, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.153196, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.325454, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0049543, 0.3193, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0071419, 0.293, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.010603, 0.214, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.018443, 0.06053, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0192, 0.04123, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.024268, 0.07193, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.071168, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0010487266666666666, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.015759666666666665, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.14266333333333334, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.36419666666666667, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0021143, 0.4583, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0067498, 0.5417, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.16443, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.17914, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.44367, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.51075, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0025082, 0.5476, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0033494, 0.4048, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.018783, 0.04762, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.074405, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0022033, 0.7, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0095352, 0.3, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.49265, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.2623, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0016318, 0.7857, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0080803, 0.2143, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.079398, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0025508, 1.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.014469, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.36389, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.36621, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.73072, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.86653, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.0929, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.001449, 0.6875, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0057086, 0.3125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.074787, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.1119, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.003568, 0.875, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0086304, 0.125, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.21068, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.21534, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.59679, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.65417, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.91571, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.00012845999999999997, 0.47728181818181814, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.011880727272727272, 0.2954181818181818, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.014349545454545455, 0.20454545454545456, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.023849181818181818, 0.022724545454545456, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.03245227272727273, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.06826472727272727, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0034433, 0.6481, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.017645, 0.1667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.050946, 0.09259, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.066964, 0.09259, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.20642, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.22473, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.4405, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0021903, 0.4167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0048542, 0.4167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.014819, 0.1167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.022529, 0.05, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.034169, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.06638, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0036384, 0.2987, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0037563, 0.2987, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0092189, 0.1962, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.01015, 0.2064, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.049552, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.10139, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0015721, 0.5, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0041123, 0.5, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.014765, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.023041, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.035899, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.076077, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0018008, 0.4391, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0075853, 0.2212, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0084262, 0.1571, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0089758, 0.1827, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.03377, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.047342, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.10179, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0030003285714285716, 0.2786, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.003485457142857143, 0.2786, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.005625442857142857, 0.2786, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.012595714285714285, 0.10001428571428571, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.017037857142857143, 0.0642857142857143, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.025199000000000003, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.055778714285714286, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.05965528571428571, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0021276, 0.5278, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0075656, 0.1944, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0084494, 0.1944, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0184, 0.08333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.021816, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.028459, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.07602, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0013175933333333333, 0.3925666666666667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0048926, 0.3370333333333333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.017385333333333333, 0.15186666666666668, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.017642, 0.02222333333333333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.021167000000000002, 0.059266666666666676, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.021942, 0.03704, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.071457, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.009571853846153847, 0.46151538461538466, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.016276053846153847, 0.49999230769230774, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.10217, 0.0, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.14795076923076925, 0.04487, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.26251, 0.0, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.27895, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.40692692307692313, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0017866155555555556, 0.7222222222222222, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.010683000000000002, 0.2777777777777778, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.53586, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.2999333333333334, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0061847, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.013183, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.3163, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.31741, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.55899, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.76186, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.98016, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0013674, 0.8333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.019296, 0.05, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.096891, 0.08333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.10443, 0.03333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.34678, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.37417, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.6023, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0028244, 0.5, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0078176, 0.5, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.17937, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.20773, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.38338, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.42559, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.67389, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0036875, 0.3139, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0040102, 0.3139, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.009167, 0.2139, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.012629, 0.1583, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.051085, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.086795, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.002904, 0.2833, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.004535, 0.2833, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.009386, 0.25, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.01012, 0.1833, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.047946, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.088604, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.00067501, 0.3056, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0043287, 0.3056, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0053277, 0.2222, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0086226, 0.1667, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.049542, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.13631, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0024422, 0.2708, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0030188, 0.2708, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0063803, 0.2708, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0065477, 0.1875, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.048917, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.21152, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0011124553846153845, 0.43909230769230767, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0078096538461538455, 0.22118461538461537, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.008651576923076922, 0.15704615384615384, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.009260823076923077, 0.18266153846153846, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.033330846153846155, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.047275, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.09937084615384614, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0038343, 0.3299, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0046862, 0.2782, true, true),
@@ -772,7 +400,6 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0012609, 0.3095, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0052993, 0.3095, true, true),
@@ -784,19 +411,17 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0025021, 0.3167, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0043536, 0.2944, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0084042, 0.1944, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0084523, 0.1944, true, true),
             ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.067084, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.17683, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.17683, 0.0, true, true),
             ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.42258, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0030151, 0.3125, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0045751, 0.3125, true, true),
@@ -808,19 +433,17 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0019532285714285716, 0.52975, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.01248785, 0.2321785714285714, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.012887742857142856, 0.16067857142857142, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.01913185714285714, 0.07737714285714285, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.09341357142857143, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.28365, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.7662671428571429, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0023278, 0.5298, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.013468, 0.2321, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.013499, 0.1607, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.018657, 0.07738, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.09715, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.27556, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.74943, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0040994, 0.4038, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0068323, 0.3077, true, true),
@@ -831,7 +454,6 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0015355, 0.6944, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.007555, 0.2778, true, true),
@@ -843,949 +465,532 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.003337, 0.2917, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0040562, 0.25, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0053341, 0.2917, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.012295, 0.1667, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.10868, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.50025, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.1109, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0031929, 0.3596, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0040832, 0.2982, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.007837, 0.2456, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.013892, 0.09649, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.15546, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.61735, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.2948, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.001244, 0.4394, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0041908, 0.303, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0085366, 0.2121, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.01634, 0.04545, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.1629, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.69515, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.4037, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0010629, 0.4081, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0096084, 0.2234, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.010973, 0.1775, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.014979, 0.1176, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.02173, 0.04369, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.026173, 0.02973, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.028505, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.040672, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.049368, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.087138, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0009102948648648649, 0.4080837837837838, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.009720713513513514, 0.22339729729729732, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.01139452972972973, 0.17747837837837838, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.01511143783783784, 0.11755513513513514, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.02184502702702703, 0.04368918918918918, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.02641591891891892, 0.02972945945945946, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.028434891891891894, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.04022902702702703, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.04937732432432432, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.08677805405405406, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0012431, 0.3125, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0056414, 0.274, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0083691, 0.1971, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.014188, 0.09776, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.019249, 0.06891, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.024513, 0.02404, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.028326, 0.01442, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.046325, 0.01122, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.04698, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.093996, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.00061703, 0.3125307692307692, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.006130730769230769, 0.27403076923076924, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.008648261538461537, 0.1971230769230769, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.013452938461538461, 0.0977576923076923, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.01882330769230769, 0.06891, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.023871461538461536, 0.02403615384615385, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.02863146153846154, 0.014423307692307692, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.04356115384615385, 0.011218692307692308, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.047206, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.09043692307692307, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0027542, 0.5778, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0066217, 0.2444, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0075239, 0.1444, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.019761, 0.03333, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.072198, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.2736, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.28676, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.29033, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.66798, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.82998, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0014463933333333332, 0.6388666666666667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.007610633333333334, 0.18053333333333335, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.007792133333333333, 0.13886666666666667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.019334666666666667, 0.041666666666666664, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.06142266666666666, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.22165333333333334, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.23151333333333332, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.23564666666666667, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.56352, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.7157133333333334, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0023484, 0.4086, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0039166, 0.3441, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0075032, 0.2204, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.019885, 0.02688, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.031451, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.17887, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.20973, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.21394, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.63713, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.80034, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0039711, 0.5, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0053203, 0.3333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0076153, 0.1667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.019498, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.10677, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.41466, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.42952, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.43169, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.90468, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.089, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0054976, 0.1843, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0056543, 0.1763, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0086309, 0.147, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.010831, 0.1157, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.017228, 0.07844, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.02155, 0.08935, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.02194, 0.06925, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.022452, 0.05641, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.025739, 0.01528, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.025994, 0.03079, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.039182, 0.02303, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.05619, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.06785, 0.001931, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.07426, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0017231, 0.4048, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0038465, 0.3333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0068318, 0.2143, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.016329, 0.04762, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.030852, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.12174, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.13482, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.1411, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.43507, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.57139, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0055195, 0.2797, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0082469, 0.2358, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0106, 0.2206, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.012356, 0.1109, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.022792, 0.1176, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.07336, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.081906, 0.01727, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.083026, 0.009091, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.083864, 0.009091, true, true),
+            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.15229, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.2013, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.23769, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.23901, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.33975, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.37375, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.38366, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.58378, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0014790374999999998, 0.43058749999999996, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.004900225, 0.32636249999999994, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0079458625, 0.2222375, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0214805, 0.020835000000000003, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.0300265, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.195895, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.23545125, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.23890749999999997, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.717025, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.891225, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0061503, 0.24, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0085789, 0.27, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.010421, 0.19, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.011806, 0.1233, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.016638, 0.05, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.017651, 0.05333, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.019019, 0.05667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.022547, 0.01667, true, true),
+            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.063378, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.09996, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.10257, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.1096, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.11157, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.11573, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.11809, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.17575, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.22776, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0042439, 0.2623, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0048379, 0.1571, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0056624, 0.1571, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0099693, 0.1685, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.014484, 0.05834, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.014527, 0.03453, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.01465, 0.05834, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.017941, 0.04468, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.020612, 0.04956, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.027811, 0.004785, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0066224, 0.3254, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.010111, 0.242, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.012545, 0.189, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.01861, 0.1307, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.02551, 0.06629, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.033966, 0.01477, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.035691, 0.02614, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.037388, 0.005682, true, true),
+            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.082567, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.14954, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.15161, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.15198, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.1524, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.15405, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.16152, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.25109, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.34624, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0039479, 0.182, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0055894, 0.1624, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0058375, 0.1814, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0080612, 0.1359, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.011144, 0.1114, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.011672, 0.06828, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.012673, 0.05455, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.014358, 0.02899, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.016291, 0.05441, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.02652, 0.01078, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0036038, 0.2728, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0049088, 0.2158, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.005395, 0.1895, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.006704, 0.1684, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0084891, 0.05175, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0086012, 0.05439, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.013536, 0.01316, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.015693, 0.006579, true, true),
+            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.054371, 0.02763, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.14106, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.14322, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.14405, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.14712, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.17401, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.25745, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.33491, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.38971, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0034838, 0.236, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0069697, 0.1826, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0079146, 0.1693, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.010249, 0.1776, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.013387, 0.07667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.014539, 0.1293, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.022392, 0.01429, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.023461, 0.01429, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.026244, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.034043, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.003029, 0.1329, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0063426, 0.4365, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.009294, 0.06149, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.014637, 0.2406, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.045996, 0.007764, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.099619, 0.02381, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.11029, 0.02246, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.12815, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0038986, 0.1587, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0052466, 0.1587, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0074372, 0.1171, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.012392, 0.1587, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.01389, 0.1587, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.014612, 0.08929, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.023747, 0.04464, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.024226, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.025572, 0.07242, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.027544, 0.02083, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0035604, 0.1981, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0054416, 0.1879, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0066266, 0.163, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.008823, 0.1238, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.011152, 0.1017, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.011254, 0.1009, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.018394, 0.06019, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.055584, 0.001264, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.055744, 0.03995, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.059648, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.056047, 0.25, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.056461, 0.375, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.058343, 0.125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.058927, 0.125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.059512, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.061412, 0.125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.062359, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.067495, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.074359, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.084271, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0044108, 0.2749, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0096535, 0.1638, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.011473, 0.1196, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.012098, 0.07199, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.020259, 0.06517, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.020355, 0.03169, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.022979, 0.08387, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.025038, 0.07403, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.02641, 0.06035, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.035202, 0.008081, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.040082, 0.01187, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.09071, 0.002165, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.054242, 0.5625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.056175, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.057028, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.057195, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.058915, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.062362, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.063584, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.065265, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.074586, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.080359, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0048029, 0.2322, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0049927, 0.1751, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0090107, 0.1374, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0093574, 0.1203, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.011122, 0.1119, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.015124, 0.07604, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.016979, 0.0546, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.018722, 0.03595, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.024104, 0.04805, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.027875, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.04411, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.057643, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.06798, 0.001471, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.074768, 0.001634, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.076022, 0.005205, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.096374, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0029609, 0.3889, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0068113, 0.1111, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0086485, 0.2222, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0101, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.010701, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.011094, 0.2778, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.015288, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.017755, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.028725, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.039326, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0024512, 0.3861, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0052235, 0.2802, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.011648, 0.02214, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.01501, 0.09329, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.019413, 0.04889, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.021601, 0.07051, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.031771, 0.006962, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.039527, 0.02031, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.045843, 0.06085, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.059146, 0.005835, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.11426, 0.002457, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.14175, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0057061, 0.15, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0058055, 0.06667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0063827, 0.15, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0076932, 0.08333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0082265, 0.06667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0084063, 0.4167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0097718, 0.06667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.018667, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.028383, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.037758, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0034786, 0.4537, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0072072, 0.09705, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0085451, 0.07371, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.008764, 0.1304, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0094421, 0.07705, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.010984, 0.005, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.012039, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.014312, 0.06238, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.016067, 0.01571, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.016578, 0.005, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.039115, 0.03, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.054199, 0.03, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.18196, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.19202, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0035184, 0.1934, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0055268, 0.1885, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0063278, 0.1558, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.010441, 0.1194, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.012565, 0.1218, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.013854, 0.1107, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.022433, 0.0354, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.026445, 0.02649, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.028634, 0.03533, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.032187, 0.001634, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0034929, 0.1833, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0050389, 0.2, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0076578, 0.2167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0091461, 0.1917, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.012178, 0.075, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.014283, 0.06667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.023838, 0.03333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.024879, 0.03333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.02553, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.027736, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0023487, 0.2385, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.004504, 0.2385, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0075942, 0.06349, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0092852, 0.1135, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.009678, 0.1135, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.011622, 0.1135, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.020371, 0.02778, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.025306, 0.02778, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.026309, 0.06349, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.036551, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.052359, 0.225, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.057413, 0.225, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.059577, 0.225, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.060929, 0.225, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.062523, 0.1, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.064867, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.072845, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.077735, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.081122, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.090358, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0020722, 0.18853333333333333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0045797, 0.149, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.005484966666666666, 0.18853333333333333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.005544066666666667, 0.17186666666666667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.014189333333333333, 0.07346666666666667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.016498000000000002, 0.061880000000000004, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.017603333333333335, 0.06902000000000001, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.022473666666666666, 0.03632666666666667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.024870666666666666, 0.03013333333333333, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.027622333333333336, 0.015586666666666667, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0035814, 0.156, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0054445, 0.2036, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0073531, 0.2036, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0089806, 0.09643, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.014411, 0.09167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.016421, 0.1321, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.019318, 0.05595, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.022811, 0.01429, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.025257, 0.03214, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.025499, 0.01429, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0022797, 0.2107, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0067428, 0.2107, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0076699, 0.1482, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0078892, 0.2107, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.014336, 0.1482, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.01823, 0.03571, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.018288, 0.03571, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.021256, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.021384, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.027373, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0047627, 0.2083, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0068897, 0.2083, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0097312, 0.2083, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.013121, 0.2083, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.017304, 0.04167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.027425, 0.04167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.032738, 0.04167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.034772, 0.04167, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.059875, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.070808, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0026734, 0.2062, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0083895, 0.08125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.010107, 0.09375, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.010425, 0.08125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.011979, 0.1437, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.020633, 0.2062, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.020981, 0.09375, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.025219, 0.09375, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.057419, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.059172, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0049065, 0.4759, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.010292, 0.1611, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.010487, 0.1426, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.011757, 0.1981, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.038007, 0.02222, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.047235, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.10685, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.1115, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.11473, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.17267, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0039482, 0.2726, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.004322, 0.2369, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0070167, 0.2964, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.011128, 0.106, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.032879, 0.0881, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.045991, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.14195, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.14403, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.14588, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.24145, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0029142, 0.474, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.010126, 0.2865, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.016413, 0.05208, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.017724, 0.09375, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.021892, 0.09375, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.061031, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.063281, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.064299, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.0832, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.1292, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0050639, 0.3426, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0052316, 0.2315, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.005611, 0.1759, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.010528, 0.1111, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.011778, 0.1389, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.055597, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.059216, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.060776, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.11076, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.13119, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0039148, 0.2786, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.003968, 0.25, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.008829, 0.1119, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.012645, 0.1357, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.013293, 0.07619, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.018417, 0.07143, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.01877, 0.05238, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.021011, 0.02381, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.060312, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.093718, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0068441, 0.3167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0078574, 0.15, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0081412, 0.3167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0091803, 0.15, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.016988, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.017422, 0.06667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.018717, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.026502, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.06241, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.09339, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0086429, 0.3, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.010316, 0.35, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.018692, 0.1667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.026032, 0.08333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.026793, 0.1, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.047672, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.052404, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.053871, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.10014, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads32Width4Rows4, 0.1375, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0027448, 0.3049, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0076882, 0.2076, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.011373, 0.1937, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.011947, 0.1701, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.022947, 0.04792, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.023916, 0.02708, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.02457, 0.01042, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.024891, 0.03819, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.068743, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.1489, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0018227, 0.2569, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0029306, 0.2569, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0038485, 0.2569, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0055029, 0.1042, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.009383, 0.0625, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.010302, 0.02083, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.013204, 0.02083, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.013609, 0.02083, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.057277, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.1576, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0014232, 0.2323, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0023688, 0.1906, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0023949, 0.1906, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0035019, 0.1656, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0069359, 0.08229, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.0070273, 0.05729, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.011204, 0.01562, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.014857, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads128Width4, 0.015497, 0.06563, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.12525, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0221748, 0.54002, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.024193959999999997, 0.20665999999999998, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.024409019999999997, 0.10668199999999999, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.02723414, 0.06667999999999999, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.028012179999999998, 0.040001999999999996, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.02937014, 0.040001999999999996, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.0346316, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0373398, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0990854, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.10224180000000001, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0031274504587155967, 0.5611412844036697, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.01313310642201835, 0.3042862385321101, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.03498120376629648, 0.13303354901014006, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.04614792660550458, 0.09591292743953295, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.04747457142857143, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.09222052777777777, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.1474005779816514, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0013013, 0.2667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0038043, 0.2667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.007116, 0.2667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0085197, 0.1714, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.018969, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.02247, 0.02857, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.058028, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.058769, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.064964, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.066097, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.00078439, 0.3958, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0049443, 0.3958, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0079224, 0.1042, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.012496, 0.07292, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.016298, 0.03125, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.02483, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.077822, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.090025, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.00047419, 0.4117, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0059596, 0.3117, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0087156, 0.1617, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.012896, 0.075, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.018741, 0.02, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.02683, 0.02, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.042337, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.050806, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.091949, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0025827, 0.3056, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0038193, 0.3056, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.011231, 0.2222, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.013034, 0.08333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.019096, 0.08333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.030545, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.046484, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.059109, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.075533, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0031428166666666664, 0.47223750000000003, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.011963337499999999, 0.1597208333333333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.0165165, 0.20835, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.019319291666666665, 0.11112541666666668, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.027275416666666667, 0.052083750000000005, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4, 0.0300535, 0.0, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.05135166666666667, 0.16206666666666666, false, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.10232145833333332, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.10772, 0.06818, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.003246829032258065, 0.203552688172043, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0051465602150537635, 0.19420967741935485, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0068766741935483875, 0.15997741935483872, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.009113550537634409, 0.11806301075268816, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.01113189247311828, 0.10056709677419354, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0114292688172043, 0.10103075268817203, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.018099, 0.05495, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.019496806451612905, 0.053625376344086026, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.023392, 0.02456, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.034851, 0.001493, false, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0036705, 0.182, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0055362, 0.1798, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0056963, 0.1631, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0059384, 0.1543, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0085138, 0.102, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.009339, 0.1109, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.016469, 0.05037, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.03041, 0.02315, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.032102, 0.02685, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.049308, 0.007407, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.0019554, 0.2452, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0068536, 0.1452, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0081317, 0.1452, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0085819, 0.0619, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.010552, 0.2119, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.011308, 0.09524, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.012738, 0.09524, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.036394, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.062415, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0037044622641509437, 0.2712556603773585, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4, 0.009594607547169811, 0.08965754716981132, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.011572292452830188, 0.13293584905660377, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.011944575471698115, 0.11564245283018869, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4, 0.01293230188679245, 0.08114792452830188, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8, 0.020438886792452832, 0.014776981132075472, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.021087075471698108, 0.03192, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.024802556603773587, 0.09217811320754717, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.02778031132075472, 0.07517283018867925, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.027781792452830193, 0.07991056603773586, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.004096, 0.2897, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.0048855, 0.2897, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.011328, 0.1359, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.019998, 0.05, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.020185, 0.05, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.02029, 0.03077, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.02563, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.079188, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0045895, 0.1982, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0063395, 0.1752, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0074177, 0.1576, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.0096757, 0.1346, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0102, 0.1338, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.016882, 0.07771, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.017515, 0.05382, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.018868, 0.03284, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.020813, 0.03633, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.030576, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0025477, 0.307, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0056474, 0.1295, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0063087, 0.142, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.0094795, 0.08698, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.010565, 0.1098, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.013065, 0.129, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.015629, 0.03234, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.018259, 0.05067, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.020803, 0.0127, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.044268, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0023398, 0.2039, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0057811, 0.2456, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0088324, 0.1456, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.010331, 0.08307, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.010728, 0.07196, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.011005, 0.08307, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.01282, 0.08353, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.015745, 0.04815, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.024287, 0.008333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.024818, 0.01759, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0022006, 0.2323, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0065192, 0.1609, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.0068367, 0.2323, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.009108, 0.1085, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.014533, 0.1252, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.015285, 0.02381, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.016133, 0.07279, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.018763, 0.02381, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.028597, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.02878, 0.02041, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.00491064864864865, 0.38604324324324324, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.007896986486486486, 0.2801918918918919, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.011256, 0.0234, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.01812010810810811, 0.09329081081081081, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.02263981081081081, 0.04887972972972973, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.025088702702702703, 0.07050405405405405, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.035496621621621614, 0.006960945945945945, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.04325008108108108, 0.02030945945945946, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0502164054054054, 0.0608527027027027, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.06395137837837837, 0.0058355405405405405, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.001078472, 0.45372, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.006872275999999999, 0.1303828, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.007461408, 0.0970344, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.008622632, 0.0737116, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.009010488, 0.07704, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0104046, 0.004999679999999999, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.01158184, 0.0623808, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads64Width4, 0.011583, 0.0, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.01576536, 0.004999679999999999, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.01588932, 0.015717599999999998, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.012025, 0.3444, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.025092, 0.2333, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.056778, 0.1111, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.056778, 0.1111, true, true),
             ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.059857, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.064381, 0.1778, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.089688, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.10642, 0.06667, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.11604, 0.06667, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.14332, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.064381, 0.1778, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.089688, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.10642, 0.06667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.11604, 0.06667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.14332, 0.0, true, true),
             ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.14849, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.15461, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.18829, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.19023, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.22592, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.24379, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.25147, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0035353, 0.1806, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0043291, 0.2352, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.0069842, 0.2153, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0098987, 0.09769, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.011302, 0.1963, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.017699, 0.04907, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.029091, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.034596, 0.005556, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.038998, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.075212, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0039332, 0.1972, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0048891, 0.3034, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.013108, 0.1285, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.013991, 0.076, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.016335, 0.2269, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width4, 0.027587, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.028731, 0.04946, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width2, 0.029298, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.043366, 0.005707, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.050569, 0.003533, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads128Width1, 0.066091, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.070425, 0.001359, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.081727, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.087771, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.099079, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.12135, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.14189, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.18479, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.18881, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.19823, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.20039, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0019992, 0.1952, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0060949, 0.3223, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.01589, 0.0595, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.017849, 0.0657, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.019465, 0.2921, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.038309, 0.04729, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.050255, 0.007558, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.073631, 0.007558, true, false),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.085941, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.10018, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0049125, 0.1061, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.006277, 0.3485, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.0072986, 0.2121, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.011443, 0.1818, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.014124, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.015208, 0.0303, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.016243, 0.07576, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.020832, 0.04545, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.026774, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.060065, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.062599, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.087198, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.10094, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.13501, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.14134, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.14384, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.14992, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.15583, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.15652, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.17787, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.19239, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.27441, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.33173, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.36684, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0031046, 0.4295, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.0072784, 0.25, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.017647, 0.09615, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.020238, 0.07051, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.020659, 0.09615, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.030892, 0.05769, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.053365, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.05493, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.062377, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.08173, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.0032195, 0.2963, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.0052281, 0.2963, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0069299, 0.07407, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.010092, 0.1296, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.016052, 0.04074, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.016202, 0.007407, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.016453, 0.007407, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.019943, 0.1074, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.02521, 0.04074, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.062839, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.071403, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.10608, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.10768, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.13448, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.14017, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.14378, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.15579, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.15999, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.17603, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.18209, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.18928, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.27467, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.34006, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.39192, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.052947, 0.4167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.060557, 0.4167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.060962, 0.1667, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.06116, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.062431, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.062474, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.064269, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.069225, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.074277, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.1099, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.0024997, 0.6239, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.015137, 0.01425, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.01589, 0.09101, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.019965, 0.02303, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.02593, 0.2105, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.040546, 0.003289, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.040671, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.052977, 0.01206, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.054439, 0.01425, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.05564, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.067325, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.069115, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.085972, 0.007675, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.090917, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.095686, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.10107, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.12123, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.12295, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.1264, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.13429, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.15382, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.16493, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.18375, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.20173, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.20713, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.22778, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.27283, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.32498, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.002207, 0.4259, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.0046581, 0.2593, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0054034, 0.03704, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.0094383, 0.2222, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.015017, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.017245, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.01932, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.021692, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.027981, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.054861, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.0048589, 0.3971, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.011964, 0.1618, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.028051, 0.25, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.036111, 0.01471, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.039615, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.041818, 0.02941, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.046991, 0.08824, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.05365, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.055403, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.05612, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.091884, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.092453, 0.01471, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.10608, 0.01471, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.10962, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.11037, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.11176, 0.01471, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.11732, 0.01471, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.1261, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.1273, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.13242, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.14941, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.14943, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.16862, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.18481, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.1903, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.2077, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.27343, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.31475, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.051932, 0.5556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.055938, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.05858, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.059226, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.062496, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.063341, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.065583, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.067343, 0.05556, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.073581, 0.05556, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.10813, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.0043986, 0.2278, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.005373, 0.2069, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.01049, 0.1111, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.016121, 0.04167, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.016923, 0.0375, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.022835, 0.1486, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.027532, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.035983, 0.02778, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.04263, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.053168, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.055618, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.05617, 0.0375, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.057741, 0.01667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.066243, 0.04444, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.070295, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.074548, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.098119, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.11451, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.12182, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.12801, 0.01667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.14574, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.14895, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.18697, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.19155, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.21027, 0.08333, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.21837, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.23378, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.0023602, 0.2564, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.0029153, 0.3333, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0074905, 0.07692, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.0094882, 0.141, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.016362, 0.03846, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.017878, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.018657, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.020731, 0.1154, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.025551, 0.03846, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.064532, 0.0, true, false),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.006059, 0.3265, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.0091584, 0.01569, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.012233, 0.009804, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.014519, 0.01569, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.014973, 0.0549, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.019135, 0.1451, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.020002, 0.04216, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.020489, 0.1284, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.024816, 0.03922, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.027798, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.029373, 0.03725, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.030567, 0.05, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.033326, 0.1235, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.045371, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.048341, 0.01176, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.10648, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads256Width4, 0.11955, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.12278, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.13812, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.0072979887272727265, 0.4810654545454545, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.015095481818181817, 0.18562727272727272, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.026021563636363636, 0.2227290909090909, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.03923145454545454, 0.00907829090909091, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.044544545454545455, 0.02216272727272727, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.04463036363636364, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.04996087272727273, 0.03263, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.052691472727272724, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.05353996363636363, 0.017422, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.05394938181818182, 0.03712072727272728, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.004351, 0.3414, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.012506, 0.03143, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.012558, 0.1046, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.015339, 0.01937, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.024371, 0.2515, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.024571, 0.01608, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.052163, 0.151, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.054342, 0.06213, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.076009, 0.00188, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.08556, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.10039, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.13646, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.14755, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.14884, 0.01499, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.19887, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.20183, 0.00188, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.2031, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.22543, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.25846, 0.00188, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.2628, 0.00188, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads128Width4, 0.32436, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.36033, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads128Width4, 0.36253, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.39043, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.39404, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.007539256190476191, 0.2796615238095238, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.014108535238095238, 0.12520819047619047, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width2, 0.01706564571428571, 0.03050904761904762, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width4, 0.019863742857142857, 0.01809169523809524, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads256Width1, 0.021712104761904764, 0.027354, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.025908333333333332, 0.2190295238095238, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.04174624761904762, 0.12040361904761904, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.044490266666666674, 0.04926066666666667, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.061698723809523806, 0.05422247619047619, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.0725067238095238, 0.020788571428571427, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.013553, 1.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.15849, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.16758, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.33984, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.46793, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.81298, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.004536254545454545, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.19950363636363636, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.20852363636363636, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.3691109090909091, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.5117318181818182, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.8504418181818181, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.02927, 0.5, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.044823, 0.1, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.02927, 0.5, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.044823, 0.1, true, true),
             ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.076183, 0.4, true, true),
             ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.13535, 0.0, true, true),
             ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.18106, 0.0, true, true),
@@ -1793,7 +998,6 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
         ranking: &[
             ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.022393, 1.0, true, true),
             ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.076619, 0.0, true, true),
@@ -1802,7 +1006,6 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
         ranking: &[
             ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.030142, 0.625, true, true),
             ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.04809, 0.25, true, true),
@@ -1811,151 +1014,152 @@ static LEAVES: [Reached; 122] = [
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 1.7312212857142858e-5, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.470435, 0.0, false, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.6718400000000001, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.2753109523809523, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.0010014, 1.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.42896, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.64837, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.2395, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.000569455, 0.7777999999999999, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.025348999999999997, 0.2222, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.0390135, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.0541195, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.0755165, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.0916735, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.18872, 0.0, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.18914, 0.0, false, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.191505, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.19289, 0.0, false, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.010649, 0.7407, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.044667, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.046386, 0.2593, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.065386, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.072001, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.14449, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.14945, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.15293, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.15332, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.16271, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.19842, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.19936, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.21391, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.21899, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.22947, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.24057, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.24268, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.31208, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.31633, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.3447, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.37506, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.37708, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.50416, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.51245, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.013023, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.16421, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.16783, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.17431, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.23992, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.24888, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.289, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.42274, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.44724, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.0011832, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.023395, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.02795, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.035421, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.038673, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.12393, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.15405, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.15625, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.16237, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.16382, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width4),
         ranking: &[
             ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.030137, 0.4896, true, true),
             ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.031424, 0.3021, true, true),
             ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.039433, 0.1146, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.043945, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.044815, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.044888, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.049727, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.043945, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.044815, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.044888, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.049727, 0.0, true, true),
             ranked(Choice::TypeCudaLooped4Threads512Width4, 0.078728, 0.0625, true, true),
             ranked(Choice::TypeCudaLooped2Threads512Width4, 0.084252, 0.03125, true, true),
             ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.0952, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.099514, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.10502, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.13, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.1486, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.15206, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.17774, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.19547, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0082206, 0.2262, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.0093209, 0.2619, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.012402, 0.2262, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.017261, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.070232, 0.1071, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.077484, 0.1786, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.1063, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.11887, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.12813, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.14165, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width4, 0.0082206, 0.2262, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width4, 0.0093209, 0.2619, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width2, 0.012402, 0.2262, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width2, 0.017261, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.070232, 0.1071, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.077484, 0.1786, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.1063, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads512Width1, 0.11887, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersThreads1024Width1, 0.12813, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.14165, 0.0, true, true),
             ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.14225, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.15094, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.16266, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.16442, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.21746, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.24017, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.24828, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.25048, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages2Threads1024Width4, 0.25094, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.25856, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.30251, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.11271, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.13913, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.17733, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.20946, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.22678, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.2283, 1.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.23358, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.24031, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.28314, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.29922, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.012844, 0.4667, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.023746, 0.4, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.091237, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.12634, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.13301, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.15806, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.16764, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.17107, 0.06667, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.17431, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.17471, 0.06667, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.23553, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.24645, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.2495, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.25353, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.27144, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.2955, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.005508, 0.5, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.01299, 0.4286, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.087441, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.10969, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.11993, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.12338, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.13585, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.18893, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.18931, 0.07143, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.19147, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.00014818, 0.842, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.029187, 0.1342, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.032282, 0.006494, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.056053, 0.01732, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.080738, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.09746, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.22625, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.25354, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.47926, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.48851, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.49613, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.51275, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.51696, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.61976, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.62173, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.64166, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.67351, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.88862, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 1.1901025974025973e-5, 0.8419428571428571, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.02860038961038961, 0.1342274025974026, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.03184557142857143, 0.006493896103896103, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.07915857142857143, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.09849698701298701, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.11920377922077922, 0.017315714285714285, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.29678116883116884, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.324175064935065, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.4890325974025974, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.49835363636363633, 0.0, true, false),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.025136, 0.3636, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.04092, 0.5, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.075676, 0.04545, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.08582, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.025136, 0.3636, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.04092, 0.5, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.075676, 0.04545, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.08582, 0.0, true, true),
             ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.091003, 0.09091, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.099943, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.11534, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.099943, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.11534, 0.0, true, true),
             ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.13079, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.16706, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.17143, 0.0, true, false),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.16706, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.17143, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.18997, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.25251, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.25519, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.32257, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.32612, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.34108, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.40586, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.44151, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         ranking: &[
             ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.0088762, 0.8333, true, true),
             ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.049678, 0.1667, true, true),
@@ -1967,163 +1171,88 @@ static LEAVES: [Reached; 122] = [
             ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.16404, 0.0, true, true),
             ranked(Choice::TypeCudaLooped4Threads512Width4, 0.23964, 0.0, true, true),
             ranked(Choice::TypeCudaLooped2Threads512Width4, 0.34016, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.34382, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.55216, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.010224473684210526, 0.6140631578947368, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.012069742105263157, 0.1842094736842105, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.09783242105263158, 0.07894736842105263, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.12791052631578947, 0.08774736842105263, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.12941947368421053, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.13185894736842108, 0.017541052631578947, true, false),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.1514036842105263, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.1650978947368421, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.16643473684210525, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.19287947368421052, 0.0, true, false),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.0034817, 0.8889, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.040603, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.10193, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.1136, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.1159, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.17427, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.18428, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.20866, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.20898, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.22621, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.23728, 0.1111, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.2487, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.25697, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.2834, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.29378, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.30186, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.00013255, 0.75, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.049988, 0.25, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.10067, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.82188, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.83489, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.86689, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.98695, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.9924, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 1.0461, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.3031, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4, 0.0045285, 0.7292, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4, 0.01368, 0.05208, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster4Threads512Width4, 0.094876, 0.09375, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.11277, 0.1042, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads512Width4, 0.12101, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.12203, 0.02083, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4, 0.15687, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width4, 0.16068, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads512Width4, 0.17591, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentSharedStages1Threads1024Width1, 0.18663, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.23594, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.23925, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.2476, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.2635, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.27547, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.29059, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.00013255, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.062954, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.09655, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.87197, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.8806, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.90706, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 1.0486, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 1.0535, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 1.0706, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.3438, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.00079532, 0.8871, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.049379, 0.1129, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.3817, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.38749, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.40997, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.437, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.52058, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.57179, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.65625, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.76898, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.0009257899999999999, 0.84999, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.0180619, 0.15001, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.24682000000000004, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.32340399999999997, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.36160899999999996, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.38663400000000003, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.5271359999999999, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.626234, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.629092, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.8964510000000001, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.0002956, 0.8333, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.032844, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.079915, 0.1667, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.65165, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.67005, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.69262, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.84167, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.89039, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.91164, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.2138, 0.0, true, true),
         ],
     },
     Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 3.5501e-5, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.04682, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.14899, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.17377, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.19674, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.26116, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.34687, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.41495, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.43124, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.49875, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 2.0709e-5, 0.9, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.049309, 0.1, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.21833, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.22884, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.23611, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.24077, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.26127, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.28963, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 1.2729000000000001e-5, 0.8, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.026366999999999995, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.056824999999999994, 0.2, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.83728, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.8385200000000002, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.8503550000000001, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 1.0394999999999999, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 1.0441099999999999, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 1.0688650000000002, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 1.3924500000000002, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.00012668, 1.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.039787, 0.0, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1, 0.092227, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.31423, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.34973, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.38163, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.51092, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.61111, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width1, 0.61802, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.88137, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.00028964, 0.9167, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.049981, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.082078, 0.08333, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.091511, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.092101, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.1029, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.11054, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.1837, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.00032584, 0.625, true, false),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.04561, 0.375, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.050589, 0.0, true, false),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.056706, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.062567, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.064522, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.083933, 0.0, true, false),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.15165, 0.0, true, true),
-        ],
-    },
-    Reached {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        ranking: &[
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.010995, 0.6667, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.0488015, 0.1389, true, true),
-            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.05177099999999999, 0.05555000000000001, true, true),
-            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.0519495, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.057218500000000005, 0.08335, true, true),
-            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.058921, 0.05555000000000001, true, true),
-            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.076399, 0.0, true, true),
-            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.1413525, 0.0, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4, 0.0040549, 0.725, true, true),
+            ranked(Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4, 0.052701, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width4, 0.10606, 0.06667, true, true),
+            ranked(Choice::TypeCudaLooped4Threads1024Width2, 0.10806, 0.1667, true, true),
+            ranked(Choice::TypeCudaLooped2Threads1024Width4, 0.11714, 0.01667, true, true),
+            ranked(Choice::TypeCudaLooped4Threads512Width4, 0.13061, 0.025, true, true),
+            ranked(Choice::TypeCudaLooped2Threads512Width4, 0.15197, 0.0, true, true),
+            ranked(Choice::TypeCudaLooped4Threads256WidthAuto, 0.23043, 0.0, true, true),
         ],
     },
 ];

@@ -1,9 +1,9 @@
 //! The time of one decision, by form and by the size of the model.
 //!
-//! A line a form: nanoseconds that every decision takes, and nanoseconds for each part of the model that it visits. Python's
-//! follow minima of 15 repetitions over 400 inputs of five logs (one busy core of an AMD EPYC, 23 November 2026): 3.7 to
-//! 9.3 us for one tree, 59 and 65 us for 24 boosted trees of 5 and 18 choices. The others follow 50 ns for one tree and 820 ns
-//! for 24 boosted trees of 18 choices in Rust; the model file takes twice that.
+//! A line a form: nanoseconds that every decision takes, and nanoseconds for each part of the model that it visits.
+//! `scripts/decision_time.py` fits them to nine models of the logs under `data/` (one core of a Xeon at 2.8 GHz, other work on the
+//! second one, 23 November 2026) and prints them. There, one tree takes 29 to 69 ns in Rust and 2 to 4.5 us in Python, 24 boosted
+//! trees of 42 and 54 choices 0.5 and 25 us.
 
 use ah_types::DecisionForm;
 
@@ -29,13 +29,12 @@ struct Nanoseconds {
     row_number: f64,
 }
 
-const RUST: Nanoseconds =
-    Nanoseconds { call: 20.0, split: 3.0, derived: 4.0, booster: 20.0, row_number: 0.5 };
-const C: Nanoseconds = Nanoseconds { call: 20.0, split: 3.0, derived: 4.0, booster: 20.0, row_number: 0.5 };
+const RUST: Nanoseconds = Nanoseconds { call: 0.3, split: 10.3, derived: 0.0, booster: 6.1, row_number: 0.2 };
+const C: Nanoseconds = Nanoseconds { call: 0.3, split: 8.6, derived: 0.0, booster: 20.5, row_number: 0.4 };
 const PYTHON: Nanoseconds =
-    Nanoseconds { call: 1200.0, split: 100.0, derived: 300.0, booster: 1500.0, row_number: 60.0 };
+    Nanoseconds { call: 188.9, split: 256.5, derived: 602.9, booster: 329.0, row_number: 9.2 };
 const MODEL_FILE: Nanoseconds =
-    Nanoseconds { call: 60.0, split: 6.0, derived: 15.0, booster: 40.0, row_number: 1.0 };
+    Nanoseconds { call: 10.6, split: 35.1, derived: 14.3, booster: 8.8, row_number: 0.5 };
 
 /// Returns the milliseconds of a decision. PyTorch decides while a model compiles, so a run does not wait for it. A model
 /// of one leaf without boosted trees needs no decision: a program names that choice.

@@ -99,6 +99,7 @@ fn an_input_without_the_fallback_is_decided() {
     // `d` is not offered where the first feature is below 50.
     // Times differ by 1 % of noise, so some picks are slower than the fallback.
     let trained = learn(2000, |params| {
+        params.learner = Some(ah_train::LearnerKind::Boosted);
         params.fallback = Some("d".to_owned());
         params.max_slowdown = Some(1.0);
         // Any other decision takes time, which alone breaks this limit.
@@ -120,7 +121,10 @@ fn noise(x: [f64; 4]) -> f64 {
 
 #[test]
 fn a_choice_must_save_more_where_others_were_slow() {
-    let trained = learn_from(&oblique(3000, noise), |params| params.fallback = Some("a".to_owned()));
+    let trained = learn_from(&oblique(3000, noise), |params| {
+        params.learner = Some(ah_train::LearnerKind::Boosted);
+        params.fallback = Some("a".to_owned());
+    });
     let model = &trained.model;
     let mean = |s: f64| {
         let of = |at: u32| {

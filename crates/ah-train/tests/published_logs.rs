@@ -41,7 +41,7 @@ fn check(log: &str, scikit_learn: f64) {
 /// The strongest baseline of the shipped logs: no other choice loses less.
 #[test]
 fn best_single_of_the_shipped_logs() {
-    for (name, expected) in [("softmax", 1.2232), ("mixed_mm", 1.4259)] {
+    for (name, expected) in [("softmax", 1.1703), ("mixed_mm", 1.1957)] {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let model = Model::read(&root.join(format!("generated/{name}_h200.model.json"))).unwrap();
         let Evaluation { table, judged, comparison, .. } = evaluate(&model, &[shipped(name)], false).unwrap();
@@ -61,7 +61,7 @@ fn best_single_of_the_shipped_logs() {
 /// twentieth of it fails.
 #[test]
 fn the_gain_on_the_shipped_logs_is_kept() {
-    for (name, expected) in [("softmax", 0.2045), ("mixed_mm", 0.3687), ("pad_mm", 0.0630)] {
+    for (name, expected) in [("softmax", 0.1601), ("mixed_mm", 0.1661), ("pad_mm", 0.0630)] {
         let held_out = learn_from(shipped(name), 0).held_out;
         let gain = (held_out.comparison.best_single.metrics.slowdown / held_out.always.slowdown).ln();
         eprintln!("{name}: {gain:.4}, expected {expected}");

@@ -26,27 +26,31 @@ impl SingleChoice {
     where
         Times: Iterator<Item = (ChoiceId, f64)> + Clone,
     {
-        let least = |total: &[f64]| {
+        // Of equal ones the preferred one, then the first.
+        let least = |total: &[f64], preferred: Option<ChoiceId>| {
             let ids = (0_u32..).map(ChoiceId).take(choices).filter(|&choice| may(choice));
+            let ids = preferred.into_iter().chain(ids);
             ids.min_by(|a, b| total[a.index()].total_cmp(&total[b.index()]))
         };
         // Every choice pays `missing`, and those with a time the difference.
-        let best = |missing: &dyn Fn(&Times) -> f64, counts: &dyn Fn(&Times) -> bool| {
+        let best = |missing: &dyn Fn(&Times) -> f64, counts: &dyn Fn(&Times) -> bool, preferred| {
             let mut total = vec![0.0; choices];
             for (weight, times) in inputs.clone().filter(|(_, times)| counts(times)) {
                 let missing = missing(&times);
                 times.for_each(|(choice, loss)| total[choice.index()] += weight * (loss - missing));
             }
-            least(&total)
+            least(&total, preferred)
         };
         let slowest = |times: &Times| times.clone().map(|(_, loss)| loss).fold(0.0, f64::max);
         let of =
             |times: &Times, choice: ChoiceId| times.clone().find(|(c, _)| *c == choice).map(|(_, loss)| loss);
-        let always = best(&slowest, &|_| true)?;
-        let first = best(&|times| of(times, always).unwrap_or_else(|| slowest(times)), &|_| true)?;
+        let always = best(&slowest, &|_| true, None)?;
+        let first =
+            best(&|times| of(times, always).unwrap_or_else(|| slowest(times)), &|_| true, Some(always))?;
         let lacks = |times: &Times| of(times, first).is_none();
         let is_partial = inputs.clone().any(|(_, times)| lacks(&times));
-        let second = if is_partial { best(&slowest, &lacks).filter(|second| *second != first) } else { None };
+        let second =
+            if is_partial { best(&slowest, &lacks, None).filter(|second| *second != first) } else { None };
         Some(Self { first, second })
     }
 
@@ -76,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_choice_with_a_time_everywhere_needs_no_second() {
-        let single = best(&[&[(0, 0.0), (1, 0.1)], &[(0, 0.5), (1, 0.1), (2, 0.0)]]);
+        let single = best(&[&[(0, 0.0), (1, 0.1)], &[(0, 0.5), (1, 0.1), (2, 0.2)]]);
         assert_eq!(single, Some(SingleChoice { first: ChoiceId(1), second: None }));
     }
 
@@ -90,6 +94,18 @@ mod tests {
         let names = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(single.name(&names), "a, else c");
         assert_eq!(single.taken(|choice| choice != ChoiceId(0)), ChoiceId(2));
+    }
+
+    #[test]
+    fn a_choice_that_never_has_a_time_is_not_taken() {
+        assert_eq!(
+            best(&[&[(1, 0.0)], &[(1, 0.2), (2, 0.0)]]),
+            Some(SingleChoice { first: ChoiceId(2), second: Some(ChoiceId(1)) })
+        );
+        assert_eq!(
+            best(&[&[(1, 0.0)], &[(1, 0.0)]]),
+            Some(SingleChoice { first: ChoiceId(1), second: None })
+        );
     }
 
     #[test]

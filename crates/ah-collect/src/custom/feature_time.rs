@@ -5,10 +5,8 @@ use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use ah_measure::sampling::Seed;
-use ah_types::Feature;
-
-use super::functions::Functions;
+use ah_measure::sampling::{Rng, Seed};
+use ah_types::Value;
 
 /// Inputs that are drawn for it.
 const INPUTS: u64 = 16;
@@ -19,19 +17,20 @@ const LEAST: Duration = Duration::from_micros(20);
 /// Most times that it is computed for one input.
 const MOST_RUNS: u32 = 1000;
 
-/// Returns the mean milliseconds of each feature on the first inputs of a seed, by name. Empty if drawing one panics.
-pub(super) fn feature_ms<T>(features: &[Feature], functions: &Functions<T>) -> BTreeMap<String, f64> {
+/// Returns the mean milliseconds of each feature, given by its name and function, on the first inputs of a seed. Empty if
+/// drawing one panics.
+pub(super) fn feature_ms<'a, T, F: Fn(&T) -> Value + 'a>(
+    draw: impl Fn(&mut Rng) -> T,
+    features: impl Iterator<Item = (&'a str, F)>,
+) -> BTreeMap<String, f64> {
+    let features: Vec<(&str, F)> = features.collect();
     let start = Instant::now();
     let mut sums = vec![0.0; features.len()];
     let mut inputs = 0.0;
     for index in 0..INPUTS {
         let time = || -> Vec<f64> {
-            let input = (functions.draw)(&mut Seed(0, index).rng());
-            functions
-                .features
-                .iter()
-                .map(|feature| milliseconds(|| drop(black_box(feature(&input)))))
-                .collect()
+            let input = draw(&mut Seed(0, index).rng());
+            features.iter().map(|(_, feature)| milliseconds(|| drop(black_box(feature(&input))))).collect()
         };
         // Measuring reports the panic with its input.
         let Ok(times) = catch_unwind(AssertUnwindSafe(time)) else { return BTreeMap::new() };
@@ -43,7 +42,7 @@ pub(super) fn feature_ms<T>(features: &[Feature], functions: &Functions<T>) -> B
     }
     // Three digits: more are noise.
     let rounded = |ms: f64| format!("{ms:.2e}").parse().unwrap_or(ms);
-    features.iter().zip(sums).map(|(feature, sum)| (feature.name.clone(), rounded(sum / inputs))).collect()
+    features.iter().zip(sums).map(|((name, _), sum)| ((*name).to_owned(), rounded(sum / inputs))).collect()
 }
 
 /// Returns the milliseconds of one run.

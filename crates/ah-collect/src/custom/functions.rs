@@ -66,7 +66,8 @@ fn refresh<'a, T: Clone>(copies: &'a mut Vec<T>, original: &T, count: u32) -> &'
 impl<T> FunctionRunner<T> {
     pub(super) fn new(mut subject: Subject, functions: Arc<Functions<T>>) -> Self {
         let optimization = &mut subject.optimization;
-        optimization.training.feature_ms = feature_ms(&optimization.features, &functions);
+        let names = optimization.features.iter().map(|feature| feature.name.as_str());
+        optimization.training.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
         Self { subject, functions, input: None }
     }
 

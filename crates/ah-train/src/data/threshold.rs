@@ -7,15 +7,16 @@ pub fn between(left: f64, right: f64) -> f64 {
     let middle = f64::midpoint(left, right);
     // 17 digits tell all numbers apart.
     let rounded = (0..17).find_map(|digits| {
-        let text = format!("{middle:.digits$e}");
-        let (mantissa, exponent) = text.split_once('e')?;
-        let mantissa: i64 = mantissa.replace('.', "").parse().ok()?;
-        let exponent = exponent.parse::<i64>().ok()? - digits as i64;
-        let number = |mantissa: i64| format!("{mantissa}e{exponent}").parse::<f64>().ok();
-        [mantissa, mantissa - 1, mantissa + 1]
-            .into_iter()
-            .filter_map(number)
-            .find(|t| left <= *t && *t < right)
+        // The neighbours of the middle; where rounding it gives another digit (9.5), the left value's own digits.
+        [middle, left].into_iter().find_map(|x| {
+            let text = format!("{x:.digits$e}");
+            let (mantissa, exponent) = text.split_once('e')?;
+            let mantissa: i64 = mantissa.replace('.', "").parse().ok()?;
+            let exponent = exponent.parse::<i64>().ok()? - digits as i64;
+            let number = |mantissa: i64| format!("{mantissa}e{exponent}").parse::<f64>().ok();
+            let near = [mantissa, mantissa - 1, mantissa + 1].into_iter().filter_map(number);
+            near.into_iter().find(|t| left <= *t && *t < right)
+        })
     });
     // -0 prints otherwise.
     rounded.unwrap_or(if middle < right { middle } else { left }) + 0.0

@@ -78,7 +78,9 @@ impl Boost {
         let mut left: Vec<Vec<(u32, f64)>> = rows.inputs.iter().map(row).collect();
         let codes = rows.columns.by_row(rows.inputs);
         let mut boosters = Boosters { row_length: choices + 1, unit, ..Boosters::default() };
-        for number in 0..self.trees {
+        // Without columns, as where every feature is constant, no tree can split.
+        let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
+        for number in 0..trees {
             let grown = self.grow(&parameters, rows, &left, &weights, (choices, greatest), number);
             let leaves = grown.leaves(&codes, rows.columns.all().len());
             let leaf = |row: usize| leaves[row];

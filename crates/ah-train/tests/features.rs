@@ -286,17 +286,19 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
         params.max_risk = MaxRisk::Share(0.3);
     });
     assert_eq!(by_flag.configuration.name(), "cost_tree");
-    insta::assert_snapshot!(by_flag.plan.settings, @r"
+    insta::assert_snapshot!(by_flag.plan.settings, @r#"
+    objective         geomean (default)
     fallback          orig (optimization)
     test_share        0.2 (default)
     learner           cost_tree (flag)
     max_depth         3 (optimization)
     min_samples_leaf  3, 8 (default)
     boosted_trees     false (flag)
+    for               "rust" (default)
     promise           cross-fitted (default)
     max_risk          0.3 (flag)
     max_slowdown      1.05 (default)
-    ");
+    "#);
     let recorded = &by_flag.model.provenance.parameters["settings"]["max_depth"];
     assert_eq!(*recorded, serde_json::json!({ "from": "optimization", "value": [3] }));
 }

@@ -52,7 +52,7 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> Model {
     let mut params = Params::new(vec![log], "Sort");
     params.optimization = Some(toml);
     params.max_risk = MaxRisk::None;
-    params.size = ah_train::Size::Best;
+    params.max_leaves = Some(64);
     change(&mut params);
     let trained = train(&params.check().unwrap()).unwrap();
     let judged = &trained.held_out.comparison.model;

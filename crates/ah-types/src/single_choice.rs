@@ -27,17 +27,20 @@ impl SingleChoice {
         Times: Iterator<Item = (ChoiceId, f64)> + Clone,
     {
         // Of equal ones the preferred one, then the first.
-        let least = |total: &[f64], preferred: Option<ChoiceId>| {
+        let least = |total: &[Option<f64>], preferred: Option<ChoiceId>| {
             let ids = (0_u32..).map(ChoiceId).take(choices).filter(|&choice| may(choice));
-            let ids = preferred.into_iter().chain(ids);
-            ids.min_by(|a, b| total[a.index()].total_cmp(&total[b.index()]))
+            let ids =
+                preferred.into_iter().chain(ids).filter_map(|choice| Some((choice, total[choice.index()]?)));
+            ids.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(choice, _)| choice)
         };
-        // Every choice pays `missing`, and those with a time the difference.
+        // Every choice pays `missing`, and those with a time the difference. One that has no time at all is not taken.
         let best = |missing: &dyn Fn(&Times) -> f64, counts: &dyn Fn(&Times) -> bool, preferred| {
-            let mut total = vec![0.0; choices];
+            let mut total = vec![None; choices];
             for (weight, times) in inputs.clone().filter(|(_, times)| counts(times)) {
                 let missing = missing(&times);
-                times.for_each(|(choice, loss)| total[choice.index()] += weight * (loss - missing));
+                times.for_each(|(choice, loss)| {
+                    *total[choice.index()].get_or_insert(0.0) += weight * (loss - missing);
+                });
             }
             least(&total, preferred)
         };

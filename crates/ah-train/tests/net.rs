@@ -67,9 +67,9 @@ fn a_feature_that_costs_more_than_it_tells_is_left_out() {
     let reads = |model: &Model, name: &str| {
         let slot = model.features.base().slot(name).unwrap();
         let mut reads = false;
-        let tests = model.tree.tests().chain(model.boosters.iter().flat_map(|tree| tree.tests()));
+        let tests = model.tree.tests().chain(model.boosters.iter().flat_map(ah_types::Tree::tests));
         tests.for_each(|test| {
-            model.features.for_each_logged(test.slot(), &mut |logged| reads |= logged == slot)
+            model.features.for_each_logged(test.slot(), &mut |logged| reads |= logged == slot);
         });
         reads
     };

@@ -39,7 +39,11 @@ fn sort_log(keeps: impl Fn(f64) -> bool) -> String {
 }
 
 fn learn(change: impl FnOnce(&mut Params)) -> Model {
-    learn_from(&sort_log(|_| true), change)
+    learn_from(&sort_log(|_| true), |params| {
+        // Leaves of long inputs, which insertion sort never had.
+        params.max_leaves = Some(64);
+        change(params);
+    })
 }
 
 fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> Model {
@@ -52,7 +56,6 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> Model {
     let mut params = Params::new(vec![log], "Sort");
     params.optimization = Some(toml);
     params.max_risk = MaxRisk::None;
-    params.max_leaves = Some(64);
     change(&mut params);
     let trained = train(&params.check().unwrap()).unwrap();
     let judged = &trained.held_out.comparison.model;

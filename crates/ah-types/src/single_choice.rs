@@ -20,7 +20,7 @@ impl SingleChoice {
     /// cost the second. Then the second is chosen again, on the inputs that the first leaves.
     pub fn best<Times>(
         choices: usize,
-        inputs: impl Iterator<Item = (f64, Times)> + Clone,
+        inputs: &(impl Iterator<Item = (f64, Times)> + Clone),
         may: impl Fn(ChoiceId) -> bool,
     ) -> Option<Self>
     where
@@ -78,7 +78,7 @@ mod tests {
 
     fn best(inputs: &[&[(u32, f64)]]) -> Option<SingleChoice> {
         let inputs = inputs.iter().map(|times| (1.0, times.iter().map(|&(c, loss)| (ChoiceId(c), loss))));
-        SingleChoice::best(3, inputs, |_| true)
+        SingleChoice::best(3, &inputs, |_| true)
     }
 
     #[test]
@@ -113,6 +113,6 @@ mod tests {
 
     #[test]
     fn nothing_without_choices() {
-        assert_eq!(SingleChoice::best(0, std::iter::empty::<(f64, std::iter::Empty<_>)>(), |_| true), None);
+        assert_eq!(SingleChoice::best(0, &std::iter::empty::<(f64, std::iter::Empty<_>)>(), |_| true), None);
     }
 }

@@ -173,7 +173,7 @@ impl Leaf {
         let ranges = self.ranges.iter().enumerate().filter_map(|(slot, range)| Some((slot, (*range)?)));
         let values = ranges.map(|(slot, range)| (slot, row.number(slot), range));
         values.filter(|(slot, value, (least, greatest))| {
-            !(least..=greatest).contains(&value) && !(value.is_nan() && missing.contains(slot))
+            !((least..=greatest).contains(&value) || value.is_nan() && missing.contains(slot))
         })
     }
 

@@ -55,7 +55,7 @@ impl LogFacts {
             Some((total? * share(1, slowdowns.len())).exp())
         };
         let inputs = slowdowns.iter().map(|times| (1.0, times.iter().map(|(choice, loss)| (*choice, *loss))));
-        let single = SingleChoice::best(log.choices.len(), inputs, |_| true);
+        let single = SingleChoice::best(log.choices.len(), &inputs, |_| true);
         let fallback = optimization.fallback_among(&log.choices).and_then(|name| log.choice_id(name));
         let mut wins: Vec<_> = wins.into_iter().map(|(choice, n)| (name(choice), n)).collect();
         wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

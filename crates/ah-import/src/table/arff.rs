@@ -26,7 +26,7 @@ impl Arff {
                 let (keyword, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
                 match keyword.to_ascii_lowercase().as_str() {
                     "@attribute" => {
-                        columns.extend(cells(rest, char::is_whitespace).into_iter().next().flatten())
+                        columns.extend(cells(rest, char::is_whitespace).into_iter().next().flatten());
                     }
                     "@data" => is_data = true,
                     _ => {}

@@ -346,7 +346,7 @@ impl Table {
             (self.cost_weight(input), costs.filter(|(_, cost)| cost.is_finite()))
         };
         let single =
-            SingleChoice::best(self.choices.len(), inputs.iter().map(times), |choice| !self.is_rare(choice));
+            SingleChoice::best(self.choices.len(), &inputs.iter().map(times), |choice| !self.is_rare(choice));
         single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
     }
 }

@@ -6,6 +6,7 @@
 pub mod code;
 pub mod evidence;
 pub mod expression;
+pub(crate) mod keywords;
 pub mod language;
 pub mod names;
 mod paths;

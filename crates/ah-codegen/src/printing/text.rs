@@ -58,6 +58,36 @@ pub fn rust_string(text: &str) -> String {
     format!("\"{}\"", text.escape_default())
 }
 
+/// Returns a string literal of C. Bytes outside ASCII become octal escapes, which end after three digits.
+pub fn c_string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            // A question mark could begin a trigraph.
+            b'"' | b'\\' | b'?' => literal.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => literal.push(char::from(byte)),
+            _ => literal.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// Returns a string literal of Python, in ASCII.
+pub fn python_string(text: &str) -> String {
+    let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
+    let mut literal = String::from(quote);
+    for c in text.chars() {
+        match c {
+            _ if c == quote || c == '\\' => literal.extend(['\\', c]),
+            ' '..='~' => literal.push(c),
+            _ => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
+        }
+    }
+    literal.push(quote);
+    literal
+}
+
 /// Returns a floating-point literal of Rust, Python and C: the shortest that reads back to the same f64.
 pub fn number(x: f64) -> String {
     format!("{x:?}")

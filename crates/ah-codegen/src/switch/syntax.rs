@@ -6,8 +6,9 @@ use ah_types::expr::Type;
 use crate::lower::LoweredModel;
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Calls, Dialect};
+use crate::printing::keywords::{c_keywords, python_keywords, rust_keywords};
 use crate::printing::names::{Case, Namer, single};
-use crate::printing::text::number;
+use crate::printing::text::{c_string, number, python_string, rust_string};
 
 /// A language that has the form `switch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,24 +31,9 @@ impl Syntax {
     /// Returns the words that no name may be.
     fn reserved(self) -> &'static str {
         match self {
-            Self::C => {
-                "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr \
-                 continue decltype default delete do double else enum explicit export extern false float for friend goto \
-                 if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected \
-                 public register requires restrict return short signed sizeof static struct switch template this throw \
-                 true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq \
-                 linux unix main ceil floor log2 fabs fmod fmin fmax strcmp j0 j1 jn y0 y1 yn"
-            }
-            Self::Rust => {
-                "abstract as async await become box break const continue crate do dyn else enum extern false final fn for \
-                 gen if impl in let loop macro match mod move mut override priv pub ref return self static struct super \
-                 trait true try type typeof unsafe unsized use virtual where while yield union raw safe f64 i64"
-            }
-            Self::Python => {
-                "and as assert async await break class continue def del elif else except finally for from global if import \
-                 in is lambda nonlocal not or pass raise return try while with yield match case type math float int str \
-                 bool abs min max"
-            }
+            Self::C => concat!(c_keywords!(), " ceil floor log2 fabs fmod fmin fmax strcmp"),
+            Self::Rust => concat!(rust_keywords!(), " f64 i64"),
+            Self::Python => concat!(python_keywords!(), " abs min max"),
         }
     }
 }
@@ -131,26 +117,11 @@ impl<'a> Plain<'a> {
 
     /// Returns a string literal in ASCII.
     pub fn string(&self, text: &str) -> String {
-        if self.syntax == Syntax::Rust {
-            return format!("\"{}\"", text.escape_default());
+        match self.syntax {
+            Syntax::C => c_string(text),
+            Syntax::Rust => rust_string(text),
+            Syntax::Python => python_string(text),
         }
-        let mut literal = String::from('"');
-        for c in text.chars() {
-            match (c, self.syntax) {
-                ('"' | '\\', _) => literal.extend(['\\', c]),
-                // Two question marks begin a trigraph.
-                ('?', Syntax::C) => literal.push_str("\\?"),
-                (' '..='~', _) => literal.push(c),
-                (_, Syntax::Python) => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
-                _ => {
-                    let mut bytes = [0; 4];
-                    let escape = |byte: &u8| literal.push_str(&format!("\\{byte:03o}"));
-                    c.encode_utf8(&mut bytes).as_bytes().iter().for_each(escape);
-                }
-            }
-        }
-        literal.push('"');
-        literal
     }
 
     /// Returns the result that is a choice. Without a fallback, a path may have none.

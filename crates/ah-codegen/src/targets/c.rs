@@ -10,22 +10,19 @@ use crate::error::CodegenError;
 use crate::lower::{Argument, LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Calls, Dialect};
+use crate::printing::keywords::c_keywords;
 use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, single};
-use crate::printing::text::number;
+use crate::printing::text::{c_string, number};
 use crate::printing::view::ModelView;
 use crate::switch::Syntax;
 use crate::target::{OutputPlace, Target, TargetOptions, View};
 
-/// Keywords of C, C++ and CUDA, and the template's own names.
-const RESERVED: &str = "\
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
-    const constexpr continue decltype default delete do double else enum explicit export extern false \
-    float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator \
-    or or_eq private protected public register requires restrict return short signed sizeof static \
-    struct switch template this throw true try typedef typeid typename union unsigned using virtual void \
-    volatile wchar_t while xor xor_eq linux unix main errno row context at node memo value nan inf j0 j1 \
-    jn y0 y1 yn m_e m_pi null eof near far small interface ranking count leaf index offered vote";
+/// Keywords, and the template's own names.
+const RESERVED: &str = concat!(
+    c_keywords!(),
+    " errno row context at node memo value nan inf m_e m_pi null eof near far small interface ranking count leaf index offered vote"
+);
 
 /// One C99 header that is also C++17 and CUDA.
 #[derive(Clone, Copy, Debug)]
@@ -171,22 +168,8 @@ impl Language for CLanguage<'_> {
         &self.names
     }
 
-    /// Bytes outside ASCII become octal escapes, which end after three digits.
     fn string(&self, text: &str) -> String {
-        let mut literal = String::from("\"");
-        for byte in text.bytes() {
-            match byte {
-                // A question mark could begin a trigraph.
-                b'"' | b'\\' | b'?' => {
-                    literal.push('\\');
-                    literal.push(char::from(byte));
-                }
-                b' '..=b'~' => literal.push(char::from(byte)),
-                _ => literal.push_str(&format!("\\{byte:03o}")),
-            }
-        }
-        literal.push('"');
-        literal
+        c_string(text)
     }
 
     fn type_name(&self, slot: usize) -> String {

@@ -6,16 +6,16 @@ use ah_types::expr::Type;
 use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Calls, Dialect};
+use crate::printing::keywords::python_keywords;
 use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::Case;
-use crate::printing::text::number;
+use crate::printing::text::{number, python_string};
 
-/// Keywords of Python, and the templates' own names.
-pub const RESERVED: &str = "\
-    and as assert async await break class continue def del elif else except finally for from global if \
-    import in is lambda nonlocal not or pass raise return try while with yield match case type self \
-    context metadata choices math memo at node value offered leaf leaves float str isinstance int bool len \
-    dict list tuple frozenset None True False";
+/// Keywords, and the templates' own names.
+pub const RESERVED: &str = concat!(
+    python_keywords!(),
+    " self context metadata choices memo at node value offered leaf leaves isinstance len dict list tuple frozenset"
+);
 
 /// How Python writes a model.
 pub struct PythonLanguage<'a> {
@@ -123,22 +123,8 @@ impl Language for PythonLanguage<'_> {
         &self.names
     }
 
-    /// The literal is in ASCII.
     fn string(&self, text: &str) -> String {
-        let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
-        let mut literal = String::from(quote);
-        for c in text.chars() {
-            match c {
-                _ if c == quote || c == '\\' => {
-                    literal.push('\\');
-                    literal.push(c);
-                }
-                ' '..='~' => literal.push(c),
-                _ => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
-            }
-        }
-        literal.push(quote);
-        literal
+        python_string(text)
     }
 
     fn type_name(&self, slot: usize) -> String {

@@ -6,17 +6,17 @@ use ah_types::expr::Type;
 use crate::lower::{Argument, LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Calls, Dialect};
+use crate::printing::keywords::rust_keywords;
 use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, Namer, single};
 use crate::printing::text::{number, rust_string, sentence};
 
-/// Keywords of every edition, and the templates' own names.
-const RESERVED: &str = "\
-    abstract as async await become box break const continue crate do dyn else enum extern false final fn \
-    for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct \
-    super trait true try type typeof unsafe unsized use virtual where while yield union raw safe row \
-    context values memo node at slot leaf leaves tree ensemble reached codes code descend pick offered features known needed number seen defined divide modulo \
-    min max abs floor ceil log2 ctz same eq ne lt le gt ge precondition into try_into";
+/// Keywords, and the templates' own names.
+const RESERVED: &str = concat!(
+    rust_keywords!(),
+    " row context values memo node at slot leaf leaves tree ensemble reached codes code descend pick offered features known needed \
+     number seen defined divide modulo min max abs floor ceil log2 ctz same eq ne lt le gt ge precondition into try_into"
+);
 const RESERVED_TYPES: &str = "\
     Self Choice Config Context Row Number Leaf Ranked Reached Ranking Unsure Device Promise UnknownChoice Heuristic \
     Option Some None Result Ok Err Fn Other Memo Node Whole";

@@ -46,11 +46,10 @@ impl Asking {
 
     /// Returns how a program asks a finished model, by the record of its training, on a log with this metadata.
     pub fn of_model(model: &Model, metadata: &Metadata) -> Self {
-        let setting = |name: &str| model.provenance.parameters.get("settings")?.get(name)?.get("value");
-        let recorded = |name: &str| setting(name).cloned().unwrap_or_default();
-        let origin =
-            model.provenance.parameters.get("settings").and_then(|settings| settings.get("for")?.get("from"));
-        let is_named = origin.is_some_and(|from| from.as_str() != Some("default"));
+        let settings = model.provenance.parameters.get("settings");
+        let setting = |name: &str, part: &str| settings?.get(name)?.get(part);
+        let recorded = |name: &str| setting(name, "value").cloned().unwrap_or_default();
+        let is_named = setting("for", "from").is_some_and(|from| from.as_str() != Some("default"));
         let forms: Vec<DecisionForm> = serde_json::from_value(recorded("for")).unwrap_or_default();
         let mut ms: BTreeMap<String, f64> =
             serde_json::from_value(recorded("feature_ms")).unwrap_or_default();

@@ -74,6 +74,32 @@ impl<'a> Plain<'a> {
         variants.is_some_and(|v| !v.is_empty() && v.iter().all(|text| matches!(*text, "False" | "True")))
     }
 
+    /// Returns the condition that a categorical feature has one of these categories, of which there is at least one, or that it has
+    /// another one.
+    pub fn is_in(&self, slot: usize, categories: &[&str], equal: bool) -> Code {
+        if let [category] = categories {
+            return self.is(slot, category, equal);
+        }
+        let texts = categories.iter().map(|category| self.string(category));
+        match self.syntax {
+            Syntax::C => {
+                let (operator, binds) = if equal { (" || ", Binds::Or) } else { (" && ", Binds::And) };
+                let compared = categories.iter().map(|category| self.is(slot, category, equal).alone());
+                Code::new(binds, compared.collect::<Vec<_>>().join(operator))
+            }
+            Syntax::Rust => {
+                let value = self.value(slot).alone();
+                let matches = format!("matches!({value}, {})", texts.collect::<Vec<_>>().join(" | "));
+                Code::new(Binds::Sign, if equal { matches } else { format!("!{matches}") })
+            }
+            Syntax::Python => {
+                let (value, operator) = (self.value(slot).above(Binds::Comparison), if equal { "in" } else { "not in" });
+                let set = texts.collect::<Vec<_>>().join(", ");
+                Code::new(Binds::Comparison, format!("{value} {operator} {{{set}}}"))
+            }
+        }
+    }
+
     /// Returns the condition that a categorical feature has this category, or that it has another one.
     pub fn is(&self, slot: usize, category: &str, equal: bool) -> Code {
         if self.is_truth(slot) && matches!(category, "False" | "True") {

@@ -47,14 +47,14 @@ pub fn source(
         });
     }
     let writer = Writer { lowered, plain: &plain };
-    let mut body = Vec::new();
+    let parameters: Vec<usize> = (0..base).filter(|slot| lowered.used[*slot]).collect();
+    let mut body = plain.missing_values(&parameters);
     if let Some(precondition) = &model.precondition {
         let holds = print(lowered, &plain, |p| p.truth(&precondition.typed));
         body.extend(plain.guard(0, &plain.negated(holds), &plain.result(model.fallback)));
     }
     body.extend(locals.iter().map(|(ty, name, value)| plain.local(*ty, name, value)));
     writer.node(0, 0, &mut body);
-    let parameters: Vec<usize> = (0..base).filter(|slot| lowered.used[*slot]).collect();
     let source = plain.function(&comment(full, model), &parameters, &body);
     Ok((format!("{}_switch.{}", plain.function_name(), syntax.ending()), source))
 }

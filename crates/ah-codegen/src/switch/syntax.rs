@@ -201,6 +201,20 @@ impl<'a> Plain<'a> {
         }
     }
 
+    /// Returns the statements that give each of these features its missing value where it is `None`: Python's callers pass that, for
+    /// features that training saw missing.
+    pub fn missing_values(&self, parameters: &[usize]) -> Vec<String> {
+        if self.syntax != Syntax::Python {
+            return Vec::new();
+        }
+        let value = |slot: &usize| {
+            let name = &self.names[*slot];
+            let missing = if self.lowered.is_logged_category(*slot) { "\"\"" } else { "math.nan" };
+            format!("{}{name} = {missing} if {name} is None else {name}", indent(0))
+        };
+        parameters.iter().filter(|slot| self.lowered.is_missing(**slot)).map(value).collect()
+    }
+
     /// Returns the name of the function.
     pub fn function_name(&self) -> String {
         single(&self.lowered.model.heuristic, Case::Snake, "heuristic", self.syntax.reserved())
@@ -210,6 +224,9 @@ impl<'a> Plain<'a> {
     pub fn function(&self, comment: &[String], parameters: &[usize], body: &[String]) -> String {
         let model = self.lowered.model;
         let name = self.function_name();
+        let optional = |slot: usize, class: &str| {
+            if self.lowered.is_missing(slot) { format!("Optional[{class}]") } else { class.to_owned() }
+        };
         let parameter = |slot: &usize| {
             let name = &self.names[*slot];
             let is_text = self.lowered.is_logged_category(*slot);
@@ -221,8 +238,8 @@ impl<'a> Plain<'a> {
                 (Syntax::Rust, true, false) => format!("{name}: &str"),
                 (Syntax::Rust, false, _) => format!("{name}: f64"),
                 (Syntax::Python, true, true) => format!("{name}: bool"),
-                (Syntax::Python, true, false) => format!("{name}: str"),
-                (Syntax::Python, false, _) => format!("{name}: float"),
+                (Syntax::Python, true, false) => format!("{name}: {}", optional(*slot, "str")),
+                (Syntax::Python, false, _) => format!("{name}: {}", optional(*slot, "float")),
             }
         };
         let parameters: Vec<String> = parameters.iter().map(parameter).collect();
@@ -255,7 +272,14 @@ impl<'a> Plain<'a> {
             }
             Syntax::Python => {
                 let comment = comment.join("\n# ");
-                let import = if body.contains("math.") { "import math\n\n\n" } else { "" };
+                let mut import = String::new();
+                for (line, word, place) in [
+                    ("import math\n", "math.", &body),
+                    ("from typing import Optional\n", "Optional[", &parameters),
+                ] {
+                    import += if place.contains(word) { line } else { "" };
+                }
+                let import = if import.is_empty() { import } else { import + "\n\n" };
                 format!("# {mark}\n# {comment}\n{import}def {name}({parameters}):\n{body}\n")
             }
         }

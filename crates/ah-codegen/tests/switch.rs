@@ -229,7 +229,7 @@ fn boosted_trees_are_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let mut model = learned("softmax_h200");
     let row: Box<[i8]> = vec![0; model.choices.len() + 1].into();
-    model.boosters = vec![ah_types::Tree { nodes: vec![ah_types::Node::Leaf(row)] }];
+    model.boosters = vec![Tree { nodes: vec![Node::Leaf(row)] }];
     model.unit = 1.0 / 4096.0;
     let refused = emit(&model, &C, folder.path()).unwrap_err().to_string();
     assert!(

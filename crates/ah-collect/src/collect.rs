@@ -96,8 +96,8 @@ fn plan(
     }
     let adaptive = options.adaptive.map(|random_part| {
         let objective = subject.optimization.training.objective.unwrap_or_default();
-        let size = (subject.choices.len(), objective);
-        AdaptivePlan::new(random_part, earlier.clone(), schema, size, options.seed, goal)
+        let choices = subject.choices.len();
+        AdaptivePlan::new(random_part, earlier.clone(), schema, choices, objective, options.seed, goal)
     });
     if adaptive.is_some() {
         queue = queue.with_earlier_inputs();

@@ -239,7 +239,7 @@ fn a_malformed_file_is_answered_with_the_place() {
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
         ("another file", "{\"format\": \"other\", \"version\": 6}".to_owned()),
-        ("a newer version", text.replace("\"version\": 6", "\"version\": 7")),
+        ("a newer version", text.replace("\"version\": 6", "\"version\": 8")),
         ("an older version", text.replace("\"version\": 6", "\"version\": 3")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
@@ -381,5 +381,5 @@ fn words_name_the_shorter_side_of_a_set() {
     assert_eq!(words(&[(&["a", "b"], true)]), "kind is not in {a, b}");
     assert_eq!(words(&[(&["", "a", "b", "d"], false)]), "kind is not c");
     assert_eq!(words(&[(&["a", "b", "c"], false), (&["b", "d"], true)]), "kind is in {a, c}");
-    assert_eq!(words(&[(&["a"], true), (&["b"], true), (&["c", ""], true)]), "kind is d");
+    assert_eq!(words(&[(&["a"], true), (&["b"], true), (&["", "c"], true)]), "kind is d");
 }

@@ -71,7 +71,8 @@ impl AdaptivePlan {
         random_part: RandomPart,
         earlier: EarlierInputs,
         schema: Schema,
-        (choices, objective): (usize, Objective),
+        choices: usize,
+        objective: Objective,
         seed: u64,
         inputs: Option<u64>,
     ) -> Self {

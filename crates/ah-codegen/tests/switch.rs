@@ -8,7 +8,8 @@ use std::process::Command;
 
 use ah_codegen::{C, CodegenError, Form, Python, Request, Rust, Target, generate};
 use ah_types::{
-    ChoiceId, Feature, FeatureKind, Features, Leaf, MISSING, Model, Node, RankedChoice, Schema, Test, Tree, Value,
+    ChoiceId, Feature, FeatureKind, Features, Leaf, MISSING, Model, Node, RankedChoice, Schema, Test, Tree,
+    Value,
 };
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -104,7 +105,8 @@ fn with_sets() -> Model {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
     let leaf = |choice: u32| {
         let choice = ChoiceId(choice);
-        let ranked = RankedChoice { choice, measured: 1, expected: true, allowed: true, ..RankedChoice::default() };
+        let ranked =
+            RankedChoice { choice, measured: 1, expected: true, allowed: true, ..RankedChoice::default() };
         Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ranges: Vec::new() })
     };
     let set = |slot: usize, set: &[&str]| Test::Categorical { slot, categories: names(set) };
@@ -146,7 +148,9 @@ fn one_function_decides_as_the_model_does() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let names = ["softmax_h200", "pad_mm_h200", "mixed_mm_h200"];
-    for (name, mut model) in names.map(|name| (name, learned(name))).into_iter().chain([("sets", with_sets())]) {
+    for (name, mut model) in
+        names.map(|name| (name, learned(name))).into_iter().chain([("sets", with_sets())])
+    {
         model.heuristic = "decide".to_owned();
         let mut rng = Pcg64::seed_from_u64(9);
         let inputs = inputs(&model, &mut rng);
@@ -171,7 +175,8 @@ fn one_function_decides_as_the_model_does() {
             println!("SKIPPED: there is no python3, so the form switch was not run in Python");
         }
 
-        let mut program = emit(&model, &C, at).unwrap() + "#include <math.h>\n#include <stdio.h>\nint main(void) {\n";
+        let mut program =
+            emit(&model, &C, at).unwrap() + "#include <math.h>\n#include <stdio.h>\nint main(void) {\n";
         let literals = Literals { truth: ["0", "1"], missing_number: "NAN", missing_text: "\"\"" };
         for call in calls(&model, &body, &inputs, &literals) {
             writeln!(program, "puts(decide({call}));").unwrap();

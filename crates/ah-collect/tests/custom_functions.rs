@@ -185,7 +185,10 @@ fn collect_missing(folder: &Folder, last: u64, num_samples: u64, adaptive: bool)
     let options = Options {
         num_samples: Some(num_samples),
         adaptive: adaptive.then_some(log::RandomPart { share: 0.1 }),
-        ..Options::new(folder.log(), TimingPolicy { max_samples: 2, min_samples: 1, ..TimingPolicy::default() })
+        ..Options::new(
+            folder.log(),
+            TimingPolicy { max_samples: 2, min_samples: 1, ..TimingPolicy::default() },
+        )
     };
     let mut warnings = Warnings::default();
     let runners = &mut [decision.runner().unwrap()];

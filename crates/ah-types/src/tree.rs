@@ -228,7 +228,10 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     /// The first error of `value`.
-    pub fn leaf_index(&self, value: impl Fn(&Column<&[String]>) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
+    pub fn leaf_index(
+        &self,
+        value: impl Fn(&Column<&[String]>) -> Result<f64, Unsure>,
+    ) -> Result<usize, Unsure> {
         let mut at = 0;
         while let Node::Split { test, left, right } = &self.nodes[at] {
             let (column, threshold) = test.column();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::{
-    ChoiceId, Clause, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition, Provenance,
-    RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
+    ChoiceId, Clause, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition,
+    Provenance, RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
 };
 
 fn ranked(choice: u32, score: f64) -> RankedChoice {

@@ -21,7 +21,9 @@ pub(super) fn tested(model: &Model) -> Vec<bool> {
                 },
             };
             let children = [(*left, only != Some(true)), (*right, only != Some(false))];
-            open.extend(children.iter().filter(|(_, is_reached)| *is_reached).map(|(child, _)| *child as usize));
+            open.extend(
+                children.iter().filter(|(_, is_reached)| *is_reached).map(|(child, _)| *child as usize),
+            );
         }
     }
     model.boosters.iter().flat_map(Tree::tests).for_each(|test| tested[test.slot()] = true);

@@ -93,7 +93,8 @@ impl<'a> Plain<'a> {
                 Code::new(Binds::Sign, if equal { matches } else { format!("!{matches}") })
             }
             Syntax::Python => {
-                let (value, operator) = (self.value(slot).above(Binds::Comparison), if equal { "in" } else { "not in" });
+                let (value, operator) =
+                    (self.value(slot).above(Binds::Comparison), if equal { "in" } else { "not in" });
                 let set = texts.collect::<Vec<_>>().join(", ");
                 Code::new(Binds::Comparison, format!("{value} {operator} {{{set}}}"))
             }

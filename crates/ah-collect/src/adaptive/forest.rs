@@ -145,8 +145,9 @@ impl<'t> Grower<'t> {
                 totals[choice as usize].add(cell, self.table.weights[input]);
             }
         }
-        let mean =
-            |(cells, above): (&Cells, &f64)| if cells.count > 0.5 * LEAST_WEIGHT { cells.sum / cells.count } else { *above };
+        let mean = |(cells, above): (&Cells, &f64)| {
+            if cells.count > 0.5 * LEAST_WEIGHT { cells.sum / cells.count } else { *above }
+        };
         let means: Vec<f64> = totals.iter().zip(above).map(mean).collect();
         let Some((column, threshold)) = self.best_split(inputs, &totals) else {
             self.nodes.push(Node::Leaf(means));

@@ -12,8 +12,8 @@ mod forest;
 use std::collections::VecDeque;
 
 use ah_measure::{Failure, Runner};
-use ah_types::{Objective, Schema};
 use ah_types::log::RandomPart;
+use ah_types::{Objective, Schema};
 
 use crate::plan::{EarlierInputs, InputQueue, PlannedInput};
 use columns::Encoder;

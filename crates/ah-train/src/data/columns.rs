@@ -37,6 +37,8 @@ pub struct Column {
     codes: Vec<u16>,
     /// Least and greatest value of each code; for categories the code itself.
     bounds: Vec<(f64, f64)>,
+    /// The number of neighbouring codes of another column that are one code here; 1 but in short orders.
+    merged: u16,
 }
 
 /// The code of each category of a feature.
@@ -108,6 +110,21 @@ impl Columns {
         Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
     }
 
+    /// Returns the columns with at most this many codes in an order of categories: neighbours share one.
+    #[must_use]
+    pub fn with_short_orders(mut self, most: usize) -> Self {
+        for column in &mut self.columns {
+            let Some(categories) = &mut column.categories else { continue };
+            let merged = column.bounds.len().div_ceil(most);
+            column.bounds.truncate(column.bounds.len().div_ceil(merged));
+            column.merged = merged as u16;
+            for code in column.codes.iter_mut().chain(&mut categories.codes) {
+                *code /= column.merged;
+            }
+        }
+        self
+    }
+
     /// Returns the codes of these rows, row by row.
     pub fn by_row(&self, rows: &[u32]) -> Vec<u16> {
         let width = self.columns.len();
@@ -163,6 +180,14 @@ impl Column {
         (code as u16, Test::Numerical { slot: self.slot, threshold })
     }
 
+    /// Returns the greatest code, in the column that has all of its codes, of those that are `code` here.
+    pub fn before_merging(&self, code: u16) -> u16 {
+        (u32::from(code) + 1)
+            .saturating_mul(u32::from(self.merged))
+            .saturating_sub(1)
+            .min(u32::from(u16::MAX)) as u16
+    }
+
     /// Returns the split behind the code `limit` whose threshold is the greatest value with this code. A value between
     /// two codes has the greater one, so every value goes where its code goes.
     pub fn test_behind(&self, limit: u16) -> Test {
@@ -200,7 +225,7 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
         }
     }
     let codes = values.iter().map(|&x| code(&bounds, x)).collect();
-    Column { slot, categories: None, codes, bounds }
+    Column { slot, categories: None, codes, bounds, merged: 1 }
 }
 
 /// Returns a number in the order of the split rule, where -0 equals 0; NaN is missing and comes first.
@@ -232,8 +257,11 @@ fn categorical(
     let column = |codes: Vec<u16>| Column {
         slot,
         codes: ids.iter().map(|&id| position(id).map_or(0, |at| codes[at])).collect(),
-        bounds: (0..=codes.iter().copied().max().unwrap_or(0)).map(|x| (f64::from(x), f64::from(x))).collect(),
+        bounds: (0..=codes.iter().copied().max().unwrap_or(0))
+            .map(|x| (f64::from(x), f64::from(x)))
+            .collect(),
         categories: Some(CategoryCodes { names: shared.clone(), codes }),
+        merged: 1,
     };
     let single = |tested: &u32| order.iter().map(|id| u16::from(order.len() > 1 && id == tested)).collect();
     let category_of = |input: u32| position(ids[input as usize]).unwrap_or(0);

@@ -42,6 +42,7 @@ mod replay;
 #[cfg(feature = "cli")]
 mod report;
 mod summary;
+mod undefined_features;
 mod units;
 #[cfg(feature = "cli")]
 mod worker;

@@ -75,7 +75,7 @@ pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;
 pub use timing::TimingPolicy;
-pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, goes_left};
+pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, contains, goes_left};
 pub use unsure::Unsure;
 
 #[cfg(doctest)]

@@ -12,8 +12,8 @@ mod forest;
 use std::collections::VecDeque;
 
 use ah_measure::{Failure, Runner};
-use ah_types::Schema;
 use ah_types::log::RandomPart;
+use ah_types::{Objective, Schema};
 
 use crate::plan::{EarlierInputs, InputQueue, PlannedInput};
 use columns::Encoder;
@@ -55,6 +55,7 @@ pub(crate) struct AdaptivePlan {
     earlier: EarlierInputs,
     schema: Schema,
     choices: usize,
+    objective: Objective,
     seed: u64,
     block_size: usize,
     block: VecDeque<PlannedInput>,
@@ -71,6 +72,7 @@ impl AdaptivePlan {
         earlier: EarlierInputs,
         schema: Schema,
         choices: usize,
+        objective: Objective,
         seed: u64,
         inputs: Option<u64>,
     ) -> Self {
@@ -80,6 +82,7 @@ impl AdaptivePlan {
             earlier,
             schema,
             choices,
+            objective,
             seed,
             block_size,
             block: VecDeque::new(),
@@ -175,7 +178,11 @@ impl AdaptivePlan {
         let cells =
             (0_u32..).zip(times).enumerate().filter(|(choice, (_, ms))| ms.is_some() || is_wanted(*choice));
         let cells = cells.map(|(_, (choice, ms))| (choice, slowdown(*ms))).collect();
-        self.known.push(Known { encoded: self.encoder.encode(&values), cells });
+        let weight = match self.objective {
+            Objective::Geomean => 1.0,
+            Objective::Total | Objective::Par10 => best,
+        };
+        self.known.push(Known { encoded: self.encoder.encode(&values), cells, weight });
     }
 }
 

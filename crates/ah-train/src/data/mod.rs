@@ -4,6 +4,7 @@
 //! [`values`] of its features. Learners see the features as ranked [`Columns`], the costs as
 //! [`Costs`], and the inputs of one fit as [`Subset`]. [`split`] decides which inputs are held out.
 
+mod category_orders;
 pub mod columns;
 pub mod costs;
 pub mod dataset;

@@ -157,7 +157,7 @@ impl<'a> Tournament<'a> {
         let features = self.features(&derived);
         let values = FeatureValues::new(self.table, &features);
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
-        (RankedFeatures::new(&values, &all, MAX_BINS).columns, values)
+        (RankedFeatures::new(&values, &all, MAX_BINS, &self.targets).columns, values)
     }
 
     /// Returns the best of these formulas that gain anything, the best first.

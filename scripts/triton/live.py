@@ -3,8 +3,6 @@
 
     python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--fresh 60] [--careful 12]
 
-0. A trial with every 13th configuration, once under a profiler: profile.txt. Where it measures fewer than --least cells
-   a second, nothing else is done.
 1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included.
 2. All configurations on fresh shapes, by the same policy.
 3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
@@ -20,7 +18,6 @@ import importlib.util
 import json
 import math
 import os
-import pstats
 import random
 import re
 import statistics
@@ -119,28 +116,6 @@ class Live:
                 rows = sum(1 for _ in open(path, "rb")) if path.exists() else 0
                 print(f"{time.monotonic() - begin:.1f} {rows}", file=file, flush=True)
 
-    def trial(self, inputs):
-        """Returns the cells a second of a few configurations, once they are compiled; profiles the worker."""
-        saved, self.environment = self.environment, {**self.environment, "TRITON_CACHE_DIR": str(self.work / "few")}
-        self.environment["MANY_STEP"] = "13"
-        try:
-            self.collect("compiled", inputs[:40])
-            worker = [sys.executable, "-m", "cProfile", "-o", "profile", "-m", "autoheuristic", "worker"]
-            words = [self.environment["AH_COLLECT"], "collect", "--worker", " ".join([*worker, self.options.kernel])]
-            self.run("profile", [*words, "--inputs", "compiled.csv", "-o", "profile.txt"], 120)
-            with open(self.out / "profile.txt", "w") as file:
-                for order in ("tottime", "cumtime"):
-                    pstats.Stats(str(self.work / "profile"), stream=file).sort_stats(order).print_stats(45)
-            self.collect("trial", inputs[:200])
-            steps = [line.split() for line in (self.out / "trial.progress").read_text().splitlines()]
-            steps = [(float(at), int(rows)) for at, rows in steps if int(rows) > 2]
-            (first, before), (last, after) = steps[0], steps[-1]
-            rows = len(Log.read(self.work / "trial.txt"))
-            cells = sum(map(len, Log.read(self.work / "trial.txt").inputs().values()))
-            return cells / rows * (after - before) / max(last - first, 1e-9)
-        finally:
-            self.environment = saved
-
     def judge(self, words, fresh):
         """Learns with these words of ah-train, and judges the picks."""
         name = "_".join(["picks", *re.findall("[a-z0-9]+", words)])
@@ -170,11 +145,6 @@ class Live:
         learned = draw(options.inputs, 1)
         fresh_shapes = draw(options.fresh, 2, learned)
         self.columns = list(learned[0])
-        if options.least:
-            rate = self.trial(fresh_shapes + learned)
-            self.keep(**{"trial, cells a second": rate})
-            if rate < options.least:
-                return
         live, spent = self.collect("live", learned, "--max-seconds", str(options.seconds), *options.collect.split())
         cells = sum(map(len, live.values()))
         failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
@@ -264,9 +234,6 @@ def main():
     parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
     parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
-    parser.add_argument(
-        "--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]"
-    )
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
     parser.add_argument("--collect", default="", help="more words for ah-collect")
     parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")

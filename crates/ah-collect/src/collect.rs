@@ -88,9 +88,8 @@ fn plan(
         observer
             .message(&format!("{log}: measuring the missing choices of {}", units::count(short, "input")));
     }
-    let adaptive = options.adaptive.map(|random_part| {
-        let choices = subject.choices.len();
-        AdaptivePlan::new(random_part, earlier.clone(), schema, choices, options.seed, goal)
+    let adaptive = options.adaptive.then(|| {
+        AdaptivePlan::new(options.random_part, earlier.clone(), schema, &subject.choices, options.seed, goal)
     });
     if adaptive.is_some() {
         queue = queue.with_earlier_inputs();

@@ -16,7 +16,7 @@ pub mod formula;
 pub mod irregularities;
 mod learned_eligible;
 pub mod objective;
-pub mod random;
+
 pub mod split;
 pub mod subset;
 pub mod table;
@@ -31,5 +31,6 @@ pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::Dataset;
 pub use objective::Pricing;
+pub(crate) use ah_types::random;
 pub use subset::Subset;
 pub use table::{Cell, Table};

@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::boost::{BoostedTrees, ONE, Sample};
-use super::columns::{Coding, Column, Numbers};
-use crate::data::random;
+use crate::boost::{BoostedTrees, ONE, Sample};
+use crate::columns::{Coding, Column, Numbers};
+use ah_types::random;
 
 /// One timing: of a choice on an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,12 +22,16 @@ const NEAR: f64 = 0.3;
 /// How many times as much the best choices count as the slowest.
 const FOCUS: f64 = 16.0;
 
+/// The weight of a timing that loses 0.1, in log time.
+pub const NEAR_WEIGHT: u32 = 12;
+
 /// Returns how much a timing counts whose choice is predicted to lose this much, in log time.
 pub fn weight(slowdown: f64) -> f64 {
     1.0 + FOCUS * (-slowdown / NEAR).exp()
 }
 
 /// Timings as rows of codes.
+#[derive(Debug)]
 pub struct Coded {
     pub coding: Coding,
     codes: Vec<u8>,

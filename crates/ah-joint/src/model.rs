@@ -3,14 +3,14 @@
 use ah_types::ChoiceId;
 use rayon::prelude::*;
 
-use super::boost::{BoostedTrees, Boosting};
-use super::columns::{Coding, Numbers};
-use super::failures::Failures;
-use super::fields;
-use super::levels::Levels;
-use super::rows::{Coded, Timing, thinned};
-use super::tilings;
-use crate::data::random;
+use crate::boost::{BoostedTrees, Boosting, ONE};
+use crate::columns::{Coding, Numbers};
+use crate::failures::Failures;
+use crate::fields;
+use crate::levels::Levels;
+use crate::rows::{Coded, NEAR_WEIGHT, Timing, thinned};
+use crate::tilings;
+use ah_types::random;
 
 /// Most timings to learn from.
 const MAX_ROWS: usize = 150_000;
@@ -19,18 +19,26 @@ const BROAD: Boosting =
 const FOCUSED: Boosting =
     Boosting { trees: 120, leaves: 48, min_rows: 10, rate: 0.12, row_share: 0.6, column_share: 0.7 };
 
+/// Choices that are expected to lose more than this, in log time, are not worth timing.
+const WORTH: f64 = 0.3;
+
 /// Most fits whose predictions are averaged.
 const MAX_FITS: usize = 8;
+/// A fit leaves out one timing of this many, to know its error.
+const FOLDS: u64 = 10;
 /// Fits × cells to predict at most, so that averaging takes seconds.
 const MAX_PREDICTIONS: usize = 1_200_000;
 
 /// A learned joint model.
+#[derive(Debug)]
 pub struct JointModel {
     numbers: Numbers,
     coding: Coding,
     /// Of each fit the broad trees, then those that focus on the fast choices.
     fits: Vec<[BoostedTrees; 2]>,
     failures: Option<Failures>,
+    /// Log times less predictions, of timings near the best that their fit did not learn from.
+    errors: Vec<f64>,
 }
 
 impl JointModel {
@@ -44,24 +52,30 @@ impl JointModel {
         let kept = thinned(&finite, MAX_ROWS, seed);
         let columns = tilings::columns(&numbers, &kept, &levels, seed);
         let fit_failures = || Failures::fit(&numbers, &columns, timings, seed);
+        let folds = random::mix(seed, 9);
         let fit_times = || {
             let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
             let coded = Coded::new(columns.clone(), &numbers, &kept, target);
-            let even = vec![1; kept.len()];
             let fit = |number: u64| {
                 let seed = random::mix(seed, 10 + number);
+                let is_left_out = |row: usize| random::mix(folds, row as u64) % FOLDS == number % FOLDS;
+                let counts = |row: usize| u32::from(!is_left_out(row));
+                let even: Vec<u32> = (0..kept.len()).map(counts).collect();
                 let (broad, residuals) = BROAD.fit(&coded.sample(&coded.targets, &even), seed);
-                let weights = coded.weights(&broad);
-                let (focused, _) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
-                [broad, focused]
+                let near = coded.weights(&broad);
+                let weights: Vec<u32> = near.iter().zip(&even).map(|(near, counts)| near * counts).collect();
+                let (focused, residuals) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
+                let unseen = (0..kept.len()).filter(|row| is_left_out(*row) && near[*row] >= NEAR_WEIGHT);
+                let errors: Vec<f64> = unseen.map(|row| f64::from(residuals[row]) / ONE).collect();
+                ([broad, focused], errors)
             };
             let cells = levels.inputs.len() * choices.len();
             let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
-            let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
-            (coded.coding, fits)
+            let (fits, errors): (Vec<_>, Vec<_>) = (0..count as u64).into_par_iter().map(fit).unzip();
+            (coded.coding, fits, errors.concat())
         };
-        let ((coding, fits), failures) = rayon::join(fit_times, fit_failures);
-        Self { numbers, coding, fits, failures }
+        let ((coding, fits, errors), failures) = rayon::join(fit_times, fit_failures);
+        Self { numbers, coding, fits, failures, errors }
     }
 
     /// Returns the predicted log time of a choice on an input, less the input's own level.
@@ -70,6 +84,24 @@ impl JointModel {
         self.coding.encode(&self.numbers, input, choice, &mut codes);
         let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(&codes)).sum();
         sum / self.fits.len() as f64
+    }
+
+    /// Returns an error of a prediction near the best, in log time: one of those that were seen, by a random number.
+    pub fn error(&self, random: u64) -> f64 {
+        let at = random.checked_rem(self.errors.len() as u64);
+        at.map_or(0.0, |at| self.errors[at as usize])
+    }
+
+    /// Returns at most `most` choices of an input that are worth timing, the fastest first, with their expected log
+    /// slowdown against the fastest. `may` leaves choices out.
+    pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<(u32, f64)> {
+        let choices = 0..self.numbers.ranks.len() as u32;
+        let times = choices.map(|choice| (choice, self.predict(input, choice)));
+        let mut times: Vec<(u32, f64)> = times.filter(|(choice, _)| !self.fails(input, *choice)).collect();
+        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let best = times.first().map_or(0.0, |(_, time)| *time);
+        let worth = times.into_iter().map(|(choice, time)| (choice, time - best));
+        worth.take_while(|(_, slowdown)| *slowdown <= WORTH).filter(|(choice, _)| may(*choice)).take(most).collect()
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

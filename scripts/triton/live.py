@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Collects a Triton matmul with 640 configurations from nothing, learns, and judges the picks on fresh shapes.
 
-    python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--fresh 60] [--careful 12]
+    python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--collect WORDS,WORDS] [--fresh 60] [--careful 12]
 
-1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included.
+1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included; once for each of
+   --collect.
 2. All configurations on fresh shapes, by the same policy.
 3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
    best are compared with those of step 2.
@@ -15,6 +16,7 @@ Triton, and the tools as binaries; no network.
 
 import argparse
 import importlib.util
+import itertools
 import json
 import math
 import os
@@ -116,10 +118,10 @@ class Live:
                 rows = sum(1 for _ in open(path, "rb")) if path.exists() else 0
                 print(f"{time.monotonic() - begin:.1f} {rows}", file=file, flush=True)
 
-    def judge(self, words, fresh):
-        """Learns with these words of ah-train, and judges the picks."""
-        name = "_".join(["picks", *re.findall("[a-z0-9]+", words)])
-        train = [self.environment["AH_TRAIN"], "live.txt", "--heuristic-name", name, "--model", f"{name}.json"]
+    def judge(self, log, way, words, fresh):
+        """Learns from a log with these words of ah-train, and judges the picks."""
+        name = "_".join(["picks", *re.findall("[a-z0-9]+", f"{way} {words}")])
+        train = [self.environment["AH_TRAIN"], log, "--heuristic-name", name, "--model", f"{name}.json"]
         seconds = self.run(name, [*train, "--no-codegen", *words.split()], 200)
         codegen = [self.environment["AH_CODEGEN"], f"{name}.json", "--target", "python", "--out", "."]
         self.run(f"{name}_codegen", codegen, 60)
@@ -133,7 +135,7 @@ class Live:
         finite = [s for s in slowdowns if math.isfinite(s)]
         found = {"loss": geometric_mean(finite), "worst": max(slowdowns), "declined or failed": declined}
         found |= {"choices": len(heuristic.CHOICES), "kB": (self.work / f"{name}.py").stat().st_size // 1000}
-        self.keep(**{f"learned {words or 'by default'}": {**found, "seconds": round(seconds, 1)}})
+        self.keep(**{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}})
 
     def main(self):
         options = self.options
@@ -145,10 +147,14 @@ class Live:
         learned = draw(options.inputs, 1)
         fresh_shapes = draw(options.fresh, 2, learned)
         self.columns = list(learned[0])
-        live, spent = self.collect("live", learned, "--max-seconds", str(options.seconds), *options.collect.split())
-        cells = sum(map(len, live.values()))
-        failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
-        self.keep(inputs=len(live), cells=cells, failed=failed, seconds=spent, **{"cells a second": cells / spent})
+        ways = [words.strip() for words in options.collect.split(",")]
+        for at, words in enumerate(ways):
+            self.environment["TRITON_CACHE_DIR"] = str(self.work / f"triton_{at}")
+            live, spent = self.collect(f"live_{at}", learned, "--max-seconds", str(options.seconds), *words.split())
+            cells = sum(map(len, live.values()))
+            failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
+            found = {"inputs": len(live), "cells": cells, "failed": failed, "seconds": spent}
+            self.keep(**{f"collected {words or 'all'}": {**found, "cells a second": cells / spent}})
         fresh, spent = self.collect("fresh", fresh_shapes)
         self.keep(fresh=len(fresh), **{"fresh, seconds": spent})
         best = geometric_mean([min(times.values()) for times in fresh.values()])
@@ -157,9 +163,9 @@ class Live:
             for c in {choice for times in fresh.values() for choice in times}
         )
         self.keep(**{"best single on the fresh": single})
-        for words in options.train.split(","):
+        for at, words in itertools.product(range(len(ways)), options.train.split(",")):
             try:
-                self.judge(words.strip(), fresh)
+                self.judge(f"live_{at}.txt", ways[at], words.strip(), fresh)
             except Exception as error:
                 say(f"FAILED: {words!r}: {type(error).__name__}: {error}")
         if options.careful:
@@ -235,7 +241,7 @@ def main():
     parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
-    parser.add_argument("--collect", default="", help="more words for ah-collect")
+    parser.add_argument("--collect", default="", help="more words for ah-collect, by commas")
     parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")
     parser.add_argument("--dry", action="store_true", help="a kernel with the feature n, to try this script")
     options = parser.parse_args()

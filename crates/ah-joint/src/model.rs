@@ -92,16 +92,18 @@ impl JointModel {
         at.map_or(0.0, |at| self.errors[at as usize])
     }
 
-    /// Returns at most `most` choices of an input that are worth timing, the fastest first, with their expected log
-    /// slowdown against the fastest. `may` leaves choices out.
-    pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<(u32, f64)> {
-        let choices = 0..self.numbers.ranks.len() as u32;
-        let times = choices.map(|choice| (choice, self.predict(input, choice)));
-        let mut times: Vec<(u32, f64)> = times.filter(|(choice, _)| !self.fails(input, *choice)).collect();
-        times.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let best = times.first().map_or(0.0, |(_, time)| *time);
-        let worth = times.into_iter().map(|(choice, time)| (choice, time - best));
-        worth.take_while(|(_, slowdown)| *slowdown <= WORTH).filter(|(choice, _)| may(*choice)).take(most).collect()
+    /// Returns at most `most` choices of an input that are worth timing: those that are fastest if each prediction has a
+    /// [random error](Self::error) (Thompson, 1933). So a choice whose time is predicted too long is tried too. `seed` draws
+    /// the errors, and `may` leaves choices out.
+    pub fn worth_timing(&self, input: u32, most: usize, seed: u64, may: impl Fn(u32) -> bool) -> Vec<u32> {
+        let choices = (0..self.numbers.ranks.len() as u32).filter(|choice| !self.fails(input, *choice));
+        let times: Vec<(u32, f64)> = choices.map(|choice| (choice, self.predict(input, choice))).collect();
+        let best = times.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+        let worth = times.into_iter().filter(|(choice, time)| time - best <= WORTH && may(*choice));
+        let drawn = |(choice, time): (u32, f64)| (choice, time + self.error(random::mix(seed, u64::from(choice))));
+        let mut worth: Vec<(u32, f64)> = worth.map(drawn).collect();
+        worth.sort_by(|a, b| a.1.total_cmp(&b.1));
+        worth.into_iter().take(most).map(|(choice, _)| choice).collect()
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

@@ -18,7 +18,7 @@ const FAST: usize = 24;
 /// Random choices of a later input.
 const RANDOM: usize = 8;
 /// The model is learned again when this many times as many inputs are known.
-const GROWTH: f64 = 1.3;
+const GROWTH: f64 = 1.5;
 
 /// Plans which choices to time.
 #[derive(Debug)]
@@ -85,8 +85,9 @@ impl JointPlan {
         let random = if fitted.is_some() { RANDOM } else { FIRST };
         order.into_iter().take(random).for_each(|choice| wanted[choice] = true);
         if let Some((fitted, position)) = fitted {
-            let fast = fitted.model.worth_timing(position, FAST, |choice| !wanted[choice as usize]);
-            fast.into_iter().for_each(|(choice, _)| wanted[choice as usize] = true);
+            let seed = random::mix(stream, u64::MAX);
+            let fast = fitted.model.worth_timing(position, FAST, seed, |choice| !wanted[choice as usize]);
+            fast.into_iter().for_each(|choice| wanted[choice as usize] = true);
         }
         wanted
     }

@@ -24,8 +24,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-SECONDS_A_SHAPE, SECONDS_A_CELL = 0.018, 0.00076
-"""Of preparing a shape, and of checking and timing one of its configurations: steps.py on an H100."""
+SECONDS_A_SHAPE, SECONDS_A_CELL, SECONDS_A_PLAN = 0.018, 0.0006, 0.062
+"""Of preparing a shape, of checking and timing one of its configurations, and of planning which ones, learning included:
+steps.py and live.py on an H100."""
 WAYS = {"planned": "planned", "random": "random cells", "exhaustive": "all cells"}
 SPREAD = 32
 """Random configurations of a shape."""
@@ -88,7 +89,8 @@ class Replay:
         train = [log, "--heuristic-name", "T", "--no-codegen", "--model", "T.json", "--json", *self.options.train.split()]
         said = json.loads(self.run("ah-train", *train))
         found = {"way": way, "seed": self.options.seed, "shapes": len(shapes), "cells": len(timed)}
-        found["GPU seconds"] = round(len(shapes) * SECONDS_A_SHAPE + len(timed) * SECONDS_A_CELL, 1)
+        a_shape = SECONDS_A_SHAPE + (SECONDS_A_PLAN if way == "planned" else 0.0)
+        found["GPU seconds"] = round(len(shapes) * a_shape + len(timed) * SECONDS_A_CELL, 1)
         found["loses"], found["worst"] = self.loss()
         found["said"] = round(said["metrics"]["held_out"]["slowdown"], 4)
         model = json.loads((self.folder / "T.json").read_text())

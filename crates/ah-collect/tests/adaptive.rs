@@ -156,14 +156,16 @@ fn the_usual_random_part_is_as_large_as_a_promise_needs() {
 
 /// A dense log of 96 configurations on 120 inputs, where the best tile grows with the input.
 fn many_choices(folder: &Folder) -> std::path::PathBuf {
-    let head = r#"{"name":"tiles","device_capa":[0,0],"numerical_features":["size"],"categorical_features":[]}"#;
+    let head =
+        r#"{"name":"tiles","device_capa":[0,0],"numerical_features":["size"],"categorical_features":[]}"#;
     let mut text = format!("{head}\nsize,choice,feedback\n");
     for size in (0..120_u32).map(|at| 16 + 37 * at) {
         for tile in [8_u32, 16, 32, 64, 128, 256] {
             for (unroll, warps) in (1..=4).flat_map(|unroll| [1, 2, 4, 8].map(|warps| (unroll, warps))) {
                 let waste = f64::from(size.div_ceil(tile) * tile) / f64::from(size);
                 let steps = f64::from(size.div_ceil(tile)).powf(0.6) + 0.02 * f64::from(tile);
-                let ms = 0.01 * waste * steps * (1.0 + 0.05 * f64::from(unroll)) * (1.0 + 0.3 / f64::from(warps));
+                let ms =
+                    0.01 * waste * steps * (1.0 + 0.05 * f64::from(unroll)) * (1.0 + 0.3 / f64::from(warps));
                 let _ = writeln!(text, "{size},tile={tile}_unroll={unroll}_warps={warps},{ms}");
             }
         }

@@ -38,7 +38,7 @@ pub struct Sample<'a> {
     pub groups: &'a [u32],
     /// What to predict, in units of 1 / [`ONE`].
     pub targets: &'a [i32],
-    /// How much a row counts; 0: nothing is learned from it.
+    /// How much a row counts, at least 1.
     pub weights: &'a [u32],
 }
 
@@ -56,9 +56,7 @@ impl Boosting {
         for number in 0..self.trees {
             centre(&mut residuals, sample);
             let seed = random::mix(seed, number);
-            let picked = |row: &u32| {
-                sample.weights[*row as usize] > 0 && random::fraction(seed, u64::from(*row)) < self.row_share
-            };
+            let picked = |row: &u32| random::fraction(seed, u64::from(*row)) < self.row_share;
             let rows: Vec<u32> = (0..residuals.len() as u32).filter(picked).collect();
             let stream = random::mix(seed, 1);
             let kept = |column: &usize| random::fraction(stream, *column as u64) < self.column_share;

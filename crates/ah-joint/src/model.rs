@@ -3,12 +3,12 @@
 use ah_types::ChoiceId;
 use rayon::prelude::*;
 
-use crate::boost::{BoostedTrees, Boosting, ONE};
+use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
 use crate::failures::Failures;
 use crate::fields;
 use crate::levels::Levels;
-use crate::rows::{Coded, NEAR_WEIGHT, Timing, thinned};
+use crate::rows::{Coded, Timing, thinned};
 use crate::tilings;
 use ah_types::random;
 
@@ -24,8 +24,6 @@ const WORTH: f64 = 0.3;
 
 /// Most fits whose predictions are averaged.
 const MAX_FITS: usize = 8;
-/// A fit leaves out one timing of this many, to know its error.
-const FOLDS: u64 = 10;
 /// Fits × cells to predict at most, so that averaging takes seconds.
 const MAX_PREDICTIONS: usize = 1_200_000;
 
@@ -37,8 +35,6 @@ pub struct JointModel {
     /// Of each fit the broad trees, then those that focus on the fast choices.
     fits: Vec<[BoostedTrees; 2]>,
     failures: Option<Failures>,
-    /// Log times less predictions, of timings near the best that their fit did not learn from.
-    errors: Vec<f64>,
 }
 
 impl JointModel {
@@ -52,30 +48,24 @@ impl JointModel {
         let kept = thinned(&finite, MAX_ROWS, seed);
         let columns = tilings::columns(&numbers, &kept, &levels, seed);
         let fit_failures = || Failures::fit(&numbers, &columns, timings, seed);
-        let folds = random::mix(seed, 9);
         let fit_times = || {
             let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
             let coded = Coded::new(columns.clone(), &numbers, &kept, target);
+            let even = vec![1; kept.len()];
             let fit = |number: u64| {
                 let seed = random::mix(seed, 10 + number);
-                let is_left_out = |row: usize| random::mix(folds, row as u64) % FOLDS == number % FOLDS;
-                let counts = |row: usize| u32::from(!is_left_out(row));
-                let even: Vec<u32> = (0..kept.len()).map(counts).collect();
                 let (broad, residuals) = BROAD.fit(&coded.sample(&coded.targets, &even), seed);
-                let near = coded.weights(&broad);
-                let weights: Vec<u32> = near.iter().zip(&even).map(|(near, counts)| near * counts).collect();
-                let (focused, residuals) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
-                let unseen = (0..kept.len()).filter(|row| is_left_out(*row) && near[*row] >= NEAR_WEIGHT);
-                let errors: Vec<f64> = unseen.map(|row| f64::from(residuals[row]) / ONE).collect();
-                ([broad, focused], errors)
+                let weights = coded.weights(&broad);
+                let (focused, _) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
+                [broad, focused]
             };
             let cells = levels.inputs.len() * choices.len();
             let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
-            let (fits, errors): (Vec<_>, Vec<_>) = (0..count as u64).into_par_iter().map(fit).unzip();
-            (coded.coding, fits, errors.concat())
+            let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
+            (coded.coding, fits)
         };
-        let ((coding, fits, errors), failures) = rayon::join(fit_times, fit_failures);
-        Self { numbers, coding, fits, failures, errors }
+        let ((coding, fits), failures) = rayon::join(fit_times, fit_failures);
+        Self { numbers, coding, fits, failures }
     }
 
     /// Returns the predicted log time of a choice on an input, less the input's own level.
@@ -86,24 +76,15 @@ impl JointModel {
         sum / self.fits.len() as f64
     }
 
-    /// Returns an error of a prediction near the best, in log time: one of those that were seen, by a random number.
-    pub fn error(&self, random: u64) -> f64 {
-        let at = random.checked_rem(self.errors.len() as u64);
-        at.map_or(0.0, |at| self.errors[at as usize])
-    }
-
-    /// Returns at most `most` choices of an input that are worth timing: those that are fastest if each prediction has a
-    /// [random error](Self::error) (Thompson, 1933). So a choice whose time is predicted too long is tried too. `seed` draws
-    /// the errors, and `may` leaves choices out.
-    pub fn worth_timing(&self, input: u32, most: usize, seed: u64, may: impl Fn(u32) -> bool) -> Vec<u32> {
+    /// Returns at most `most` choices of an input that are worth timing, the fastest first. `may` leaves choices out.
+    pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<u32> {
         let choices = (0..self.numbers.ranks.len() as u32).filter(|choice| !self.fails(input, *choice));
-        let times: Vec<(u32, f64)> = choices.map(|choice| (choice, self.predict(input, choice))).collect();
-        let best = times.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
-        let worth = times.into_iter().filter(|(choice, time)| time - best <= WORTH && may(*choice));
-        let drawn = |(choice, time): (u32, f64)| (choice, time + self.error(random::mix(seed, u64::from(choice))));
-        let mut worth: Vec<(u32, f64)> = worth.map(drawn).collect();
-        worth.sort_by(|a, b| a.1.total_cmp(&b.1));
-        worth.into_iter().take(most).map(|(choice, _)| choice).collect()
+        let mut times: Vec<(u32, f64)> =
+            choices.map(|choice| (choice, self.predict(input, choice))).collect();
+        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let slowest = times.first().map_or(0.0, |(_, best)| best + WORTH);
+        let worth = times.into_iter().take_while(|(_, time)| *time <= slowest).map(|(choice, _)| choice);
+        worth.filter(|choice| may(*choice)).take(most).collect()
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

@@ -22,9 +22,6 @@ const NEAR: f64 = 0.3;
 /// How many times as much the best choices count as the slowest.
 const FOCUS: f64 = 16.0;
 
-/// The weight of a timing that loses 0.1, in log time.
-pub const NEAR_WEIGHT: u32 = 12;
-
 /// Returns how much a timing counts whose choice is predicted to lose this much, in log time.
 pub fn weight(slowdown: f64) -> f64 {
     1.0 + FOCUS * (-slowdown / NEAR).exp()

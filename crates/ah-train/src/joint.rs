@@ -7,7 +7,7 @@ use ah_joint::{FEW, JointModel, Timing};
 use ah_types::{ChoiceId, Value};
 use rayon::prelude::*;
 
-use crate::data::{Dataset, Table, random};
+use crate::data::{Dataset, Table};
 use crate::error::TrainError;
 
 /// The share of missing cells from which on a table is sparse.
@@ -39,8 +39,8 @@ pub fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
     measured as f64 / (table.choices.len() * inputs.len()).max(1) as f64
 }
 
-/// Completes the tables of a sparse log: the one to learn from by a model of the training part, those to ship from and to
-/// judge by with a model of all inputs.
+/// Completes the tables of a sparse log: the one to learn from by a model of the training part, the one to judge by with a
+/// model of all inputs.
 ///
 /// # Errors
 /// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
@@ -60,74 +60,34 @@ pub fn complete(dataset: Dataset, training: &[u32], seed: u64) -> Result<Dataset
             hint: "time 10 or more choices on each input, and each choice on several inputs",
         });
     }
-    let (learning, of_all) = rayon::join(
-        || Completion::new(table, training, seed).to_learn_from(),
-        || {
-            let completion = Completion::new(table, usable, seed);
-            (completion.to_learn_from(), completion.to_judge_by())
-        },
-    );
-    Ok(dataset.with_estimates(learning, of_all))
+    let (learning, judging) =
+        rayon::join(|| completed(table, training, seed), || completed(table, usable, seed));
+    Ok(dataset.with_estimates(learning, judging))
 }
 
-/// Returns the table to judge by: with estimates where an input has no time of a choice.
-pub fn to_judge_by(table: &Table, inputs: &[u32], seed: u64) -> Table {
-    Completion::new(table, inputs, seed).to_judge_by()
+/// Returns the table with estimates where an input has no time of a choice. Only `inputs` are learned from.
+pub fn completed(table: &Table, inputs: &[u32], seed: u64) -> Table {
+    let values: Vec<&[Value]> = table.inputs.iter().map(|input| &*input.values).collect();
+    let model = JointModel::fit(ah_joint::numbers(&values), &table.choices, &timings(table, inputs), seed);
+    let most = (MAX_CELLS / table.inputs.len().max(1)).max(FEW);
+    let candidates = model.fastest(most);
+    let all = (0..table.inputs.len() as u32).into_par_iter();
+    let estimates: Vec<Vec<(ChoiceId, f64)>> =
+        all.map(|input| estimates(&model, table, input, &candidates)).collect();
+    table.with_estimates(&estimates)
 }
 
-/// A table and a joint model that completes it.
-struct Completion<'a> {
-    table: &'a Table,
-    model: JointModel,
-    /// The choices that get estimates.
-    candidates: Vec<ChoiceId>,
-    seed: u64,
-}
-
-impl<'a> Completion<'a> {
-    /// Learns from `inputs` only.
-    fn new(table: &'a Table, inputs: &[u32], seed: u64) -> Self {
-        let values: Vec<&[Value]> = table.inputs.iter().map(|input| &*input.values).collect();
-        let numbers = ah_joint::numbers(&values);
-        let model = JointModel::fit(numbers, &table.choices, &timings(table, inputs), seed);
-        let most = (MAX_CELLS / table.inputs.len().max(1)).max(FEW);
-        let candidates = model.fastest(most);
-        Self { table, model, candidates, seed }
-    }
-
-    /// Returns the table to learn from.
-    fn to_learn_from(&self) -> Table {
-        self.completed(|_, _| 0.0)
-    }
-
-    /// Returns the table to judge by. Each estimate gets a random error, as large as those of predictions of times that the
-    /// model did not learn from (multiple imputation; Rubin, 1987). A smooth estimate never wins by chance, as one of
-    /// hundreds of measured times does, so without errors a heuristic seems to lose less than it does.
-    fn to_judge_by(&self) -> Table {
-        let stream = |input: u32| random::mix(random::mix(self.seed, 4), u64::from(input));
-        self.completed(|input, choice| self.model.error(random::mix(stream(input), u64::from(choice.0))))
-    }
-
-    fn completed(&self, error: impl Fn(u32, ChoiceId) -> f64 + Sync) -> Table {
-        let all = (0..self.table.inputs.len() as u32).into_par_iter();
-        let estimates: Vec<Vec<(ChoiceId, f64)>> = all.map(|input| self.estimates(input, &error)).collect();
-        self.table.with_estimates(&estimates)
-    }
-
-    /// Returns the estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected
-    /// to fail, or that the log hardly times, have none.
-    fn estimates(&self, input: u32, error: impl Fn(u32, ChoiceId) -> f64) -> Vec<(ChoiceId, f64)> {
-        let Self { table, model, .. } = self;
-        let timed = table.cells(input).iter().filter(|cell| cell.time.is_finite());
-        let timed: Vec<(f64, f64)> =
-            timed.map(|cell| (cell.time.ln(), model.predict(input, cell.choice.0))).collect();
-        let Some(level) = level(&timed) else { return Vec::new() };
-        let is_missing = |choice: &&ChoiceId| table.cell(input, **choice).is_none();
-        let may_run = |choice: &&ChoiceId| !table.is_rare(**choice) && !model.fails(input, choice.0);
-        let missing = self.candidates.iter().filter(is_missing).filter(may_run);
-        let log_time = |choice: ChoiceId| level + model.predict(input, choice.0) + error(input, choice);
-        missing.map(|&choice| (choice, log_time(choice).exp())).collect()
-    }
+/// Returns the estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected to
+/// fail, or that the log hardly times, have none.
+fn estimates(model: &JointModel, table: &Table, input: u32, candidates: &[ChoiceId]) -> Vec<(ChoiceId, f64)> {
+    let timed = table.cells(input).iter().filter(|cell| cell.time.is_finite());
+    let timed: Vec<(f64, f64)> =
+        timed.map(|cell| (cell.time.ln(), model.predict(input, cell.choice.0))).collect();
+    let Some(level) = level(&timed) else { return Vec::new() };
+    let is_missing = |choice: &&ChoiceId| table.cell(input, **choice).is_none();
+    let may_run = |choice: &&ChoiceId| !table.is_rare(**choice) && !model.fails(input, choice.0);
+    let missing = candidates.iter().filter(is_missing).filter(may_run);
+    missing.map(|choice| (*choice, (level + model.predict(input, choice.0)).exp())).collect()
 }
 
 /// Returns the level of an input from its (log time, prediction): the mean difference, where those near the best count

@@ -257,9 +257,8 @@ fn choices_worth_timing_are_new_and_fast() {
     let model = JointModel::fit(numbers, &names, &timings, 0);
     let mut losses = Vec::new();
     for (input, &shape) in few.iter().enumerate() {
-        let is_timed =
-            |choice: u32| timings.iter().any(|t| (t.input, t.choice) == (input as u32, choice));
-        let worth = model.worth_timing(input as u32, 4, 0, |choice| !is_timed(choice));
+        let is_timed = |choice: u32| timings.iter().any(|t| (t.input, t.choice) == (input as u32, choice));
+        let worth = model.worth_timing(input as u32, 4, |choice| !is_timed(choice));
         assert!(worth.len() <= 4 && worth.iter().all(|choice| !is_timed(*choice)));
         let best = tiles.iter().map(|tile| tile.time(shape)).fold(f64::INFINITY, f64::min);
         losses.extend(worth.iter().map(|choice| (tiles[*choice as usize].time(shape) / best).ln()));

@@ -18,7 +18,7 @@ const FAST: usize = 24;
 /// Random choices of a later input.
 const RANDOM: usize = 8;
 /// The model is learned again when this many times as many inputs are known.
-const GROWTH: f64 = 1.5;
+const GROWTH: f64 = 1.3;
 
 /// Plans which choices to time.
 #[derive(Debug)]
@@ -77,7 +77,8 @@ impl JointPlan {
 
     /// Returns the choices that the model of this moment wants.
     pub(super) fn expected(&self, input: &PlannedInput) -> Vec<bool> {
-        let fitted = self.model.as_ref().and_then(|fitted| Some((fitted, *fitted.positions.get(&input.text)?)));
+        let fitted =
+            self.model.as_ref().and_then(|fitted| Some((fitted, *fitted.positions.get(&input.text)?)));
         let mut wanted = vec![false; self.choices.len()];
         let stream = random::mix(self.seed, fnv1a(&input.text));
         let mut order: Vec<usize> = (0..wanted.len()).collect();
@@ -85,8 +86,7 @@ impl JointPlan {
         let random = if fitted.is_some() { RANDOM } else { FIRST };
         order.into_iter().take(random).for_each(|choice| wanted[choice] = true);
         if let Some((fitted, position)) = fitted {
-            let seed = random::mix(stream, u64::MAX);
-            let fast = fitted.model.worth_timing(position, FAST, seed, |choice| !wanted[choice as usize]);
+            let fast = fitted.model.worth_timing(position, FAST, |choice| !wanted[choice as usize]);
             fast.into_iter().for_each(|choice| wanted[choice as usize] = true);
         }
         wanted
@@ -96,17 +96,23 @@ impl JointPlan {
     fn fit<'a>(&self, further: impl Iterator<Item = &'a PlannedInput>) -> Fitted {
         let further = further.filter_map(|input| Some((&input.text, input.context.row(&self.schema).ok()?)));
         let further: Vec<(&String, Vec<Value>)> = further.collect();
-        let values: Vec<&[Value]> =
-            self.inputs.iter().map(Vec::as_slice).chain(further.iter().map(|(_, values)| &values[..])).collect();
+        let values: Vec<&[Value]> = self
+            .inputs
+            .iter()
+            .map(Vec::as_slice)
+            .chain(further.iter().map(|(_, values)| &values[..]))
+            .collect();
         let model = JointModel::fit(ah_joint::numbers(&values), &self.choices, &self.timings, self.seed);
-        let positions = (self.inputs.len() as u32..).zip(&further).map(|(at, (text, _))| ((*text).clone(), at));
+        let positions =
+            (self.inputs.len() as u32..).zip(&further).map(|(at, (text, _))| ((*text).clone(), at));
         Fitted { model, learned_from: self.inputs.len(), positions: positions.collect() }
     }
 
     /// Notes the times of an input by choice: infinite if it failed, `None` if it has none.
     pub(super) fn note(&mut self, values: Vec<Value>, times: &[Option<f64>]) {
         let input = self.inputs.len() as u32;
-        let timing = |(choice, ms): (u32, &Option<f64>)| ms.map(|ms| Timing { input, choice, log_time: ms.ln() });
+        let timing =
+            |(choice, ms): (u32, &Option<f64>)| ms.map(|ms| Timing { input, choice, log_time: ms.ln() });
         self.timings.extend((0..).zip(times).filter_map(timing));
         self.inputs.push(values);
     }

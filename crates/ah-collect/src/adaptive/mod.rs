@@ -193,7 +193,8 @@ impl AdaptivePlan {
         let is_wanted = |choice: usize| input.wanted.as_ref().is_none_or(|wanted| wanted[choice]);
         if let Some(joint) = &mut self.joint {
             // A wanted choice without a time is not offered here, which may hold for similar ones too.
-            let time = |(choice, ms): (usize, &Option<f64>)| ms.or(is_wanted(choice).then_some(f64::INFINITY));
+            let time =
+                |(choice, ms): (usize, &Option<f64>)| ms.or(is_wanted(choice).then_some(f64::INFINITY));
             joint.note(values, &times.iter().enumerate().map(time).collect::<Vec<_>>());
             return;
         }

@@ -62,8 +62,6 @@ pub struct Dataset {
     pub table: Table,
     /// Inputs × all choices, to judge by; `None`: the table to learn from.
     judging: Option<Table>,
-    /// Inputs × all choices, to ship from, where a joint model completes the log: its estimates come from all inputs.
-    shipping: Option<Table>,
     /// The features of all inputs.
     values: FeatureValues,
     /// The domain.
@@ -146,7 +144,6 @@ impl Dataset {
             features,
             table,
             judging: None,
-            shipping: None,
             values,
             precondition,
             eligible,
@@ -170,10 +167,9 @@ impl Dataset {
         Ok(self)
     }
 
-    /// Returns the same dataset with tables that a joint model completed: one to learn from, and those of a model that saw
-    /// all inputs, to ship from and to judge by.
-    pub fn with_estimates(self, table: Table, (shipping, judging): (Table, Table)) -> Self {
-        Self { table, shipping: Some(shipping), judging: Some(judging), ..self }
+    /// Returns the same dataset with tables that a joint model completed: one to learn from, one to judge by.
+    pub fn with_estimates(self, table: Table, judging: Table) -> Self {
+        Self { table, judging: Some(judging), ..self }
     }
 
     /// Returns whether the table holds estimates beside times.
@@ -195,10 +191,10 @@ impl Dataset {
         self
     }
 
-    /// Returns the dataset that what ships learns from, where it is another one.
+    /// Returns the dataset that what ships learns from, where it is another one: its estimates come from all inputs.
     pub fn of_all_inputs(&self) -> Option<Self> {
-        let table = self.shipping.as_ref()?.narrowed(&self.table.choices);
-        Some(Self { table, ..self.clone() })
+        let judging = self.judging.as_ref().filter(|table| table.has_estimates())?;
+        Some(Self { table: judging.narrowed(&self.table.choices), ..self.clone() })
     }
 
     /// Returns the table to judge by, and a choice's id there.

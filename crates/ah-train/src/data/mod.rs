@@ -27,10 +27,10 @@ pub mod usable;
 pub mod values;
 pub mod weights;
 
+pub(crate) use ah_types::random;
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::Dataset;
 pub use objective::Pricing;
-pub(crate) use ah_types::random;
 pub use subset::Subset;
 pub use table::{Cell, Table};

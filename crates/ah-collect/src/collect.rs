@@ -94,10 +94,10 @@ fn plan(
         observer
             .message(&format!("{log}: measuring the missing choices of {}", units::count(short, "input")));
     }
-    let adaptive = options.adaptive.map(|random_part| {
+    let adaptive = options.adaptive.then(|| {
         let objective = subject.optimization.training.objective.unwrap_or_default();
-        let choices = subject.choices.len();
-        AdaptivePlan::new(random_part, earlier.clone(), schema, choices, objective, options.seed, goal)
+        let (part, choices) = (options.random_part, &subject.choices);
+        AdaptivePlan::new(part, earlier.clone(), schema, choices, objective, options.seed, goal)
     });
     if adaptive.is_some() {
         queue = queue.with_earlier_inputs();

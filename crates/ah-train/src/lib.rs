@@ -51,7 +51,6 @@ pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
 pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
-pub use joint::{Proposal, propose};
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use net::Overhead;
 pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};

@@ -45,6 +45,7 @@ mod model;
 mod null_is_infinite;
 mod optimization;
 mod pick;
+pub mod random;
 mod row;
 pub mod shown;
 mod single_choice;

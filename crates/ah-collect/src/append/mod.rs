@@ -114,7 +114,7 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         fallback: subject.optimization.fallback.clone(),
         feature_ms: subject.optimization.training.feature_ms.clone(),
         timeout_ms: None,
-        random_part: options.adaptive,
+        random_part: options.random_part,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)

@@ -40,7 +40,8 @@ pub(super) struct CollectFlags<F: clap::Args> {
     #[arg(long, value_name = "S", value_parser = seconds)]
     max_seconds: Option<Duration>,
     /// Leave out choices that the times so far show to be slow; on a random SHARE of the inputs, time every choice
-    /// [default: the log's, or as many inputs as a promise of 1 % needs, at least 10 % and at most 50 %]
+    /// [default: the log's, or as many inputs as a promise of 1 % needs, at least 10 % and at most 50 %; none for
+    /// more than 32 choices with fields such as BLOCK=64_warps=4]
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, value_parser = share)]
     adaptive: Option<Option<f64>>,
     /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
@@ -77,7 +78,8 @@ impl<F: clap::Args> CollectFlags<F> {
             inputs,
             ..Options::new(&self.output, measure.policy(subject.timing, self.adaptive.is_some()))
         };
-        options.adaptive = self.adaptive.map(|share| random_part(share, &options));
+        options.adaptive = self.adaptive.is_some();
+        options.random_part = self.adaptive.and_then(|share| random_part(share, &options, &subject.choices));
         let stop = signals::stop_on_signal();
         let summary = collect(&mut runners, &options, &stop, &mut Progress::default())?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
@@ -89,10 +91,11 @@ impl<F: clap::Args> CollectFlags<F> {
 }
 
 /// Returns the random part with this share, or that of the log that the run continues, or the default one.
-fn random_part(share: Option<f64>, options: &Options) -> RandomPart {
+fn random_part(share: Option<f64>, options: &Options, choices: &[String]) -> Option<RandomPart> {
     let continued = || log::read(&[&options.output]).ok()?.metadata.collection?.random_part;
     let listed = options.inputs.as_ref().map(|inputs| inputs.len() as u64);
     // The shards of one sequence need the same part, so all its draws count.
     let inputs = options.num_samples.into_iter().chain(options.draws).chain(listed).min();
-    share.map(|share| RandomPart { share }).or_else(continued).unwrap_or_else(|| default_random_part(inputs))
+    let default = || default_random_part(choices, inputs);
+    share.map(|share| RandomPart { share }).or_else(continued).or_else(default)
 }

@@ -17,7 +17,7 @@ pub mod formula;
 pub mod irregularities;
 mod learned_eligible;
 pub mod objective;
-pub mod random;
+
 pub mod split;
 pub mod subset;
 pub mod table;
@@ -28,6 +28,7 @@ pub mod usable;
 pub mod values;
 pub mod weights;
 
+pub(crate) use ah_types::random;
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::Dataset;

@@ -3,14 +3,14 @@
 use ah_types::ChoiceId;
 use rayon::prelude::*;
 
-use super::boost::{BoostedTrees, Boosting};
-use super::columns::{Coding, Numbers};
-use super::failures::Failures;
-use super::fields;
-use super::levels::Levels;
-use super::rows::{Coded, Timing, thinned};
-use super::tilings;
-use crate::data::random;
+use crate::boost::{BoostedTrees, Boosting};
+use crate::columns::{Coding, Numbers};
+use crate::failures::Failures;
+use crate::fields;
+use crate::levels::Levels;
+use crate::rows::{Coded, Timing, thinned};
+use crate::tilings;
+use ah_types::random;
 
 /// Most timings to learn from.
 const MAX_ROWS: usize = 150_000;
@@ -19,12 +19,16 @@ const BROAD: Boosting =
 const FOCUSED: Boosting =
     Boosting { trees: 120, leaves: 48, min_rows: 10, rate: 0.12, row_share: 0.6, column_share: 0.7 };
 
+/// Choices that are expected to lose more than this, in log time, are not worth timing.
+const WORTH: f64 = 0.3;
+
 /// Most fits whose predictions are averaged.
 const MAX_FITS: usize = 8;
 /// Fits × cells to predict at most, so that averaging takes seconds.
 const MAX_PREDICTIONS: usize = 1_200_000;
 
 /// A learned joint model.
+#[derive(Debug)]
 pub struct JointModel {
     numbers: Numbers,
     coding: Coding,
@@ -70,6 +74,17 @@ impl JointModel {
         self.coding.encode(&self.numbers, input, choice, &mut codes);
         let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(&codes)).sum();
         sum / self.fits.len() as f64
+    }
+
+    /// Returns at most `most` choices of an input that are worth timing, the fastest first. `may` leaves choices out.
+    pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<u32> {
+        let choices = (0..self.numbers.ranks.len() as u32).filter(|choice| !self.fails(input, *choice));
+        let mut times: Vec<(u32, f64)> =
+            choices.map(|choice| (choice, self.predict(input, choice))).collect();
+        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let slowest = times.first().map_or(0.0, |(_, best)| best + WORTH);
+        let worth = times.into_iter().take_while(|(_, time)| *time <= slowest).map(|(choice, _)| choice);
+        worth.filter(|choice| may(*choice)).take(most).collect()
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

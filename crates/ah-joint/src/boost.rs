@@ -5,8 +5,8 @@
 
 use rayon::prelude::*;
 
-use super::grow::{RegressionTree, Rows, grow};
-use crate::data::random;
+use crate::grow::{RegressionTree, Rows, grow};
+use ah_types::random;
 
 /// A residual of 1.
 pub const ONE: f64 = (1_u32 << 16) as f64;

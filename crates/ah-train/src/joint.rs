@@ -1,16 +1,15 @@
-//! Completes sparse tables: the joint model estimates the times that were not measured.
+//! Completes sparse tables: a joint model of inputs and choices (`ah_joint`) estimates the times that were not measured.
+//!
+//! The portfolio is chosen from times and estimates. An estimate is no evidence: a leaf ranks only choices that were
+//! measured there.
 
-use ah_types::{ChoiceId, Scalar};
+use ah_joint::{FEW, JointModel, Timing};
+use ah_types::{ChoiceId, Value};
 use rayon::prelude::*;
 
-use super::fields;
-use super::model::JointModel;
-use super::rows::{self, Timing};
 use crate::data::{Dataset, Table};
 use crate::error::TrainError;
 
-/// Logs of at most this many choices are learned as they are.
-const FEW: usize = 32;
 /// The share of missing cells from which on a table is sparse.
 const SPARSE: f64 = 0.05;
 /// Fewest choices that an input must time on average, so that choices can be compared.
@@ -21,7 +20,7 @@ const MAX_CELLS: usize = 1_000_000;
 /// Returns whether a portfolio replaces all choices: there are many, and a missing time means that it was not measured.
 /// Choices without fields may be missing because they cannot run.
 pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
-    table.choices.len() > FEW && (!is_incomplete(table, inputs) || fields::are_common(&table.choices))
+    table.choices.len() > FEW && (!is_incomplete(table, inputs) || ah_joint::have_fields(&table.choices))
 }
 
 /// Returns whether a joint model must complete the table: inputs time too few of many choices to compare them.
@@ -68,7 +67,8 @@ pub fn complete(dataset: Dataset, training: &[u32], seed: u64) -> Result<Dataset
 
 /// Returns the table with estimates where an input has no time of a choice. Only `inputs` are learned from.
 pub fn completed(table: &Table, inputs: &[u32], seed: u64) -> Table {
-    let model = JointModel::fit(numbers(table), &table.choices, &timings(table, inputs), seed);
+    let values: Vec<&[Value]> = table.inputs.iter().map(|input| &*input.values).collect();
+    let model = JointModel::fit(ah_joint::numbers(&values), &table.choices, &timings(table, inputs), seed);
     let most = (MAX_CELLS / table.inputs.len().max(1)).max(FEW);
     let candidates = model.fastest(most);
     let all = (0..table.inputs.len() as u32).into_par_iter();
@@ -79,12 +79,7 @@ pub fn completed(table: &Table, inputs: &[u32], seed: u64) -> Table {
 
 /// Returns the estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected to
 /// fail, or that the log hardly times, have none.
-pub fn estimates(
-    model: &JointModel,
-    table: &Table,
-    input: u32,
-    candidates: &[ChoiceId],
-) -> Vec<(ChoiceId, f64)> {
+fn estimates(model: &JointModel, table: &Table, input: u32, candidates: &[ChoiceId]) -> Vec<(ChoiceId, f64)> {
     let timed = table.cells(input).iter().filter(|cell| cell.time.is_finite());
     let timed: Vec<(f64, f64)> =
         timed.map(|cell| (cell.time.ln(), model.predict(input, cell.choice.0))).collect();
@@ -99,7 +94,7 @@ pub fn estimates(
 /// most, as they do in learning.
 fn level(timed: &[(f64, f64)]) -> Option<f64> {
     let best = timed.iter().map(|(_, predicted)| *predicted).fold(f64::INFINITY, f64::min);
-    let weight = |predicted: f64| rows::weight(predicted - best);
+    let weight = |predicted: f64| ah_joint::weight(predicted - best);
     let sum: f64 =
         timed.iter().map(|(log_time, predicted)| weight(*predicted) * (log_time - predicted)).sum();
     let count: f64 = timed.iter().map(|(_, predicted)| weight(*predicted)).sum();
@@ -107,36 +102,10 @@ fn level(timed: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Returns the timings of these inputs.
-pub fn timings(table: &Table, inputs: &[u32]) -> Vec<Timing> {
+fn timings(table: &Table, inputs: &[u32]) -> Vec<Timing> {
     let of = |&input: &u32| {
         let cells = table.cells(input).iter().filter(|cell| !table.is_rare(cell.choice));
         cells.map(move |cell| Timing { input, choice: cell.choice.0, log_time: cell.time.ln() })
     };
     inputs.iter().flat_map(of).collect()
-}
-
-/// Most categories of a feature that get a column each.
-const MAX_CATEGORIES: usize = 16;
-
-/// Returns the inputs' numbers, by feature. A category is a feature of its own.
-pub fn numbers(table: &Table) -> Vec<Vec<f64>> {
-    let width = table.inputs.first().map_or(0, |input| input.values.len());
-    let mut numbers = Vec::new();
-    for slot in 0..width {
-        let scalars = || table.inputs.iter().map(|input| input.values[slot].as_scalar());
-        if scalars().all(|scalar| scalar.number().is_some()) {
-            // A missing number is a value of its own, below most others.
-            let number = |scalar: Scalar<'_>| scalar.number().filter(|x| x.is_finite()).unwrap_or(-1.0);
-            numbers.push(scalars().map(number).collect());
-            continue;
-        }
-        let mut names: Vec<&str> = scalars().filter_map(Scalar::category).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names.into_iter().take(MAX_CATEGORIES) {
-            let is = |category: Option<&str>| f64::from(u8::from(category == Some(name)));
-            numbers.push(scalars().map(|scalar| is(scalar.category())).collect());
-        }
-    }
-    numbers
 }

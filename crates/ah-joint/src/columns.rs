@@ -1,6 +1,6 @@
 //! The columns of the joint model: numbers of an input, of a choice, and of both.
 
-use super::fields::Field;
+use crate::fields::Field;
 
 /// A column of the joint model; a row is an input and a choice.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,7 @@ pub struct Tiling {
 }
 
 /// The numbers of inputs and choices.
+#[derive(Debug)]
 pub struct Numbers {
     /// By feature, then by input.
     pub inputs: Vec<Vec<f64>>,
@@ -60,6 +61,7 @@ impl Numbers {
 const CODES: usize = 255;
 
 /// Columns with the greatest value of each code.
+#[derive(Debug)]
 pub struct Coding {
     /// The columns, in the order of a row's codes.
     pub columns: Vec<Column>,

@@ -1,8 +1,8 @@
 //! Which choices are expected to fail: those that need more shared memory than there is, say. Learned from what failed.
 
-use super::boost::{BoostedTrees, Boosting, Sample};
-use super::columns::{Coding, Column, Numbers};
-use super::rows::{Coded, Timing, thinned};
+use crate::boost::{BoostedTrees, Boosting, Sample};
+use crate::columns::{Coding, Column, Numbers};
+use crate::rows::{Coded, Timing, thinned};
 
 /// Most outcomes to learn from.
 const MAX_ROWS: usize = 60_000;
@@ -12,6 +12,7 @@ const BOOSTING: Boosting =
 const LIKELY: f64 = 0.5;
 
 /// A model of the outcomes.
+#[derive(Debug)]
 pub struct Failures {
     coding: Coding,
     trees: BoostedTrees,

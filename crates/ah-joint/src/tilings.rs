@@ -4,11 +4,12 @@
 //! with `ln(size * ceil(x / size) / x)`. So the part of the log times that neither input nor choice explains is regressed on
 //! these terms, one after the other; then trees with and without the tiles are compared on inputs that did not grow them.
 
-use super::boost::Boosting;
-use super::columns::{Column, Numbers, Tiling};
-use super::levels::Levels;
-use super::rows::{Coded, Timing, thinned};
-use crate::data::random;
+use crate::boost::Boosting;
+use crate::columns::{Column, Numbers, Tiling};
+use crate::fields::Field;
+use crate::levels::Levels;
+use crate::rows::{Coded, Timing, thinned};
+use ah_types::random;
 
 /// Timings to try candidates on.
 const ROWS: usize = 20_000;
@@ -122,7 +123,7 @@ fn sizes(numbers: &Numbers) -> Vec<usize> {
 
 fn candidates(numbers: &Numbers) -> Vec<Tiling> {
     let fields = numbers.fields.iter().enumerate();
-    let tile = |field: &super::fields::Field| field.is_size && field.values.iter().any(|x| *x >= 8.0);
+    let tile = |field: &Field| field.is_size && field.values.iter().any(|x| *x >= 8.0);
     let fields: Vec<usize> = fields.filter(|(_, field)| tile(field)).map(|(at, _)| at).collect();
     let of = |input: usize| fields.iter().map(move |&field| Tiling { input, field });
     sizes(numbers).into_iter().flat_map(of).collect()

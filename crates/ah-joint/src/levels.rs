@@ -1,12 +1,13 @@
 //! The level of each input and the effect of each choice: log time = level + effect, by alternating means. In a sparse table
 //! each input is timed with other choices, so its mean time alone says little about its level.
 
-use super::rows::Timing;
+use crate::rows::Timing;
 
 /// Rounds of alternating means; on 25 of 300 choices, the effects move by less than 0.001 after 10.
 const ROUNDS: usize = 15;
 
 /// Levels and effects.
+#[derive(Debug)]
 pub struct Levels {
     /// By input.
     pub inputs: Vec<f64>,

@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::boost::{BoostedTrees, ONE, Sample};
-use super::columns::{Coding, Column, Numbers};
-use crate::data::random;
+use crate::boost::{BoostedTrees, ONE, Sample};
+use crate::columns::{Coding, Column, Numbers};
+use ah_types::random;
 
 /// One timing: of a choice on an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,7 @@ pub fn weight(slowdown: f64) -> f64 {
 }
 
 /// Timings as rows of codes.
+#[derive(Debug)]
 pub struct Coded {
     pub coding: Coding,
     codes: Vec<u8>,

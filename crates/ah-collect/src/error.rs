@@ -1,7 +1,7 @@
 //! Errors that end a run.
 
-use ah_types::log::LogError;
 use ah_types::OptimizationError;
+use ah_types::log::LogError;
 
 /// A run cannot start or continue.
 #[derive(Debug, thiserror::Error)]

@@ -194,7 +194,7 @@ fn two_choices_that_swap() {
     let (_, json, _) = run.run(&["adapt", "model.json", "new.txt", "--json"]);
     let figures: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(
-        figures["old"]["slowdown"].as_f64() > Some(1.5) && figures["corrected"]["slowdown"] == 1.0,
+        figures["old"]["slowdown"].as_f64() > Some(1.5) && figures["retrained"]["slowdown"] == 1.0,
         "{json}"
     );
 }

@@ -241,7 +241,10 @@ fn whole_dimensions_are_held_out() {
     let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
     assert!(trained.held_out.by_input.is_some());
     let evidence = report::summary::evidence(&trained);
-    assert!(evidence.contains("Held-out dimensions: ") && evidence.contains("With single inputs held out"), "{evidence}");
+    assert!(
+        evidence.contains("Held-out dimensions: ") && evidence.contains("With single inputs held out"),
+        "{evidence}"
+    );
 }
 
 /// The fields of the TOML; a program in Rust fills the same ones.

@@ -171,8 +171,7 @@ fn machines_of_one_kind_are_one_log() {
         std::fs::write(&path, format!("{head}\nm,choice,feedback\n{driver},a,1\n")).unwrap();
         path
     };
-    let [a, b, c] =
-        [log_of("a", "580", "H200"), log_of("b", "570", "H200"), log_of("c", "580", "H100")];
+    let [a, b, c] = [log_of("a", "580", "H200"), log_of("b", "570", "H200"), log_of("c", "580", "H100")];
     assert_eq!(log::read(&[&a, &b]).unwrap().inputs.len(), 2);
     let error = log::read(&[&a, &c]).unwrap_err();
     let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };

@@ -47,9 +47,7 @@ pub(super) struct ReportFlags {
 
 impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
-        let read = |logs: &[PathBuf]| {
-            read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows })
-        };
+        let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
         let log = read(&self.logs)?;
         let (optimization, work) = self.optimization(&log)?;
         if self.text || self.json {

@@ -29,7 +29,9 @@ impl InputsFile<'_> {
         let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
         let contexts = (0..log.inputs.len()).map(|i| log.context(i));
         let accepted = contexts.map(|context| match context.row(schema) {
-            Err(e) => Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see ah-collect list")),
+            Err(e) => {
+                Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see ah-collect list"))
+            }
             Ok(_) => self.accept(0, context),
         });
         accepted.collect()

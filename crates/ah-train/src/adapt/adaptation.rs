@@ -121,7 +121,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     // Correct the old scores, on the same folds.
     let fallback = heuristic.fallback;
     let old_model = OldModel::new(&old, &dataset, fallback)?;
-    let lost = old_model.as_ref().map_or(0, |old| inputs.iter().filter(|&&row| old.input(row).is_none()).count());
+    let lost =
+        old_model.as_ref().map_or(0, |old| inputs.iter().filter(|&&row| old.input(row).is_none()).count());
     if lost > 0 {
         warnings.push(format!(
             "the old trees have no answer on {lost} of {} new inputs (an unknown category, an undefined feature, or \
@@ -141,7 +142,8 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
             losses.add(ranking, &dataset.table, *row, fallback, &overhead);
         }
         let (judged, independent) = (corrected.rankings.len(), dataset.count_judging(inputs));
-        let test = |target| calibrate::fixed_sequence_test(&violations, judged, independent, plan.promise, target);
+        let test =
+            |target| calibrate::fixed_sequence_test(&violations, judged, independent, plan.promise, target);
         let calibrated = plan.max_risk.and_then(test);
         let threshold =
             plan.max_risk.map_or(f64::INFINITY, |target| trainer.threshold(calibrated.as_ref(), target));
@@ -149,8 +151,9 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         (corrected, calibrated, threshold, Judged { slowdown: shipped, always })
     });
 
-    // Write the better one, from all new inputs.
-    let better = corrected.as_ref().filter(|(.., judged)| judged.slowdown <= retrained.slowdown);
+    // Write the better one, from all new inputs. It is chosen by its loss without a promise: the loss with one favours the way
+    // whose violations these inputs happen to lack.
+    let better = corrected.as_ref().filter(|(.., judged)| judged.always <= retrained.always);
     let (method, mut model) = match better {
         Some((corrected, calibrated, threshold, _)) => {
             let calibrated = plan.max_risk.zip(calibrated.as_ref());

@@ -52,7 +52,8 @@ impl<'a> Corrected<'a> {
         parts: &[Partition],
     ) -> Self {
         let tried = SHRINKAGES.into_iter().map(|shrinkage| {
-            let correct = |part: &Partition| Correction::new(old, &part.training, table.choices.len(), shrinkage);
+            let correct =
+                |part: &Partition| Correction::new(old, &part.training, table.choices.len(), shrinkage);
             let corrections: Vec<Correction> = parts.par_iter().map(correct).collect();
             let error = |(correction, part): (&Correction, &Partition)| -> f64 {
                 part.held_out.iter().filter_map(|&row| Some(correction.error(old.input(row)?))).sum()
@@ -132,7 +133,8 @@ impl<'a> Corrected<'a> {
                 Some(choice) => ranked.score + correction.of(id as u32, choice),
                 None => ranked.score,
             };
-            let fallback = leaf.ranking.iter().find(|ranked| Some(ranked.choice) == model.fallback).map(corrected);
+            let fallback =
+                leaf.ranking.iter().find(|ranked| Some(ranked.choice) == model.fallback).map(corrected);
             let mut new = Leaf { ranking: leaf.ranking.clone(), ..leaf.clone() };
             for ranked in &mut new.ranking {
                 let score = corrected(ranked);

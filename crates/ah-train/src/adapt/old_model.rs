@@ -48,7 +48,8 @@ impl OldModel {
         let table = &dataset.table;
         let Some(known) = old.choice_id(&table.choices[fallback.index()]) else { return Ok(None) };
         let model = on_log(old, dataset, known)?;
-        let in_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|name| table.choice_id(name)).collect();
+        let in_table: Vec<Option<ChoiceId>> =
+            model.choices.iter().map(|name| table.choice_id(name)).collect();
         let (ensemble, slots) = (Ensemble::new(&model), slots(&model, dataset));
         let leaves: Vec<u32> = model.tree.leaves().map(|(id, _)| id as u32).collect();
         let is_boosted = !model.boosters.is_empty();

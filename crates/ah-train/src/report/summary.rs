@@ -67,7 +67,11 @@ pub fn evidence(trained: &TrainedModel) -> String {
         held_out.train_inputs, held_out.comparison.model.inputs,
     );
     if let Some(by_input) = &held_out.by_input {
-        let _ = writeln!(text, "With single inputs held out, always deciding: loses {}.", loss(by_input.slowdown));
+        let _ = writeln!(
+            text,
+            "With single inputs held out, always deciding: loses {}.",
+            loss(by_input.slowdown)
+        );
     }
     if let Some(portfolio) = &trained.portfolio {
         let search = match portfolio.exact {

@@ -15,8 +15,6 @@ use crate::summary::NO_CHOICE;
 use crate::units;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::RunLock;
-#[cfg(feature = "cli")]
-pub(crate) use run_lock::expect_idle;
 
 /// Appends inputs to a log.
 pub(crate) struct Appender {

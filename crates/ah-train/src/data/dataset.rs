@@ -313,7 +313,7 @@ impl Dataset {
 }
 
 fn read_logs(params: &ValidParams) -> Result<(Log, Vec<LoggedDevice>), TrainError> {
-    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: None };
+    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
     let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
     Ok(devices::read(&params.logs, options, &wanted)?)
 }

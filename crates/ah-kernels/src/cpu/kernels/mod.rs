@@ -3,7 +3,6 @@
 //! | optimization | choices | modules |
 //! | --- | --- | --- |
 //! | `mm` | two libraries, our unpacked kernel in several instruction sets | [`mm`] on `libraries`, `direct`, `micro` |
-//! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
 //! | `softmax` | a plain loop, three passes, two passes, persistent rows | [`softmax`] on `exp` |
 //!
 //! All matrices are `f32`. Kernels see them through [`MatRef`] and [`MatMut`], which check their slices once ([`Extent`]);
@@ -37,7 +36,6 @@ mod libraries;
 mod matrix;
 mod micro;
 pub mod mm;
-pub mod pad_mm;
 pub mod reference;
 mod scratch;
 pub mod softmax;
@@ -48,7 +46,6 @@ pub use extent::Extent;
 pub use instruction_set::InstructionSet;
 pub use matrix::{MatMut, MatRef};
 pub use mm::MatMul;
-pub use pad_mm::{PadMm, Side};
 pub use scratch::Scratch;
 pub use softmax::Softmax;
 pub use threads::Threads;

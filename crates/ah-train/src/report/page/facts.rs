@@ -24,7 +24,7 @@ pub struct Facts<'a> {
     device: Option<String>,
     fallback: &'a str,
     /// True if the model was learned from one of these logs, so that its figures here are too good.
-    pub learned_from_these: bool,
+    learned_from_these: bool,
     /// For the test part of a training: the number of inputs that the judged heuristic learned from.
     learned_from: Option<usize>,
     comparison: &'a BaselineComparison,

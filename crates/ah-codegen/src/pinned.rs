@@ -206,12 +206,10 @@ impl PinnedRows {
         column: &'static str,
     ) -> Result<u64, TableError> {
         let value = self.required(row, target, column)?;
-        value.parse().ok().filter(|size| *size > 0).ok_or_else(|| TableError::Unusable {
-            target,
-            column,
-            expected: "a whole number above 0",
-            value,
-        })
+        match value.parse() {
+            Ok(size) if size > 0 => Ok(size),
+            _ => Err(TableError::Unusable { target, column, expected: "a whole number above 0", value }),
+        }
     }
 
     /// Returns the page of proofs. `files` are the files of the table, with the rows that each has.

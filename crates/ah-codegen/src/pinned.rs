@@ -1,7 +1,7 @@
 //! The rows of a table of decisions, for programs that read one: each input of a log with the choice to take there.
 //!
 //! A row takes the heuristic's choice only where the log proves that it is faster than the default. Every other row keeps the
-//! default, the model's fallback. The proof is an interval of the median of paired ratios: the default's time over the choice's
+//! default: what the log's feature `default` names for this input, or the model's fallback without this feature. The proof is an interval of the median of paired ratios: the default's time over the choice's
 //! time in the same turn. The interval has 95 % and lies above 1.
 
 use std::fmt::Write as _;
@@ -22,7 +22,8 @@ pub enum TableError {
     NoRows { target: &'static str },
     /// The model has no fallback.
     #[error(
-        "--rows: expected a model with a fallback, which rows without a proven gain keep; learn it with ah-train --fallback CHOICE"
+        "--rows: expected a model with a fallback, which rows without a proven gain keep; learn it with ah-train --fallback CHOICE, or \
+         give a log with the feature {DEFAULT}, which names the default of each input"
     )]
     NoDefault,
     /// The log lacks a feature of the model.
@@ -58,6 +59,9 @@ pub enum TableError {
     SameRow { row: String },
 }
 
+/// The feature of a log that names the default of each input.
+const DEFAULT: &str = "default";
+
 /// The rows of a table of decisions.
 #[derive(Clone, Debug)]
 pub struct PinnedRows {
@@ -65,8 +69,8 @@ pub struct PinnedRows {
     features: Vec<String>,
     /// The rows, in the order of the log.
     rows: Vec<PinnedRow>,
-    /// The default's name.
-    default: String,
+    /// The name of the default, if it is the same on all rows.
+    default: Option<String>,
     /// The log's files.
     source: String,
     /// The model learned from these times too.
@@ -104,8 +108,16 @@ enum Verdict {
 impl PinnedRows {
     /// Decides the rows of a log by a model. `given` are columns that the log does not have.
     pub fn new(model: &Model, log: &Log, given: &[(String, String)]) -> Result<Self, TableError> {
-        let default = model.fallback.map(|id| model.choice_name(id)).ok_or(TableError::NoDefault)?;
         let features: Vec<String> = log.schema.features().iter().map(|f| f.name.clone()).collect();
+        let slot = features.iter().position(|name| name == DEFAULT);
+        let fallback = model.fallback.map(|id| model.choice_name(id));
+        if slot.is_none() && fallback.is_none() {
+            return Err(TableError::NoDefault);
+        }
+        let default_of = |input: usize| match slot.map(|slot| &log.inputs[input].values[slot]) {
+            Some(Value::Category(name)) => name,
+            _ => fallback.unwrap_or_default(),
+        };
         let known = |name: &String| features.contains(name);
         if let Some(missing) = model.features.base().features().iter().find(|f| !known(&f.name)) {
             return Err(TableError::NoFeature { feature: missing.name.clone(), found: features });
@@ -114,43 +126,46 @@ impl PinnedRows {
         for sample in &log.samples {
             times[sample.input as usize][sample.choice.index()].push(sample.feedback);
         }
-        let default_id = log.choice_id(default);
-        let has_default = |times: &Vec<Vec<f64>>| default_id.is_some_and(|id| !times[id.index()].is_empty());
-        if !times.iter().any(has_default) {
+        let times_of = |input: usize, name: &str| match log.choice_id(name) {
+            Some(id) => &times[input][id.index()][..],
+            None => &[],
+        };
+        if (0..times.len()).all(|input| times_of(input, default_of(input)).is_empty()) {
+            let default = if times.is_empty() { fallback.unwrap_or(DEFAULT) } else { default_of(0) };
             return Err(TableError::NoDefaultTimes { default: default.to_owned(), inputs: times.len() });
         }
-        let row = |(index, times): (usize, &Vec<Vec<f64>>)| {
-            let of = |name: &str| log.choice_id(name).map_or(&[][..], |id| &times[id.index()][..]);
-            let runs = |id: ChoiceId| of(model.choice_name(id)).iter().all(|ms| ms.is_finite());
-            let measured = |id: ChoiceId| !of(model.choice_name(id)).is_empty() && runs(id);
-            let values = model.values(&log.context(index));
-            let pick = model.decide(&values, |id| measured(id) || Some(id) == model.fallback);
-            let verdict = match pick {
-                Ok(pick) if Some(pick.choice) == model.fallback => {
+        let row = |input: usize| {
+            let default = default_of(input);
+            let runs = |id: ChoiceId| {
+                let times = times_of(input, model.choice_name(id));
+                !times.is_empty() && times.iter().all(|ms| ms.is_finite())
+            };
+            let values = model.values(&log.context(input));
+            let verdict = match model.decide(&values, |id| runs(id) || model.choice_name(id) == default) {
+                Ok(pick) if model.choice_name(pick.choice) == default => {
                     Verdict::Default("the heuristic takes it".to_owned())
                 }
-                Ok(pick) => Verdict::new(
-                    model.choice_name(pick.choice),
-                    of(model.choice_name(pick.choice)),
-                    of(default),
-                ),
+                Ok(pick) => {
+                    let choice = model.choice_name(pick.choice);
+                    Verdict::new(choice, times_of(input, choice), times_of(input, default))
+                }
                 Err(unsure) => {
-                    let names: Vec<&str> =
-                        model.features.all().features().iter().map(|f| f.name.as_str()).collect();
-                    Verdict::Default(format!("the heuristic declines: {}", unsure.explain(&names)))
+                    let names = model.features.all().features().iter().map(|f| f.name.as_str());
+                    let reason = unsure.explain(&names.collect::<Vec<_>>());
+                    Verdict::Default(format!("the heuristic declines: {reason}"))
                 }
             };
             let choice = verdict.taken().unwrap_or(default).to_owned();
-            let ms = median(of(&choice)).filter(|ms| ms.is_finite());
-            PinnedRow { values: log.inputs[index].values.clone(), choice, ms, verdict }
+            let ms = median(times_of(input, &choice)).filter(|ms| ms.is_finite());
+            PinnedRow { values: log.inputs[input].values.clone(), choice, ms, verdict }
         };
-        let rows = times.iter().enumerate().map(row).collect();
+        let rows = (0..log.inputs.len()).map(row).collect();
         let hashes =
             |hash: &String| !hash.is_empty() && model.provenance.logs.iter().any(|log| log.blake3 == *hash);
         Ok(Self {
             features,
             rows,
-            default: default.to_owned(),
+            default: slot.is_none().then(|| fallback.unwrap_or_default().to_owned()),
             source: listed(
                 log.sources.iter().map(|s| s.path.file_name().unwrap_or_default().to_string_lossy()),
             ),
@@ -217,13 +232,15 @@ impl PinnedRows {
         let changed = self.rows.iter().filter(|row| row.verdict.taken().is_some()).count();
         let mut page = format!(
             "<!-- @generated by ah-codegen {}: generate it again instead of editing it. -->\n# Proofs for {}\n\n\
-             {changed} of {} rows are changed; the others keep the default, `{}`. Times: {}.\n\n\
+             {changed} of {} rows are changed; the others keep the default, {}. Times: {}.\n\n\
              A row changes only where the 95 % interval of the median of (the default's time / the choice's time), paired by turn, \
              lies above 1. That takes at least {LEAST_SAMPLES} pairs.\n",
             env!("CARGO_PKG_VERSION"),
             cell(heuristic),
             self.rows.len(),
-            cell(&self.default),
+            self.default
+                .as_ref()
+                .map_or_else(|| "which the log names".to_owned(), |name| format!("`{}`", cell(name))),
             self.source,
         );
         if self.is_training {

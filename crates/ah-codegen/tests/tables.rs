@@ -122,6 +122,26 @@ fn only_rows_with_a_proof_are_changed() {
 }
 
 #[test]
+fn a_log_can_name_the_default_of_each_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log(&[(1, SMALL, &TWICE), (1, LARGE, &ONCE), (8, SMALL, &TWICE), (8, LARGE, &ONCE)])
+        .replace("\"categorical_features\":[]", "\"categorical_features\":[\"default\"]")
+        .replace("M,choice", "M,default,choice")
+        .replace("\n1,", &format!("\n1,{SMALL},"))
+        .replace("\n8,", &format!("\n8,{LARGE},"));
+    let model = model([SMALL, LARGE], None, &["M"]);
+    let (code, error) = run(folder.path(), &model, &log, &[&SIZES[..], &["--target", "vllm"]].concat());
+    assert_eq!(code, 0, "{error}");
+    let proofs = fs::read_to_string(folder.path().join("generated/fused_moe_vllm/proofs.md")).unwrap();
+    assert!(
+        proofs.contains("1 of 2 rows are changed; the others keep the default, which the log names."),
+        "{proofs}"
+    );
+    assert!(proofs.contains(&format!("| 1 | {SMALL} | default: the heuristic takes it |")), "{proofs}");
+    assert!(proofs.contains(&format!("| 8 | {LARGE} | changed | `{SMALL}` | 6 | 2.000")), "{proofs}");
+}
+
+#[test]
 fn sglang_finds_the_same_table_under_its_own_name() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(&[(1, SMALL, &TWICE), (1, LARGE, &ONCE)]);

@@ -36,6 +36,8 @@ Examples:
     ah-codegen model.json --target c,python --out src/heuristics
   One plain C function, as people write by hand:
     ah-codegen model.json --target c --form switch
+  vLLM's file of configurations, changed only where a log proves a gain:
+    ah-codegen model.json --target vllm --rows fresh.txt --given E=8 --given N=14336
   In CI: fail if the generated code is stale, and print the difference:
     ah-codegen model.json --mode check";
 
@@ -72,9 +74,21 @@ pub struct RequestArguments {
     /// The folder of the crate ah-runtime: the Rust crate gets the feature `runtime`
     #[arg(long, value_name = "PATH")]
     pub runtime_path: Option<PathBuf>,
+    /// For vllm, sglang and aiter: a log with the inputs of the table, and times that prove each change from the fallback
+    #[arg(long, value_name = "LOG")]
+    pub rows: Vec<PathBuf>,
+    /// A column of the table that the log does not have, such as E=8; may be repeated
+    #[arg(long, value_name = "COLUMN=VALUE", value_parser = column, requires = "rows")]
+    pub given: Vec<(String, String)>,
     /// Print the report as JSON on standard output, with the difference
     #[arg(long)]
     pub json: bool,
+}
+
+/// Splits `COLUMN=VALUE`.
+fn column(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected COLUMN=VALUE, such as E=8")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, exit};
+use ah_types::log::LogError;
 use ah_types::{InvalidModel, ModelError};
+
+use crate::pinned::TableError;
 
 /// The most features, categories of all features, values that trees test, and leaves of a tree: generated code numbers each
 /// with 16 bits.
@@ -28,6 +31,12 @@ pub enum CodegenError {
         "--form switch needs a model of one tree, found {boosters} boosted trees beside it; learn it with ah-train --learner cost_tree, and with --max-leaves for fewer lines"
     )]
     SwitchOfBoosters { boosters: usize },
+    /// A log cannot be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A table of decisions cannot be made.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The target has no form `switch`.
     #[error("--form switch: expected a target of c, python and rust, found {target}")]
     NoSwitch { target: &'static str },
@@ -49,9 +58,12 @@ impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
+            Self::Log(e) => e.exit_code(),
             Self::Invalid(_) | Self::TooMany { .. } | Self::Template(_) | Self::SwitchOfBoosters { .. } => {
                 exit::BAD_INPUT
             }
+            Self::Table(TableError::NoRows { .. } | TableError::UnknownColumn { .. }) => exit::USAGE,
+            Self::Table(_) => exit::BAD_INPUT,
             Self::NoSwitch { .. } => exit::USAGE,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }

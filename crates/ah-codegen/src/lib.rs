@@ -24,6 +24,7 @@
 mod error;
 mod files;
 mod lower;
+mod pinned;
 mod printing;
 mod render;
 mod report;
@@ -37,16 +38,19 @@ mod write;
 use std::path::Path;
 
 use ah_types::Model;
+use ah_types::log::Log;
 
 pub use error::CodegenError;
+pub use pinned::TableError;
 pub use report::{GeneratedFiles, Report};
 pub use simplify::{Detail, simplify};
 pub use slow_targets::slow_targets;
 pub use target::Target;
-pub use targets::{C, Python, Pytorch, Rust, TARGETS, Triton};
+pub use targets::{Aiter, C, Inductor, Python, Pytorch, Rust, Sglang, TARGETS, Triton, Vllm};
 pub use write::{Change, WriteMode};
 
 use files::Files;
+use pinned::PinnedRows;
 use render::Templates;
 use target::TargetOptions;
 
@@ -82,13 +86,24 @@ pub struct Request<'a> {
     /// The folder of the crate `ah-runtime`. With it the Rust crate has the feature `runtime`, which
     /// implements `ah_runtime::Heuristic`; without it the crate can be published on its own.
     pub runtime_path: Option<&'a Path>,
+    /// The inputs of a table of decisions, for targets that write one.
+    pub rows: Option<TableRows<'a>>,
+}
+
+/// The inputs of a table of decisions.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRows<'a> {
+    /// A log with times of the default and of the choices on these inputs.
+    pub log: &'a Log,
+    /// Columns of the table that the log does not have, with their values.
+    pub given: &'a [(String, String)],
 }
 
 impl<'a> Request<'a> {
     /// Requests the files of these targets below `out`, written, with the default detail and templates.
     pub fn new(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Self {
         let (form, detail, mode) = (Form::Module, Detail::default(), WriteMode::Write);
-        Self { model, targets, form, detail, out, mode, templates: None, runtime_path: None }
+        Self { model, targets, form, detail, out, mode, templates: None, runtime_path: None, rows: None }
     }
 }
 
@@ -109,6 +124,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         explain: request.detail.explain,
         // The file's version, not the simplified model's.
         version: request.model.version(),
+        rows: request.rows.map(|rows| PinnedRows::new(request.model, rows.log, rows.given)).transpose()?,
     };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {

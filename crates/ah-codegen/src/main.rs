@@ -5,8 +5,8 @@ mod cli;
 use std::process::ExitCode;
 
 use ah_cli::{OutputError, detail, error, exit, status, stdout, warning};
-use ah_codegen::{CodegenError, Detail, Report, Request, WriteMode, generate, slow_targets};
-use ah_types::Model;
+use ah_codegen::{CodegenError, Detail, Report, Request, TableRows, WriteMode, generate, slow_targets};
+use ah_types::{Model, log};
 use cli::{Arguments, RequestArguments};
 
 #[global_allocator]
@@ -43,6 +43,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
     let model = Model::read(&arguments.model).map_err(CodegenError::from)?;
+    let log = match &arguments.rows[..] {
+        [] => None,
+        rows => Some(log::read(rows).map_err(CodegenError::from)?),
+    };
     let report = generate(&Request {
         model: &model,
         targets: &arguments.target,
@@ -56,6 +60,7 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
         mode: arguments.mode,
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),
+        rows: log.as_ref().map(|log| TableRows { log, given: &arguments.given }),
     })?;
     slow_targets(&model, &arguments.target).iter().for_each(|text| warning(text));
     tell(arguments, &report)

@@ -44,6 +44,9 @@ impl Templates {
             text.push('\n');
             Ok(text)
         };
+        if let OutputPlace::Data { files, .. } = &view.place {
+            return Ok(files.clone());
+        }
         let prefix = format!("{target}/");
         if let OutputPlace::File { template, .. } = view.place {
             return Ok(Files::from([(String::new(), render(&format!("{prefix}{template}"))?)]));

@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::error::CodegenError;
+use crate::files::Files;
 use crate::lower::LoweredModel;
+use crate::pinned::PinnedRows;
 use crate::switch::Syntax;
 
 /// A language or form of generated code.
@@ -28,7 +30,7 @@ pub trait Target: Debug + Sync {
     fn view(&self, lowered: &LoweredModel<'_>, options: &TargetOptions<'_>) -> Result<View, CodegenError>;
 }
 
-/// Folders that generated files may refer to.
+/// What a target may need beside the model.
 #[derive(Clone, Debug)]
 pub struct TargetOptions<'a> {
     /// The folder below which everything is written.
@@ -39,6 +41,8 @@ pub struct TargetOptions<'a> {
     pub explain: bool,
     /// The version of the model's file.
     pub version: String,
+    /// The rows of a table of decisions, for targets that write one.
+    pub rows: Option<PinnedRows>,
 }
 
 /// The place of a target's files and the values that its templates print.
@@ -62,18 +66,30 @@ pub enum OutputPlace {
         /// The template, below the target's folder.
         template: &'static str,
     },
+    /// A folder of data, whose files have no templates.
+    Data {
+        /// The folder's name.
+        name: String,
+        /// The files.
+        files: Files,
+    },
 }
 
 impl OutputPlace {
     /// Returns the path component.
     pub fn name(&self) -> &str {
         match self {
-            Self::Folder(name) | Self::File { name, .. } => name,
+            Self::Folder(name) | Self::File { name, .. } | Self::Data { name, .. } => name,
         }
     }
 }
 
 impl View {
+    /// Returns the view of a folder of data.
+    pub fn data(name: String, files: Files) -> Self {
+        Self { place: OutputPlace::Data { name, files }, context: tera::Context::new() }
+    }
+
     /// Returns the view at this place.
     pub fn new(place: OutputPlace, values: &impl Serialize) -> Result<Self, CodegenError> {
         let context = tera::Context::from_serialize(values).map_err(|e| CodegenError::template(&e))?;

@@ -19,6 +19,12 @@ pub const LEAST_SAMPLES: usize = 6;
 /// assert_eq!(relative_error(&[10.0; 5]), None);
 /// ```
 pub fn relative_error(samples: &[f64]) -> Option<f64> {
+    let (low, high) = median_interval(samples)?;
+    Some((high - low) / 2.0 / median(samples)?)
+}
+
+/// Returns the 95 % interval of the median: its lower and its upper end; `None` for fewer than [`LEAST_SAMPLES`].
+pub fn median_interval(samples: &[f64]) -> Option<(f64, f64)> {
     let n = samples.len();
     if n < LEAST_SAMPLES {
         return None;
@@ -26,7 +32,7 @@ pub fn relative_error(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let below = ranks_below(n);
-    Some((sorted[n - 1 - below] - sorted[below]) / 2.0 / median(&sorted)?)
+    Some((sorted[below], sorted[n - 1 - below]))
 }
 
 /// Returns the largest r for which P(Binomial(n, 1/2) ≤ r) is at most 2.5 %: the interval from the (r+1)-th

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use ah_codegen::{GeneratedFiles, Request, TARGETS, WriteMode, generate};
+use ah_codegen::{GeneratedFiles, Request, TARGETS, Target, WriteMode, generate};
 use ah_types::expr::{self, Expr};
 use ah_types::{Model, fields};
 use rand::SeedableRng;
@@ -147,7 +147,10 @@ fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
 /// their text; comments and attributes are removed.
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
-    let request = Request { mode: WriteMode::DryRun, ..Request::new(model, &TARGETS, out) };
+    // The other targets are tables of data, not code.
+    let is_code = |target: &&dyn Target| !["vllm", "sglang", "aiter"].contains(&target.name());
+    let targets: Vec<&dyn Target> = TARGETS.into_iter().filter(is_code).collect();
+    let request = Request { mode: WriteMode::DryRun, ..Request::new(model, &targets, out) };
     let shape = |generated: &GeneratedFiles| {
         let (target, place) =
             (generated.target, generated.place.strip_prefix(out).expect("below the output"));
@@ -168,7 +171,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
 
 fn tokens(text: &str, target: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let python = matches!(target, "pytorch" | "python" | "triton");
+    let python = matches!(target, "pytorch" | "python" | "triton" | "inductor");
     let line_comment = if python { "#" } else { "//" };
     let (mut rest, mut fresh) = (text, true);
     while let Some(c) = rest.chars().next() {

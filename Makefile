@@ -9,7 +9,7 @@ PIPELINE := target/pipeline
 SAMPLES ?= 12000
 SECONDS_TO_COLLECT ?= 60
 FRESH ?= 200
-# pad_mm (on a GPU), mm or softmax; distinct: the three functions of the tutorial; auto: pad_mm on a GPU, else distinct.
+# pad_mm, mm or softmax; distinct: the three functions of the tutorial; auto: pad_mm on a GPU, else distinct.
 NAME ?= auto
 SEED ?= 1
 # The share of inputs that may be more than 5 % slower than the fallback. The CPU's times are noisy: at the

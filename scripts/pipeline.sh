@@ -2,9 +2,9 @@
 # The whole pipeline on real measurements: collect, train, generate, compile, consult.
 # Everything is written under the folder given first.
 #
-# --name mm, softmax or, on a GPU, pad_mm measures a shipped decision. --name distinct measures the three functions of the
-# book's tutorial. auto is pad_mm on a GPU. On a processor it is distinct, because there the best choice depends on the input
-# on every machine; products and softmax gain little over the best single kernel.
+# --name pad_mm, mm or softmax measures a shipped decision. --name distinct measures the three functions of the book's
+# tutorial. auto is pad_mm on a GPU. On a processor it is distinct, because there the best choice depends on the input on
+# every machine; products and softmax gain little over the best single kernel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -4,6 +4,7 @@ mod clock;
 pub mod kernels;
 mod mm;
 mod operands;
+mod pad_mm;
 mod softmax;
 
 use ah_types::Optimization;
@@ -17,6 +18,7 @@ use ah_measure::{BenchmarkRunner as _, Runner};
 pub fn open(optimization: Optimization) -> Result<Option<Box<dyn Runner>>, String> {
     clock::start_threads()?;
     Ok(Some(match optimization.name.as_str() {
+        "pad_mm" => pad_mm::PadMmRunner::new(optimization).boxed(),
         "mm" => mm::MmRunner::new(optimization).boxed(),
         "softmax" => softmax::SoftmaxRunner::new(optimization).boxed(),
         _ => return Ok(None),

@@ -41,6 +41,17 @@ impl Operand {
         Ok(Self { data, rows, cols, strides })
     }
 
+    /// Sets everything outside the first `rows × cols` elements to zero.
+    pub(super) fn zero_outside(&mut self, rows: usize, cols: usize) {
+        for i in 0..self.rows {
+            for j in 0..self.cols {
+                if i >= rows || j >= cols {
+                    self.data[i * self.strides.0 + j * self.strides.1] = 0.0;
+                }
+            }
+        }
+    }
+
     pub(super) fn view(&self) -> Result<MatRef<'_>, Failure> {
         MatRef::new(&self.data, self.rows, self.cols, self.strides.0, self.strides.1).map_err(Failure::failed)
     }

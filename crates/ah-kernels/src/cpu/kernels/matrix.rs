@@ -115,6 +115,18 @@ impl<'a> MatMut<'a> {
         Self::new(data, rows, cols, cols)
     }
 
+    /// Returns row `i`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f32] {
+        let Extent { rows, cols, row_stride, .. } = self.extent;
+        assert!(i < rows, "row {i} of {rows}");
+        // A matrix without columns may lie in a slice without elements, whatever its stride.
+        let start = if cols == 0 { 0 } else { i * row_stride };
+        &mut self.data[start..][..cols]
+    }
+
     pub(super) fn tile(&mut self) -> Tile {
         Tile { ptr: self.data.as_mut_ptr(), extent: self.extent }
     }

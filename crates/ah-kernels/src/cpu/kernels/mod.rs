@@ -3,6 +3,7 @@
 //! | optimization | choices | modules |
 //! | --- | --- | --- |
 //! | `mm` | two libraries, our unpacked kernel in several instruction sets | [`mm`] on `libraries`, `direct`, `micro` |
+//! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
 //! | `softmax` | a plain loop, three passes, two passes, persistent rows | [`softmax`] on `exp` |
 //!
 //! All matrices are `f32`. Kernels see them through [`MatRef`] and [`MatMut`], which check their slices once ([`Extent`]);
@@ -36,6 +37,7 @@ mod libraries;
 mod matrix;
 mod micro;
 pub mod mm;
+pub mod pad_mm;
 pub mod reference;
 mod scratch;
 pub mod softmax;
@@ -46,6 +48,7 @@ pub use extent::Extent;
 pub use instruction_set::InstructionSet;
 pub use matrix::{MatMut, MatRef};
 pub use mm::MatMul;
+pub use pad_mm::{PadMm, Side};
 pub use scratch::Scratch;
 pub use softmax::Softmax;
 pub use threads::Threads;

@@ -8,6 +8,8 @@ use super::error::KernelError;
 pub struct Scratch {
     /// One copy of an operand for each thread.
     copies: Vec<AlignedBuffer>,
+    /// The padded operands and product of `pad_mm`.
+    pub(super) padded: [AlignedBuffer; 3],
 }
 
 impl Scratch {

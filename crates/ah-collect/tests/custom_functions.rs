@@ -184,7 +184,8 @@ fn collect_missing(folder: &Folder, last: u64, num_samples: u64, adaptive: bool)
         .choice("other", |size| *size += 1);
     let options = Options {
         num_samples: Some(num_samples),
-        adaptive: adaptive.then_some(log::RandomPart { share: 0.1 }),
+        adaptive,
+        random_part: adaptive.then_some(log::RandomPart { share: 0.1 }),
         ..Options::new(
             folder.log(),
             TimingPolicy { max_samples: 2, min_samples: 1, ..TimingPolicy::default() },

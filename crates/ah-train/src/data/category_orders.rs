@@ -5,8 +5,6 @@
 //! The orders are then the categories' positions along the directions in which these vectors differ most (their principal
 //! directions). One direction can confuse two groups of categories that another one tells apart.
 
-use rustc_hash::FxHashMap;
-
 use super::costs::{COST_ONE, Costs};
 
 /// The most directions.
@@ -25,13 +23,14 @@ const STEPS: usize = 50;
 /// A direction with a smaller share of the differences is noise.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Returns orders of these categories, which are in the order of their names: by category its position. `category_of` returns the
-/// category of an input as a number below `categories`.
+/// Returns orders of these categories, which are in the order of their names: by category its position, one of at most `most`.
+/// `category_of` returns the category of an input as a number below `categories`.
 pub(super) fn orders(
     categories: usize,
     inputs: &[u32],
     category_of: impl Fn(u32) -> usize,
     costs: &Costs,
+    most: usize,
 ) -> Vec<Vec<u16>> {
     if categories < LEAST_CATEGORIES {
         return Vec::new();
@@ -48,7 +47,7 @@ pub(super) fn orders(
         }
         orders.push(places);
     }
-    orders.iter().map(|places| positions(places)).collect()
+    orders.iter().map(|places| positions(places, most)).collect()
 }
 
 /// Returns, by category, the difference of its mean targets from those of all inputs.
@@ -111,12 +110,15 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Returns the position of each category in the order of these places; of equals, the first name comes first.
-fn positions(places: &[f64]) -> Vec<u16> {
+/// Returns the position of each category in the order of these places; of equals, the first name comes first. If there are more
+/// categories than positions, neighbours share one.
+fn positions(places: &[f64], most: usize) -> Vec<u16> {
     let mut sorted: Vec<usize> = (0..places.len()).collect();
     sorted.sort_by(|&a, &b| places[a].total_cmp(&places[b]));
-    let by_category: FxHashMap<usize, usize> = sorted.into_iter().zip(0..).collect();
-    // More categories than codes share some.
-    let codes = places.len().div_ceil(1 << 10);
-    (0..places.len()).map(|category| (by_category[&category] / codes) as u16).collect()
+    let shared = places.len().div_ceil(most);
+    let mut positions = vec![0; places.len()];
+    for (position, category) in sorted.into_iter().enumerate() {
+        positions[category] = (position / shared) as u16;
+    }
+    positions
 }

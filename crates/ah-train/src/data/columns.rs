@@ -77,7 +77,7 @@ impl RankedFeatures {
     pub fn new(values: &FeatureValues, inputs: &[u32], max_bins: usize, costs: &Costs) -> Self {
         let ranked = |(slot, values): (usize, &Values)| match values {
             Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, inputs, max_bins)]),
-            Values::Categories(ids, names) => categorical((slot, ids, names), inputs, costs),
+            Values::Categories(ids, names) => categorical((slot, ids, names), inputs, costs, max_bins),
         };
         let ranked: Vec<_> = values.by_slot.par_iter().enumerate().map(ranked).collect();
         let (categories, columns): (Vec<_>, Vec<_>) = ranked.into_iter().unzip();
@@ -244,6 +244,7 @@ fn categorical(
     (slot, ids, names): (usize, &[u32], &[String]),
     inputs: &[u32],
     costs: &Costs,
+    max_bins: usize,
 ) -> (Vec<String>, Vec<Column>) {
     let present: FxHashSet<u32> = inputs.iter().map(|&i| ids[i as usize]).collect();
     let mut order: Vec<u32> = (0..names.len() as u32).filter(|id| present.contains(id)).collect();
@@ -265,7 +266,7 @@ fn categorical(
     };
     let single = |tested: &u32| order.iter().map(|id| u16::from(order.len() > 1 && id == tested)).collect();
     let category_of = |input: u32| position(ids[input as usize]).unwrap_or(0);
-    let orders = category_orders::orders(order.len(), inputs, category_of, costs);
+    let orders = category_orders::orders(order.len(), inputs, category_of, costs, max_bins);
     let columns = tested.iter().map(single).chain(orders).map(column).collect();
     (sorted, columns)
 }

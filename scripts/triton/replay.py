@@ -144,6 +144,7 @@ def svg(found):
             by_seconds[row["GPU seconds"]].append(row["loses"])
         points = [place(x, statistics.geometric_mean(by_seconds[x])) for x in sorted(by_seconds)]
         out.append(f'<polyline class="c{at}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>')
+        out += [f'<circle class="key c{at}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points]
     below = top + height + 38
     out.append(f'<text x="{left}" y="{below}">up: time lost to the best of all; across: GPU seconds of collecting, compiled.</text>')
     return "\n".join([*out, "</svg>", ""])

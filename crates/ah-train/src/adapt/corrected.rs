@@ -4,7 +4,7 @@
 //! limit: the tail of Student's t with 4 degrees of freedom around the difference of their corrected scores. Its spread is that
 //! of the misses of held-out new inputs, one for the whole model: 200 inputs do not show more. Boosters keep their risks.
 
-use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice};
+use ah_types::{ChoiceId, Model, Node, RankedChoice};
 use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -88,19 +88,19 @@ impl<'a> Corrected<'a> {
         for scored in &input.choices {
             let Some(cell) = self.table.cell(row, scored.choice) else { continue };
             let (choice, score) = (scored.choice, score(scored.choice, scored.score));
-            let ratio = self.ratio(choice, fallback.map(|fallback| fallback - score), input.risk);
+            let ratio = match choice == self.fallback {
+                true => 0.0,
+                false => self.ratio(fallback.map(|fallback| fallback - score), input.risk),
+            };
             ranking.push(ScoredChoice { choice, score, ratio, cost: (cell.log_slowdown * COST_ONE) as u32 });
         }
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
         ranking
     }
 
-    /// Returns what a choice risks for what it saves over the fallback. `risk` is the sum of the boosters' rows.
-    fn ratio(&self, choice: ChoiceId, saved: Option<f64>, risk: Option<i32>) -> f64 {
+    /// Returns what another choice than the fallback risks for what it saves over it. `risk` is the sum of the boosters' rows.
+    fn ratio(&self, saved: Option<f64>, risk: Option<i32>) -> f64 {
         let Some(saved) = saved else { return f64::INFINITY };
-        if choice == self.fallback {
-            return 0.0;
-        }
         let tail = |saved: f64| {
             let tail = StudentsT::new(0.0, 1.0, FREEDOM).map(|t| t.sf((self.limit + saved) / self.spread));
             tail.unwrap_or(1.0)
@@ -135,12 +135,12 @@ impl<'a> Corrected<'a> {
             };
             let fallback =
                 leaf.ranking.iter().find(|ranked| Some(ranked.choice) == model.fallback).map(corrected);
-            let mut new = Leaf { ranking: leaf.ranking.clone(), ..leaf.clone() };
+            let mut new = leaf.clone();
             for ranked in &mut new.ranking {
                 let score = corrected(ranked);
                 let is_allowed = is_boosted || Some(ranked.choice) == model.fallback || {
                     let saved = fallback.map(|fallback| fallback - score);
-                    self.ratio(ChoiceId(u32::MAX), saved, None) <= threshold
+                    self.ratio(saved, None) <= threshold
                 };
                 ranked.score = rounded(score, 5);
                 ranked.allowed = is_allowed;

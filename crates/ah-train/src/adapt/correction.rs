@@ -11,7 +11,7 @@
 
 use ah_types::{ChoiceId, median};
 
-use super::old_model::{NewInput, OldModel};
+use super::old_model::{NewInput, OldModel, OldScore};
 
 /// Turns of levels and corrections: after three the scores change by less than 0.01.
 const TURNS: usize = 5;
@@ -75,7 +75,7 @@ impl Correction {
     /// Returns the summed squared error of an input's times, but for its level.
     pub fn error(&self, input: &NewInput) -> f64 {
         let level = self.level(input);
-        let miss = |s: &super::old_model::OldScore| s.time - s.score - self.of(input.leaf, s.choice) - level;
+        let miss = |s: &OldScore| s.time - s.score - self.of(input.leaf, s.choice) - level;
         let squares = input.choices.iter().map(|scored| miss(scored).clamp(-1.0, 1.0).powi(2));
         squares.sum::<f64>() / input.choices.len().max(1) as f64
     }

@@ -47,6 +47,10 @@ pub fn not_worth_their_time(
     let mut least = judge.net_loss(training, &left_out)?;
     for time in expensive {
         let further = &left_out | &time.slots;
+        // Without any feature there is one leaf, which competes with trees and forests of all sizes anyway.
+        if further.len() == dataset.features.base().len() {
+            continue;
+        }
         let loss = judge.net_loss(training, &further)?;
         if loss <= least {
             (least, left_out) = (loss, further);

@@ -39,6 +39,7 @@ fn metadata(seed: u64) -> Metadata {
         fallback: Vec::new(),
         seed,
         feature_ms: std::collections::BTreeMap::new(),
+        feature_groups: std::collections::BTreeMap::new(),
         timeout_ms: None,
         random_part: None,
         tool: "test 1".into(),

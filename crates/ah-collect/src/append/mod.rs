@@ -111,6 +111,7 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         eligible: subject.optimization.eligible(),
         fallback: subject.optimization.fallback.clone(),
         feature_ms: subject.optimization.training.feature_ms.clone(),
+        feature_groups: Default::default(),
         timeout_ms: None,
         random_part: options.random_part,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -49,7 +49,8 @@ pub fn trained(trained: &TrainedModel) -> String {
         0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         boosters => writeln!(
             text,
-            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
+            "Learned from {inputs}: {}, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
+            sizes::trees(boosters, &trained.plan),
         ),
     };
     text

@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use ah_types::expr::{Arithmetic, NumberExpr, NumberFunction, Type};
 use ah_types::{FeatureKind, Model, Node, Test, Tree, contains};
 
-/// Returns by slot which features the trees test.
-pub(super) fn tested(model: &Model) -> Vec<bool> {
+/// Returns by slot which features the trees test. Arrays have every test of the model's own tree, branches those that they reach.
+pub(super) fn tested(model: &Model, has_arrays: bool) -> Vec<bool> {
     let mut tested = vec![false; model.features.all().len()];
+    if has_arrays {
+        model.tree.tests().for_each(|test| tested[test.slot()] = true);
+    }
     let mut open = vec![0];
     while let Some(at) = open.pop() {
         if let Node::Split { test, left, right } = &model.tree.nodes[at] {

@@ -54,7 +54,7 @@ pub struct LoweredModel<'m> {
 
 /// Prepares a model; `ensemble` is true for the form of an ensemble.
 pub fn lower(model: &Model, ensemble: bool) -> LoweredModel<'_> {
-    let tested = features::tested(model);
+    let tested = features::tested(model, ensemble);
     let used = features::used(model, &tested);
     let mut categories = Categories::default();
     model.features.derived().iter().for_each(|(_, typed)| categories.walk(typed));

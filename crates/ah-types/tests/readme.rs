@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The crates in the order of the data.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "ah-types",
+    "ah-joint",
     "ah-measure",
     "ah-kernels",
     "ah-collect",

@@ -10,6 +10,10 @@
 
 mod columns;
 mod forest;
+#[cfg(feature = "kernels")]
+mod joint;
+#[cfg(not(feature = "kernels"))]
+#[path = "no_joint.rs"]
 mod joint;
 
 use std::collections::VecDeque;

@@ -1,50 +1,44 @@
 #!/usr/bin/env python3
-"""Judges our heuristic and LightGBM on a dense log of many Triton configurations: the same quarter of the shapes is held out.
+"""Judges LightGBM on a dense log of many Triton configurations: the quarter of the shapes is held out that
+`scripts/triton/replay.py --cells all` holds out, which judges ours.
 
     pip install numpy lightgbm
-    python3 scripts/compare_configurations.py LOG [--seed 0] [--cells 32] [--example target/release/examples/replay]
+    python3 scripts/compare_configurations.py LOG [--seed 0]
 
-Ours: `cargo build --release -p ah-train --example replay`, once with all cells and once with a budget. LightGBM: one row for
-each shape and configuration, the log slowdown as the target, with the numbers of the shape, the fields of the configuration,
-and tile counts, their products and the fill of the last tile, which are given by hand.
+One row for each shape and configuration, the log slowdown as the target, with the numbers of the shape, the fields of the
+configuration, and tile counts, their products and the fill of the last tile, which are given by hand.
 """
+
 import argparse
 import csv
 import gzip
 import json
+import random
 import re
-import subprocess
 import time
 
 import lightgbm
 import numpy as np
 
 TILED = {"M": "BLOCK_M", "N": "BLOCK_N", "K": "BLOCK_K"}
-MASK = 2**64 - 1
-
-
-def draw(seed, at):
-    """SplitMix64, as in the example."""
-    x = (seed + (at + 1) * 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
 
 
 def read(path):
-    """Returns the shapes, the fields of the configurations, and the times of each shape and configuration."""
+    """Returns the shapes with their texts, the fields of the configurations, and the times of each of both."""
     with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
         names = json.loads(file.readline())["numerical_features"]
-        shapes, choices, rows = {}, {}, []
+        shapes, texts, choices, rows = {}, [], {}, []
         for row in csv.DictReader(file):
             shape = shapes.setdefault(tuple(float(row[name]) for name in names), len(shapes))
+            if shape == len(texts):
+                texts.append(",".join(row[name] for name in names))
             rows.append((shape, choices.setdefault(row["choice"], len(choices)), float(row["feedback"])))
     times = np.full((len(shapes), len(choices)), np.inf)
     for shape, choice, feedback in rows:
         times[shape, choice] = min(times[shape, choice], feedback)
     fields = [dict(re.findall(r"_?([A-Za-z_]+?)=(\d+)", choice)) for choice in choices]
     keys = sorted(fields[0])
-    return names, np.array(list(shapes)), {key: np.array([float(f[key]) for f in fields]) for key in keys}, times
+    return names, np.array(list(shapes)), texts, {key: np.array([float(f[key]) for f in fields]) for key in keys}, times
 
 
 def columns(names, shapes, fields):
@@ -63,15 +57,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("log")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cells", type=int, default=32)
-    parser.add_argument("--example", default="target/release/examples/replay")
     args = parser.parse_args()
-    for cells in ("all", str(args.cells)):
-        replay = [args.example, args.log, f"cells={cells}", f"seed={args.seed}"]
-        print("ours:", subprocess.run(replay, capture_output=True, text=True, check=True).stdout.strip(), flush=True)
-
-    names, shapes, fields, times = read(args.log)
-    held_out = np.array([draw(args.seed, at) % 4 == 0 for at in range(len(shapes))])
+    names, shapes, texts, fields, times = read(args.log)
+    order = sorted(texts)
+    random.Random(args.seed).shuffle(order)
+    held_out = np.isin(texts, order[: len(order) // 4])
     slowdown = np.log(times / times.min(axis=1, keepdims=True))
     start = time.time()
     target = 0.2 * (1 - np.exp(-slowdown[~held_out] / 0.2))

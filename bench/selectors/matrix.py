@@ -20,7 +20,7 @@ class Encoder:
     def __init__(self, task: Task, train: Sequence[Input]):
         """Remembers the categories of the inputs learned from."""
         features = task.log.features
-        numerical = set(task.log.metadata.numerical_features)
+        numerical = set(task.log.metadata["numerical_features"])
         self.numbers = [slot for slot, name in enumerate(features) if name in numerical]
         self.dimensions = [features.index(name) for name in task.dimensions]
         categorical = [slot for slot, name in enumerate(features) if name not in numerical]

@@ -51,7 +51,7 @@ def fit(task: Task, train: Sequence[Input]) -> Fitted:
     from ..score import best_fallback
     from .matrix import Encoder
 
-    recipe = RECIPES.get(task.log.metadata.name, Recipe())
+    recipe = RECIPES.get(task.log.name, Recipe())
     fallback = task.fallback or best_fallback(train)
     encode = Encoder(task, train)
     known = [i for i in train if len(i.times) > 1]

@@ -7,17 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 LEAD = 4
-"""How often the caches are emptied before the first sample of a turn; before the others once, or more often where the
-host is slow.
+"""How often the caches are emptied before a sample where the GPU is about to run out of work; elsewhere once.
 
 Emptying them takes an H200 60 µs, launching a kernel takes the host 30 to 50 µs. With a lead of one, the first
 configurations of a turn were launched late wherever the host was slow for a moment.
 """
-MOST_TIMES = 6
-"""How often the caches are emptied before a sample, at most."""
-MOST_LATE = 0.1
-"""Where a larger share of the samples is late, the caches are emptied once more before each: the GPU has to wait for
-the host, or the host for the GPU."""
 
 MOST_ATTEMPTS = 5
 """A host that is always late is too slow or too busy for this device."""
@@ -45,8 +39,6 @@ class GpuClock:
         self._driver = driver.active
         self._interface = self._driver.get_device_interface()
         self._buffer = self._driver.get_empty_cache_for_benchmark()
-        self._times = 1
-        """How often the caches are emptied before a sample."""
         self._events: list[tuple[Any, Any]] = []
 
     def time(self, launches: Sequence[Launch], cold: bool = True) -> list[float]:
@@ -63,8 +55,6 @@ class GpuClock:
                 times[i] = ms if in_time else min(times[i], ms)
                 if not in_time:
                     late.append(i)
-            if len(late) > max(1, MOST_LATE * len(todo)):
-                self._times = min(self._times + 1, MOST_TIMES)
             todo = late
             if not todo:
                 break
@@ -72,15 +62,16 @@ class GpuClock:
 
     def _once(self, launches: Sequence[Launch], cold: bool) -> list[tuple[float, bool]]:
         """Returns the milliseconds of each launch, and whether the host launched it before the GPU was ready."""
-        event = self._interface.Event
+        event, clear = self._interface.Event, self._driver.clear_cache
         while len(self._events) < len(launches):
             self._events.append((event(enable_timing=True), event(enable_timing=True)))
         events, in_time = self._events[: len(launches)], []
         for i, ((start, end), launch) in enumerate(zip(events, launches)):
             launch.before()
             if cold:
-                for _ in range(self._times if i else max(self._times, LEAD)):
-                    self._driver.clear_cache(self._buffer)
+                has_work = i > 0 and not events[max(i - 2, 0)][1].query()
+                for _ in range(1 if has_work else LEAD):
+                    clear(self._buffer)
             start.record()
             for _ in range(launch.runs):
                 launch.run()

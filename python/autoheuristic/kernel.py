@@ -44,6 +44,7 @@ class Kernel:
         """
         self._autotuner = autotuner
         self.configs: list[Any] = list(configs)
+        self._positions = {id(config): i for i, config in enumerate(self.configs)}
         self.names = choice_names(self.configs)
         """The names of the configurations, in their order."""
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
@@ -130,7 +131,13 @@ class Kernel:
             kept = autotuner.prune_configs(call.kwargs)
         finally:
             autotuner.nargs = {}
-        return [self.configs.index(config) for config in kept]
+        return [self.position(config) for config in kept]
+
+    def position(self, config: Any) -> int:
+        """Returns the index of a configuration."""
+        # By identity: Triton compares configurations field by field, and finding all of 640 takes 1 s.
+        found = self._positions.get(id(config))
+        return self.configs.index(config) if found is None else found
 
     def specialization(self, call: Call) -> tuple[Any, ...]:
         """Returns what a compiled kernel depends on: calls that agree in it share their kernels.

@@ -110,7 +110,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             self._trouble(error)
             return self.kernel.launch(call, self.fallback)
         if known is not None and failed is None:
-            index = self.configs.index(known)
+            index = self.kernel.position(known)
             self.best_config = known
             return self.kernel.launch(call, index)
         candidates = self._candidates(mode, key, call)
@@ -166,7 +166,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if self._user_prune is None:
             return None
         kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
-        return frozenset(self.kernel.names[self.configs.index(config)] for config in kept)
+        return frozenset(self.kernel.names[self.kernel.position(config)] for config in kept)
 
     def _ready(self) -> Fixed | Measuring:
         """Returns how this kernel chooses; decided at the first call, when the device is known."""

@@ -30,6 +30,9 @@ class Device:
         self.flushes = 0
         self.late = iter(())
         """Whether the host is late with the next launches; afterwards it is in time."""
+        self.is_slow = False
+        """Whether the device is done with a sample before the host begins the next but one."""
+        self.recorded = []
         self.broken = None
         """What synchronizing raises, once the device is lost."""
 
@@ -65,9 +68,11 @@ class Event:
 
     def record(self):
         self.at = self.device.now
+        self.device.recorded = [*self.device.recorded[-1:], self]
 
     def query(self):
-        return next(self.device.late, False)
+        is_start = self is self.device.recorded[0]
+        return next(self.device.late, False) if is_start else self.device.is_slow
 
     def elapsed_time(self, end):
         return end.at - self.at

@@ -148,7 +148,7 @@ def inputs_when(process, log, least):
 
 
 COUNT = 1000
-"""More inputs than a collector measures while the test starts another one."""
+"""More inputs than a collector measures before the test sees the first ones."""
 
 
 @pytest.mark.parametrize("cut", [signal.SIGINT, signal.SIGKILL])
@@ -156,11 +156,16 @@ def test_a_collecting_run_that_was_cut_off_goes_on(tmp_path, cut):
     log, shapes = tmp_path / "train.txt", tmp_path / "shapes.csv"
     shapes.write_text("rows,columns\n" + "".join(f"{16 + i},{64 + 3 * i}\n" for i in range(COUNT)))
     words = [*COLLECT, "softmax:softmax_kernel", "--inputs", str(shapes), "-o", str(log)]
-    process = subprocess.Popen(words, env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words, env=environment(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     inputs_when(process, log, 5)
+    # It waits while another one tries, because 1000 inputs take less time than that.
+    os.killpg(process.pid, signal.SIGSTOP)
     second = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True)
-    assert second.returncode == 4, second.stderr
+    os.killpg(process.pid, signal.SIGCONT)
     process.send_signal(cut)
+    assert second.returncode == 4, second.stderr
     message = process.communicate()[1]
     if cut == signal.SIGINT:
         assert process.returncode == 130 and "interrupted" in message

@@ -75,6 +75,12 @@ def test_a_sample_that_was_launched_late_is_taken_again(device):
     assert device.flushes == LEAD + 1 + LEAD
 
 
+def test_a_slow_host_gets_a_lead_before_each_sample(device):
+    device.is_slow = True
+    assert GpuClock().time([launch(device, [1.0]) for _ in range(5)], cold=True) == pytest.approx([1.0] * 5)
+    assert device.flushes == 5 * LEAD
+
+
 def test_a_host_that_is_always_late_gives_its_least_time(device):
     device.late = iter([True] * 9)
     assert GpuClock().time([launch(device, [5.0, 3.0, 4.0, 6.0, 7.0])], cold=True) == pytest.approx([3.0])

@@ -47,7 +47,7 @@ collect, train = manifests["collect.yaml"]["spec"], manifests["train.yaml"]["spe
 containers = [
     container
     for job in (collect, train)
-    for container in job["template"]["spec"]["initContainers"] + job["template"]["spec"]["containers"]
+    for container in job["template"]["spec"]["containers"]
 ]
 for container in containers:
     variables = {variable["name"]: variable for variable in container["env"]}

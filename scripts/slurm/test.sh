@@ -45,14 +45,14 @@ submit() {
 }
 state_of() { scontrol show job "$1" 2>/dev/null | grep -oP 'JobState=\K\w+' | sort -u | paste -sd, ; }
 # The times of the noisy choice depend on how many samples fit into the budget.
-rows() { tail -n +3 "$1" | sed 's/,noisy,.*/,noisy/' | sort; }
+rows() { tail -q -n +3 "$@" | sed 's/,noisy,.*/,noisy/' | sort; }
 # Every input once, and the same rows as one machine measures.
 expect_whole() {
   wait_for 400 '[[ $(state_of "$last") =~ ^(COMPLETED|FAILED|CANCELLED) ]]' || fail "the last job did not end"
   [ "$(state_of "$last")" = COMPLETED ] || fail "the last job is $(state_of "$last")"
   [ -s "$1/model.json" ] || fail "no model was learned"
-  cmp <(rows "$cluster/one.txt") <(rows "$1/fake.txt") || fail "$1/fake.txt differs from the log of one machine"
-  say "$(head -n 1 "$1/merge.txt"): the same rows as on one machine"
+  cmp <(rows "$cluster/one.txt") <(rows "$1"/fake.*-of-$tasks.txt) || fail "the logs in $1 differ from the log of one machine"
+  say "the same rows as on one machine"
 }
 
 say "one machine measures $draws draws"
@@ -92,7 +92,7 @@ else
   [ "$(state_of "$last")" = CANCELLED ] || fail "the last job is $(state_of "$last"), expected CANCELLED"
   grep -h "^error: " "$disk"/collect.*.out | head -n 3
   grep -qi "no space left" "$disk"/collect.*.out || fail "no task names the full disk"
-  "$AH_COLLECT" merge "$disk"/fake.*-of-$tasks.txt --output "$cluster/part.txt" >/dev/null ||
+  "$AH_COLLECT" report --text "$disk"/fake.*-of-$tasks.txt >/dev/null ||
     fail "the logs on the full disk are not whole"
   mount -o remount,size=16m "$disk"
   say "made room; the same command again"

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Collects a Triton matmul with 640 configurations from nothing, learns, and judges the picks on fresh shapes.
 
-    python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--fresh 60] [--careful 12]
+    python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--collect WORDS,WORDS] [--fresh 60] [--careful 12]
 
-0. A trial with every 13th configuration, once under a profiler: profile.txt. Where it measures fewer than --least cells
-   a second, nothing else is done.
-1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included.
+1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included; once for each of
+   --collect.
 2. All configurations on fresh shapes, by the same policy.
 3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
    best are compared with those of step 2.
@@ -17,10 +16,10 @@ Triton, and the tools as binaries; no network.
 
 import argparse
 import importlib.util
+import itertools
 import json
 import math
 import os
-import pstats
 import random
 import re
 import statistics
@@ -119,32 +118,10 @@ class Live:
                 rows = sum(1 for _ in open(path, "rb")) if path.exists() else 0
                 print(f"{time.monotonic() - begin:.1f} {rows}", file=file, flush=True)
 
-    def trial(self, inputs):
-        """Returns the cells a second of a few configurations, once they are compiled; profiles the worker."""
-        saved, self.environment = self.environment, {**self.environment, "TRITON_CACHE_DIR": str(self.work / "few")}
-        self.environment["MANY_STEP"] = "13"
-        try:
-            self.collect("compiled", inputs[:40])
-            worker = [sys.executable, "-m", "cProfile", "-o", "profile", "-m", "autoheuristic", "worker"]
-            words = [self.environment["AH_COLLECT"], "collect", "--worker", " ".join([*worker, self.options.kernel])]
-            self.run("profile", [*words, "--inputs", "compiled.csv", "-o", "profile.txt"], 120)
-            with open(self.out / "profile.txt", "w") as file:
-                for order in ("tottime", "cumtime"):
-                    pstats.Stats(str(self.work / "profile"), stream=file).sort_stats(order).print_stats(45)
-            self.collect("trial", inputs[:200])
-            steps = [line.split() for line in (self.out / "trial.progress").read_text().splitlines()]
-            steps = [(float(at), int(rows)) for at, rows in steps if int(rows) > 2]
-            (first, before), (last, after) = steps[0], steps[-1]
-            rows = len(Log.read(self.work / "trial.txt"))
-            cells = sum(map(len, Log.read(self.work / "trial.txt").inputs().values()))
-            return cells / rows * (after - before) / max(last - first, 1e-9)
-        finally:
-            self.environment = saved
-
-    def judge(self, words, fresh):
-        """Learns with these words of ah-train, and judges the picks."""
-        name = "_".join(["picks", *re.findall("[a-z0-9]+", words)])
-        train = [self.environment["AH_TRAIN"], "live.txt", "--heuristic-name", name, "--model", f"{name}.json"]
+    def judge(self, log, way, words, fresh):
+        """Learns from a log with these words of ah-train, and judges the picks."""
+        name = "_".join(["picks", *re.findall("[a-z0-9]+", f"{way} {words}")])
+        train = [self.environment["AH_TRAIN"], log, "--heuristic-name", name, "--model", f"{name}.json"]
         seconds = self.run(name, [*train, "--no-codegen", *words.split()], 200)
         codegen = [self.environment["AH_CODEGEN"], f"{name}.json", "--target", "python", "--out", "."]
         self.run(f"{name}_codegen", codegen, 60)
@@ -158,7 +135,7 @@ class Live:
         finite = [s for s in slowdowns if math.isfinite(s)]
         found = {"loss": geometric_mean(finite), "worst": max(slowdowns), "declined or failed": declined}
         found |= {"choices": len(heuristic.CHOICES), "kB": (self.work / f"{name}.py").stat().st_size // 1000}
-        self.keep(**{f"learned {words or 'by default'}": {**found, "seconds": round(seconds, 1)}})
+        self.keep(**{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}})
 
     def main(self):
         options = self.options
@@ -170,15 +147,14 @@ class Live:
         learned = draw(options.inputs, 1)
         fresh_shapes = draw(options.fresh, 2, learned)
         self.columns = list(learned[0])
-        if options.least:
-            rate = self.trial(fresh_shapes + learned)
-            self.keep(**{"trial, cells a second": rate})
-            if rate < options.least:
-                return
-        live, spent = self.collect("live", learned, "--max-seconds", str(options.seconds), *options.collect.split())
-        cells = sum(map(len, live.values()))
-        failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
-        self.keep(inputs=len(live), cells=cells, failed=failed, seconds=spent, **{"cells a second": cells / spent})
+        ways = [words.strip() for words in options.collect.split(",")]
+        for at, words in enumerate(ways):
+            self.environment["TRITON_CACHE_DIR"] = str(self.work / f"triton_{at}")
+            live, spent = self.collect(f"live_{at}", learned, "--max-seconds", str(options.seconds), *words.split())
+            cells = sum(map(len, live.values()))
+            failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
+            found = {"inputs": len(live), "cells": cells, "failed": failed, "seconds": spent}
+            self.keep(**{f"collected {words or 'all'}": {**found, "cells a second": cells / spent}})
         fresh, spent = self.collect("fresh", fresh_shapes)
         self.keep(fresh=len(fresh), **{"fresh, seconds": spent})
         best = geometric_mean([min(times.values()) for times in fresh.values()])
@@ -187,9 +163,9 @@ class Live:
             for c in {choice for times in fresh.values() for choice in times}
         )
         self.keep(**{"best single on the fresh": single})
-        for words in options.train.split(","):
+        for at, words in itertools.product(range(len(ways)), options.train.split(",")):
             try:
-                self.judge(words.strip(), fresh)
+                self.judge(f"live_{at}.txt", ways[at], words.strip(), fresh)
             except Exception as error:
                 say(f"FAILED: {words!r}: {type(error).__name__}: {error}")
         if options.careful:
@@ -264,11 +240,8 @@ def main():
     parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
     parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
-    parser.add_argument(
-        "--least", type=float, default=0.0, help="try before: the least cells a second to go on [no trial]"
-    )
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
-    parser.add_argument("--collect", default="", help="more words for ah-collect")
+    parser.add_argument("--collect", default="", help="more words for ah-collect, by commas")
     parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")
     parser.add_argument("--dry", action="store_true", help="a kernel with the feature n, to try this script")
     options = parser.parse_args()

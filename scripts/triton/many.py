@@ -1,7 +1,6 @@
 """The float16 matrix product of `python/examples/matmul.py` with 640 configurations: those that fit an H100."""
 
 import itertools
-import os
 import sys
 from pathlib import Path
 
@@ -23,9 +22,6 @@ CONFIGS = [
     for (m, n, warps), k, stages, group in itertools.product(TILES, (32, 64, 128), (2, 3, 4, 5), (1, 8))
     if (m + n) * k * 2 * stages <= SHARED_MEMORY
 ]
-
-# Every n-th configuration, for a quick trial.
-CONFIGS = CONFIGS[:: int(os.environ.get("MANY_STEP", "1"))]
 
 matmul_kernel = autoheuristic.tune(CONFIGS, key=["M", "N", "K"], name="triton_mm_many", outputs=["c_ptr"])(
     matmul.matmul_kernel.fn

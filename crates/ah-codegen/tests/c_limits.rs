@@ -113,7 +113,7 @@ fn more_categories_than_a_u16_numbers_are_refused() {
     let mut model = model(3);
     model.features = Features::new(Schema::new([Feature::categorical("m")]).unwrap(), &[]).unwrap();
     model.categories = vec![(0..70_000).map(|i| format!("{i:06}")).collect()];
-    let test = Test::Categorical { slot: 0, category: "000000".to_owned() };
+    let test = Test::Categorical { slot: 0, categories: vec!["000000".to_owned()] };
     model.tree.nodes[0] = Node::Split { test, left: 1, right: 2 };
     let folder = tempfile::tempdir().unwrap();
     let error = generate(&Request::new(&model, &TARGETS, folder.path())).unwrap_err();

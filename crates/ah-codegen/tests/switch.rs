@@ -7,7 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 use ah_codegen::{C, CodegenError, Form, Python, Request, Rust, Target, generate};
-use ah_types::{FeatureKind, Model, Value};
+use ah_types::{
+    ChoiceId, Feature, FeatureKind, Features, Leaf, MISSING, Model, Node, RankedChoice, Schema, Test, Tree,
+    Value,
+};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -30,6 +33,9 @@ fn emit(model: &Model, target: &dyn Target, out: &Path) -> Result<String, Codege
 fn inputs(model: &Model, rng: &mut Pcg64) -> Vec<Vec<Value>> {
     let features = model.features.base().features();
     let value = |slot: usize, rng: &mut Pcg64| match features[slot].kind {
+        FeatureKind::Numerical if model.missing.contains(&slot) && rng.random_bool(0.3) => {
+            Value::Number(f64::NAN)
+        }
         FeatureKind::Numerical => {
             let power: u32 = rng.random_range(0..14);
             Value::Number(f64::from(rng.random_range(1..=(1_u32 << power)) << rng.random_range(0..2)))
@@ -50,21 +56,30 @@ fn expected(model: &Model, inputs: &[Vec<Value>]) -> Vec<String> {
     inputs.iter().map(name).collect()
 }
 
+/// How a language writes truth values and missing ones.
+struct Literals {
+    truth: [&'static str; 2],
+    missing_number: &'static str,
+    missing_text: &'static str,
+}
+
 /// Returns the arguments of each call, as literals. `python` is the source of the target Python, which names the parameters.
-fn calls(model: &Model, python: &str, inputs: &[Vec<Value>], truth: [&str; 2]) -> Vec<String> {
+fn calls(model: &Model, python: &str, inputs: &[Vec<Value>], literals: &Literals) -> Vec<String> {
     let signature = python.split_once("(").unwrap().1.split_once("):\n").unwrap().0;
     let parameters: Vec<&str> = signature.split(", ").map(|p| p.split_once(": ").unwrap().0).collect();
     let features = model.features.base().features();
     let slot = |name: &&str| features.iter().position(|f| f.name == *name).unwrap();
     let slots: Vec<usize> = parameters.iter().map(slot).collect();
     let literal = |slot: &usize, input: &[Value]| match &input[*slot] {
+        Value::Number(x) if x.is_nan() => literals.missing_number.to_owned(),
         Value::Number(x) => format!("{x:?}"),
         other => {
             let is_truth = model.categories[*slot].iter().all(|text| text == "False" || text == "True");
             match other.to_string().as_str() {
-                "False" if is_truth => truth[0].to_owned(),
-                "True" if is_truth => truth[1].to_owned(),
-                text => format!("\"{text}\""),
+                "False" if is_truth => literals.truth[0].to_owned(),
+                "True" if is_truth => literals.truth[1].to_owned(),
+                "" => literals.missing_text.to_owned(),
+                text => format!("{text:?}"),
             }
         }
     };
@@ -79,12 +94,63 @@ fn lines(command: &mut Command) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
+/// A model that tests sets of categories, and numbers and a category that training saw missing.
+fn with_sets() -> Model {
+    let schema = Schema::new([
+        Feature::numerical("n"),
+        Feature::numerical("mean"),
+        Feature::categorical("kind"),
+        Feature::categorical("flag"),
+    ]);
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
+    let leaf = |choice: u32| {
+        let choice = ChoiceId(choice);
+        let ranked =
+            RankedChoice { choice, measured: 1, expected: true, allowed: true, ..RankedChoice::default() };
+        Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ranges: Vec::new() })
+    };
+    let set = |slot: usize, set: &[&str]| Test::Categorical { slot, categories: names(set) };
+    let split = |test: Test, left: u32, right: u32| Node::Split { test, left, right };
+    let nodes = vec![
+        split(set(2, &["a", "b\"", "c", "d"]), 1, 2),
+        split(set(2, &["", "e"]), 3, 4),
+        split(Test::Numerical { slot: 1, threshold: MISSING }, 5, 6),
+        leaf(0),
+        split(Test::Numerical { slot: 1, threshold: 8.5 }, 7, 8),
+        split(set(3, &["", "True"]), 9, 10),
+        leaf(1),
+        leaf(2),
+        leaf(3),
+        leaf(0),
+        split(set(2, &["b\"", "d"]), 11, 12),
+        leaf(3),
+        leaf(2),
+    ];
+    let model = Model {
+        features: Features::new(schema.unwrap(), &[]).unwrap(),
+        categories: vec![
+            vec![],
+            vec![],
+            names(&["", "a", "b\"", "c", "d", "e", "f", "g"]),
+            names(&["", "False", "True"]),
+        ],
+        missing: [1].into(),
+        choices: names(&["w", "x", "y", "z"]),
+        fallback: Some(ChoiceId(0)),
+        tree: Tree { nodes },
+        ..Model::default()
+    };
+    Model::parse(&model.to_json()).unwrap()
+}
+
 #[test]
 fn one_function_decides_as_the_model_does() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    for name in ["softmax_h200", "pad_mm_h200", "mixed_mm_h200"] {
-        let mut model = learned(name);
+    let names = ["softmax_h200", "pad_mm_h200", "mixed_mm_h200"];
+    for (name, mut model) in
+        names.map(|name| (name, learned(name))).into_iter().chain([("sets", with_sets())])
+    {
         model.heuristic = "decide".to_owned();
         let mut rng = Pcg64::seed_from_u64(9);
         let inputs = inputs(&model, &mut rng);
@@ -95,18 +161,24 @@ fn one_function_decides_as_the_model_does() {
         let body = python[python.find("def ").unwrap()..].to_owned();
 
         let mut program = python.clone();
-        for call in calls(&model, &body, &inputs, ["False", "True"]) {
-            writeln!(program, "print(decide({call}))").unwrap();
+        for missing_number in ["None", "float('nan')"] {
+            let literals = Literals { truth: ["False", "True"], missing_number, missing_text: "None" };
+            for call in calls(&model, &body, &inputs, &literals) {
+                writeln!(program, "print(decide({call}))").unwrap();
+            }
         }
+        let twice = [expected.clone(), expected.clone()].concat();
         fs::write(at.join("program.py"), program).unwrap();
         if Command::new("python3").arg("--version").output().is_ok() {
-            assert_eq!(lines(Command::new("python3").arg(at.join("program.py"))), expected, "{name}");
+            assert_eq!(lines(Command::new("python3").arg(at.join("program.py"))), twice, "{name}");
         } else {
             println!("SKIPPED: there is no python3, so the form switch was not run in Python");
         }
 
-        let mut program = emit(&model, &C, at).unwrap() + "#include <stdio.h>\nint main(void) {\n";
-        for call in calls(&model, &body, &inputs, ["0", "1"]) {
+        let mut program =
+            emit(&model, &C, at).unwrap() + "#include <math.h>\n#include <stdio.h>\nint main(void) {\n";
+        let literals = Literals { truth: ["0", "1"], missing_number: "NAN", missing_text: "\"\"" };
+        for call in calls(&model, &body, &inputs, &literals) {
             writeln!(program, "puts(decide({call}));").unwrap();
         }
         fs::write(at.join("program.c"), program + "return 0; }\n").unwrap();
@@ -130,7 +202,9 @@ fn one_function_decides_as_the_model_does() {
         }
 
         let mut program = emit(&model, &Rust, at).unwrap() + "fn main() {\n";
-        for call in calls(&model, &body, &inputs, ["false", "true"]) {
+        let literals =
+            Literals { truth: ["false", "true"], missing_number: "f64::NAN", missing_text: "\"\"" };
+        for call in calls(&model, &body, &inputs, &literals) {
             writeln!(program, "println!(\"{{}}\", decide({call}));").unwrap();
         }
         fs::write(at.join("program.rs"), program + "}\n").unwrap();
@@ -144,11 +218,23 @@ fn one_function_decides_as_the_model_does() {
 }
 
 #[test]
+fn sets_are_named_by_their_shorter_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = with_sets();
+    model.heuristic = "decide".to_owned();
+    let text = |target: &dyn Target| {
+        let text = emit(&model, target, folder.path()).unwrap();
+        text[text.find("decide(").unwrap()..].to_owned()
+    };
+    insta::assert_snapshot!([text(&Python), text(&Rust), text(&C)].join("\n"));
+}
+
+#[test]
 fn boosted_trees_are_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let mut model = learned("softmax_h200");
     let row: Box<[i8]> = vec![0; model.choices.len() + 1].into();
-    model.boosters = vec![ah_types::Tree { nodes: vec![ah_types::Node::Leaf(row)] }];
+    model.boosters = vec![Tree { nodes: vec![Node::Leaf(row)] }];
     model.unit = 1.0 / 4096.0;
     let refused = emit(&model, &C, folder.path()).unwrap_err().to_string();
     assert!(

@@ -3,7 +3,6 @@
 //! ```text
 //! cargo run --release --example sort -- --max-seconds 60         # measures, and appends to train.txt
 //! ah-train train.txt --heuristic-name SortHeuristic              # learns, and writes model.json and Rust
-//! cargo run --release --example sort -- --use-heuristic model.json   # judges it on fresh lists
 //! ```
 
 use ah_collect::rand::Rng as _;

@@ -13,6 +13,7 @@ use crate::observer::Observer;
 use crate::options::Options;
 use crate::plan::InputQueue;
 use crate::summary::Summary;
+use crate::undefined_features::UndefinedFeatures;
 use crate::units;
 
 /// Measures with all runners at once and appends each input to the log as soon as it is done. Ends at a
@@ -31,13 +32,18 @@ pub fn collect(
     let mut appender = Appender::open(options, &subject)?;
     let mut summary = Summary::new(appender.earlier.done(), runners.len());
     let queue = plan(options, &subject, &appender, observer)?;
+    let mut undefined = UndefinedFeatures::new(&subject.optimization.schema()?);
     let result = measure_inputs(runners, queue, options.policy, stop, |input| {
         let result = appender.append(input)?;
         summary.count(&subject.choices, &input.result, input.planned.wanted.is_none());
+        if input.result.is_ok() {
+            undefined.note(&input.planned.context);
+        }
         observer.input_done(&format!("{} {result}", input.label));
         Ok(())
     });
     observer.finish();
+    undefined.warnings().for_each(|warning| observer.warning(&warning));
     summary.finish(stop.load(Ordering::Relaxed));
     result.map(|()| summary)
 }
@@ -88,9 +94,10 @@ fn plan(
         observer
             .message(&format!("{log}: measuring the missing choices of {}", units::count(short, "input")));
     }
-    let adaptive = options.adaptive.map(|random_part| {
-        let choices = subject.choices.len();
-        AdaptivePlan::new(random_part, earlier.clone(), schema, choices, options.seed, goal)
+    let adaptive = options.adaptive.then(|| {
+        let objective = subject.optimization.training.objective.unwrap_or_default();
+        let (part, choices) = (options.random_part, &subject.choices);
+        AdaptivePlan::new(part, earlier.clone(), schema, choices, objective, options.seed, goal)
     });
     if adaptive.is_some() {
         queue = queue.with_earlier_inputs();

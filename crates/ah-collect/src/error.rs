@@ -1,8 +1,7 @@
 //! Errors that end a run.
 
+use ah_types::OptimizationError;
 use ah_types::log::LogError;
-use ah_types::log::merge::MergeError;
-use ah_types::{ModelError, OptimizationError};
 
 /// A run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
@@ -10,15 +9,9 @@ pub enum CollectError {
     /// A log or a file of inputs cannot be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// Logs are not merged.
-    #[error(transparent)]
-    Merge(#[from] MergeError),
     /// The optimization is unknown or malformed.
     #[error(transparent)]
     Optimization(#[from] OptimizationError),
-    /// The model cannot be read.
-    #[error(transparent)]
-    Model(#[from] ModelError),
     /// Another collector measures the same inputs into the same log.
     #[error("{0}")]
     Busy(String),
@@ -46,13 +39,6 @@ impl ah_cli::FatalError for CollectError {
         use ah_cli::exit;
         match self {
             Self::Log(e) => e.exit_code(),
-            Self::Merge(e) => match e {
-                MergeError::Log(e) => e.exit_code(),
-                MergeError::Growing { .. } => exit::IO,
-                MergeError::OutputIsLog { .. } => exit::USAGE,
-                MergeError::Twice { .. } | MergeError::Disagree { .. } => exit::BAD_INPUT,
-            },
-            Self::Model(e) => e.exit_code(),
             Self::Optimization(e) => e.exit_code(),
             Self::Busy(_) => exit::IO,
             Self::Device(_) => exit::DEVICE,

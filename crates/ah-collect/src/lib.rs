@@ -12,8 +12,8 @@
 //!
 //! Begin with [`decision`] and `examples/sort.rs`: a collecting program for functions of your own. For anything
 //! else, implement [`BenchmarkRunner`](ah_measure::BenchmarkRunner); `ah-kernels` has the shipped runners.
-//! [`evaluate`] measures a learned heuristic on fresh inputs. In a worker process, a kernel that hangs or crashes costs
-//! only its choice on one input; the fake device does all that on purpose.
+//! In a worker process, a kernel that hangs or crashes costs only its choice on one input; the fake device does all that
+//! on purpose.
 //!
 //! A lost sample is never written as 0, a wrong result is never timed, and no clock or setting of
 //! a device is ever changed.
@@ -28,7 +28,6 @@ mod cli;
 mod collect;
 mod custom;
 mod error;
-pub mod evaluate;
 #[cfg(feature = "kernels")]
 mod fake;
 mod measuring;
@@ -42,6 +41,7 @@ mod replay;
 #[cfg(feature = "cli")]
 mod report;
 mod summary;
+mod undefined_features;
 mod units;
 #[cfg(feature = "cli")]
 mod worker;

@@ -27,8 +27,10 @@ pub struct Options {
     pub shard: Shard,
     /// Exactly these contexts, instead of the sequence.
     pub inputs: Option<Vec<Context>>,
-    /// Outside of this part of the inputs, choices that are expected to be slow are left out.
-    pub adaptive: Option<RandomPart>,
+    /// Choices that are expected to be slow are left out.
+    pub adaptive: bool,
+    /// The inputs of an adaptive run on which every choice is timed.
+    pub random_part: Option<RandomPart>,
 }
 
 impl Options {
@@ -43,7 +45,8 @@ impl Options {
             max_time: None,
             shard: Shard::default(),
             inputs: None,
-            adaptive: None,
+            adaptive: false,
+            random_part: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use ah_types::log::{self, Log, RandomPart};
@@ -150,5 +151,64 @@ fn the_usual_random_part_is_as_large_as_a_promise_needs() {
         let folder = Folder::new();
         succeed(fake(&folder).args(["--draws", draws, "--max-seconds", "0.2", "--adaptive"]));
         assert_eq!(share(&folder), expected, "{draws} inputs");
+    }
+}
+
+/// A dense log of 96 configurations on 120 inputs, where the best tile grows with the input.
+fn many_choices(folder: &Folder) -> std::path::PathBuf {
+    let head =
+        r#"{"name":"tiles","device_capa":[0,0],"numerical_features":["size"],"categorical_features":[]}"#;
+    let mut text = format!("{head}\nsize,choice,feedback\n");
+    for size in (0..120_u32).map(|at| 16 + 37 * at) {
+        for tile in [8_u32, 16, 32, 64, 128, 256] {
+            for (unroll, warps) in (1..=4).flat_map(|unroll| [1, 2, 4, 8].map(|warps| (unroll, warps))) {
+                let waste = f64::from(size.div_ceil(tile) * tile) / f64::from(size);
+                let steps = f64::from(size.div_ceil(tile)).powf(0.6) + 0.02 * f64::from(tile);
+                let ms =
+                    0.01 * waste * steps * (1.0 + 0.05 * f64::from(unroll)) * (1.0 + 0.3 / f64::from(warps));
+                let _ = writeln!(text, "{size},tile={tile}_unroll={unroll}_warps={warps},{ms}");
+            }
+        }
+    }
+    let path = folder.path("source.txt");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn of_many_choices_a_joint_model_plans_a_few_near_the_best() {
+    let folder = Folder::new();
+    let source = many_choices(&folder);
+    let run = |name: &str| {
+        succeed(replay(&source, &folder.path(name)).args(["--num-samples", "120", "--adaptive"]));
+        std::fs::read_to_string(folder.path(name)).unwrap()
+    };
+    let text = run("log.txt");
+    let (dense, log) = (log::read(&[source.clone()]).unwrap(), log::read(&[folder.path("log.txt")]).unwrap());
+    assert_eq!(log.metadata.collection.as_ref().unwrap().random_part, None);
+    assert_eq!(log.inputs.len(), 120);
+    let (dense, planned) = (rows(&dense), rows(&log));
+    let mut later = 0;
+    for (at, input) in log.inputs.iter().enumerate() {
+        let of_input = |rows: &HashMap<(&str, &str), Vec<f64>>| -> Vec<f64> {
+            rows.iter().filter(|((text, _), _)| *text == &*input.text).map(|(_, times)| times[0]).collect()
+        };
+        let (timed, all) = (of_input(&planned), of_input(&dense));
+        assert!(input.random, "every input may be held out");
+        assert!(timed.len() <= 64, "{} choices", timed.len());
+        let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+        if at >= 30 {
+            assert!(timed.len() <= 32, "{} choices", timed.len());
+            later += usize::from(least(&timed) <= 1.05 * least(&all));
+        }
+    }
+    assert!(later >= 85, "the best 5 % were timed on {later} of 90 inputs");
+
+    // A run that was cut off ends like this one.
+    for kept in [12, 70] {
+        let end = text.find(&format!("\n{},", &*log.inputs[kept].text)).unwrap() + 1;
+        std::fs::write(folder.path("cut.txt"), &text[..end]).unwrap();
+        assert_eq!(run("cut.txt"), text, "{kept} inputs kept");
+        std::fs::remove_file(folder.path("cut.txt.outcomes.jsonl")).unwrap();
     }
 }

@@ -26,7 +26,7 @@ fn an_optimization_that_nothing_measures_here() {
 }
 
 #[test]
-fn a_name_that_the_replayed_log_and_the_evaluated_model_do_not_have() {
+fn a_name_that_the_replayed_log_does_not_have() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "60"]));
     let replayed = |name| {
@@ -151,17 +151,4 @@ fn wrong_flags() {
         refused(fake(&folder).args(args), 2, &[]);
     }
     refused(cpu().args(["--name", "mm", "--device", "3"]), 5, &["--device 3"]);
-}
-
-#[test]
-fn models_that_cannot_be_evaluated() {
-    let folder = Folder::new();
-    let evaluate = || {
-        let mut command = Command::cargo_bin("ah-collect").unwrap();
-        command.args(["evaluate", "--backend", "cpu", "--num-samples", "1"]);
-        command
-    };
-    refused(evaluate().arg(folder.path("missing.json")), 4, &[]);
-    std::fs::write(folder.path("model.json"), "{}").unwrap();
-    refused(evaluate().arg(folder.path("model.json")), 3, &["model.json"]);
 }

@@ -122,8 +122,7 @@ fn inputs_that_a_log_cannot_hold_are_skipped_and_recorded_once() {
     let outcomes = || folder.read("train.txt.outcomes.jsonl").lines().map(str::to_owned).collect::<Vec<_>>();
     let recorded = outcomes();
     for (input, reason) in [
-        (",NaN,", "the feature \"mean\" is NaN, expected a finite number"),
-        (",-inf,", "the feature \"mean\" is -inf, expected a finite number"),
+        (",-inf,", "the feature \"mean\" is -inf, expected a finite number, or NaN where it is missing"),
         ("two\\nlines", "the feature \"name\" has a line end, expected text of one line"),
         ("draw ", "attempt to divide by zero"),
     ] {
@@ -144,25 +143,84 @@ fn inputs_that_a_log_cannot_hold_are_skipped_and_recorded_once() {
 }
 
 #[test]
-fn a_feature_that_is_never_a_number_ends_the_run() {
+fn a_feature_that_is_always_infinite_ends_the_run() {
     let folder = Folder::new();
     let options = Options { num_samples: Some(5), ..Options::new(folder.log(), TimingPolicy::default()) };
     let run = |last_good: u64| {
         let decision = decision("always")
             .input(|rng| ah_collect::sampling::log_uniform(rng, 1, 1_000_000))
             .feature("size", |size| *size)
-            .feature("mean", move |size| if *size <= last_good { 1.0 } else { f64::NAN })
+            .feature("mean", move |size| if *size <= last_good { 1.0 } else { f64::INFINITY })
             .choice("steady", |size| *size += 1)
             .choice("other", |size| *size += 1);
         collect(&mut [decision.runner().unwrap()], &options, &AtomicBool::new(false), &mut ())
     };
     for _ in 0..2 {
         let error = run(0).unwrap_err().to_string();
-        let parts = ["1000 in a row", ",NaN: the feature \"mean\" is NaN", "Change how inputs are drawn"];
+        let parts = ["1000 in a row", ",inf: the feature \"mean\" is inf", "Change how inputs are drawn"];
         assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
     // The program is mended, and the same log goes on.
     assert_eq!(run(1_000_000).unwrap().measured, 5);
+}
+
+/// The warnings of a run.
+#[derive(Default)]
+struct Warnings(Vec<String>);
+
+impl ah_collect::Observer for Warnings {
+    fn warning(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+}
+
+/// Collects on inputs of which those above `last` lack the feature `mean`, and returns the warnings.
+fn collect_missing(folder: &Folder, last: u64, num_samples: u64, adaptive: bool) -> Vec<String> {
+    let decision = decision("missing")
+        .input(|rng| ah_collect::sampling::log_uniform(rng, 1, 1_000_000))
+        .feature("size", |size| *size)
+        .feature("mean", move |size| if *size <= last { 1.0 } else { f64::NAN })
+        .choice("steady", |size| *size += 1)
+        .choice("other", |size| *size += 1);
+    let options = Options {
+        num_samples: Some(num_samples),
+        adaptive,
+        random_part: adaptive.then_some(log::RandomPart { share: 0.1 }),
+        ..Options::new(
+            folder.log(),
+            TimingPolicy { max_samples: 2, min_samples: 1, ..TimingPolicy::default() },
+        )
+    };
+    let mut warnings = Warnings::default();
+    let runners = &mut [decision.runner().unwrap()];
+    let summary = collect(runners, &options, &AtomicBool::new(false), &mut warnings).unwrap();
+    assert!(summary.skipped_inputs.is_empty(), "{:?}", summary.skipped_inputs);
+    warnings.0
+}
+
+#[test]
+fn a_missing_number_is_an_empty_cell() {
+    let folder = Folder::new();
+    for (adaptive, runs) in [(false, [20, 40]), (true, [100, 120])] {
+        for inputs in runs {
+            assert!(collect_missing(&folder, 1000, inputs, adaptive).is_empty());
+            let log = log::read(&[folder.log()]).unwrap();
+            assert_eq!(log.inputs.len() as u64, inputs, "a resumed run measures no input again");
+            for input in 0..log.inputs.len() {
+                let (size, mean) = (log.context(input).number("size"), log.context(input).number("mean"));
+                assert_eq!(mean.unwrap().is_nan(), size.unwrap() > 1000.0, "{size:?}");
+            }
+        }
+        assert!(!folder.read("train.txt").contains("NaN"));
+        std::fs::remove_file(folder.log()).unwrap();
+    }
+}
+
+#[test]
+fn a_number_that_is_missing_everywhere_gets_a_warning() {
+    let folder = Folder::new();
+    let warnings = collect_missing(&folder, 0, 12, false);
+    insta::assert_snapshot!(warnings.join("\n"), @r#"the feature "mean" is NaN on each of the 12 inputs of this run, so no heuristic can use it; mend the function that computes it, or take it out"#);
 }
 
 #[test]

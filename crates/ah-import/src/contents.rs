@@ -14,7 +14,7 @@ use crate::repetitions::{Repetitions, RowId};
 use crate::report::ImportReport;
 use crate::roles::Roles;
 use crate::row::RowReader;
-use crate::table::{self, Row};
+use crate::table::{self, FeatureTimes, Row};
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
@@ -34,6 +34,8 @@ pub struct Contents {
     bad_rows: Tally,
     /// The time limit of a run in milliseconds.
     pub timeout_ms: Option<f64>,
+    /// What computing the features takes, by the first table.
+    pub feature_times: FeatureTimes,
     /// What the tables left out.
     notes: Vec<String>,
     /// The names of the features, in the order of each input's text.
@@ -83,6 +85,7 @@ impl Contents {
         self.limit(path, table.timeout_ms)?;
         self.notes.extend(table.notes);
         if kinds.is_empty() {
+            self.feature_times = table.feature_times;
             kinds.extend(reader.roles.features.iter().map(Kinds::new));
             self.counts.unused.clone_from(&reader.roles.unused);
             let rules = &reader.roles.rules;

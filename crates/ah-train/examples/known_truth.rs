@@ -12,7 +12,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use ah_train::parts::{
-    Boost, Configuration, CostTree, Dataset, Heuristic, RankingPolicy, Trainer, calibrate,
+    Boost, Configuration, CostTree, Dataset, Heuristic, RankedFeatures, RankingPolicy, Trainer, calibrate,
+    climb,
 };
 use ah_train::{MaxRisk, Params, TrainPlan};
 use rand::{Rng, SeedableRng};
@@ -41,7 +42,7 @@ enum Case {
     Many,
     /// As smooth, drawn from a grid of inputs: many are drawn several times.
     Duplicates,
-    /// As smooth, on a machine that becomes 35 % slower during the log.
+    /// As smooth, but the risk grows threefold from the log's begin to its end. Fresh inputs come from any time.
     Drift,
 }
 
@@ -68,8 +69,8 @@ struct Input {
     features: [f64; 4],
     /// The fallback is the first.
     choices: Vec<Truth>,
-    /// When the log measures it, from 0 to 1; empty: the log does not.
-    draws: Vec<f64>,
+    /// How often the log measures it.
+    draws: usize,
 }
 
 fn normal(random: &mut Pcg64) -> f64 {
@@ -78,7 +79,8 @@ fn normal(random: &mut Pcg64) -> f64 {
 }
 
 impl Case {
-    fn input(self, random: &mut Pcg64, draws: Vec<f64>) -> Input {
+    /// Returns an input at this time of the log, from 0 to 1.
+    fn input(self, random: &mut Pcg64, time: f64, draws: usize) -> Input {
         let mut features = [(); 4].map(|()| random.random::<f64>());
         if self == Self::Duplicates {
             features = features.map(|x| (x * f64::from(GRID)).floor() / f64::from(GRID));
@@ -87,14 +89,14 @@ impl Case {
             let seed = (features[0] * 1e6 + features[1]).to_bits();
             return Input {
                 features,
-                choices: self.choices(&features, &mut Pcg64::seed_from_u64(seed)),
+                choices: self.choices(&features, time, &mut Pcg64::seed_from_u64(seed)),
                 draws,
             };
         }
-        Input { features, choices: self.choices(&features, random), draws }
+        Input { features, choices: self.choices(&features, time, random), draws }
     }
 
-    fn choices(self, x: &[f64; 4], random: &mut Pcg64) -> Vec<Truth> {
+    fn choices(self, x: &[f64; 4], time: f64, random: &mut Pcg64) -> Vec<Truth> {
         let fallback = std::iter::once(Truth::default());
         if self == Self::Many {
             let choice = |c: f64| {
@@ -111,16 +113,20 @@ impl Case {
         }
         let risk = 0.3 * f64::midpoint(x[0], x[1]).powi(3);
         let (slow, fast) = (1.25_f64.ln(), 0.7_f64.ln());
-        let mean = if random.random::<f64>() < risk { slow } else { fast };
+        let now = if self == Self::Drift { risk * (0.5 + time) } else { risk };
+        let mean = if random.random::<f64>() < now { slow } else { fast };
         let gain = -(risk * slow + (1.0 - risk) * fast);
         fallback.chain([Truth { log_ratio: mean + 0.05 * normal(random), risk, gain }]).collect()
     }
 
     /// Returns the inputs of a log of this many draws, and those that judge.
     fn inputs(self, random: &mut Pcg64, draws: usize) -> Vec<Input> {
-        let at = |draw: usize| draw as f64 / draws as f64;
-        let mut inputs: Vec<Input> = (0..draws).map(|draw| self.input(random, vec![at(draw)])).collect();
-        inputs.extend((0..FRESH).map(|_| self.input(random, Vec::new())));
+        let mut inputs: Vec<Input> =
+            (0..draws).map(|draw| self.input(random, draw as f64 / draws as f64, 1)).collect();
+        inputs.extend((0..FRESH).map(|_| {
+            let time = random.random();
+            self.input(random, time, 0)
+        }));
         if self != Self::Duplicates {
             return inputs;
         }
@@ -129,7 +135,7 @@ impl Case {
             let key = [input.features[0], input.features[1]].map(f64::to_bits);
             match distinct.entry(key) {
                 std::collections::hash_map::Entry::Occupied(mut known) => {
-                    known.get_mut().draws.extend(input.draws);
+                    known.get_mut().draws += input.draws;
                 }
                 std::collections::hash_map::Entry::Vacant(unknown) => drop(unknown.insert(input)),
             }
@@ -139,16 +145,15 @@ impl Case {
         inputs
     }
 
-    /// Returns what a timing takes longer than the truth, by when the log takes it.
-    fn noise(self, random: &mut Pcg64, time: f64) -> f64 {
+    /// Returns what a timing takes longer than the truth.
+    fn noise(self, random: &mut Pcg64) -> f64 {
         let small = 0.005 * normal(random);
         match self {
             Self::Heavy => {
                 let chi_squared = normal(random).powi(2) + normal(random).powi(2);
                 small + 0.02 * (normal(random) / (chi_squared / 2.0).sqrt()).abs()
             }
-            Self::Drift => small + 0.35 * time,
-            Self::Smooth | Self::Many | Self::Duplicates => small,
+            Self::Smooth | Self::Many | Self::Duplicates | Self::Drift => small,
         }
     }
 
@@ -162,8 +167,7 @@ impl Case {
         for input in inputs {
             let [a, b, c, d] = input.features;
             for (choice, truth) in input.choices.iter().enumerate() {
-                let times = input.draws.iter().flat_map(|&time| [time; SAMPLES]);
-                let noises: Vec<f64> = times.map(|time| self.noise(random, time)).collect();
+                let noises: Vec<f64> = (0..input.draws * SAMPLES).map(|_| self.noise(random)).collect();
                 for noise in if noises.is_empty() { vec![0.0] } else { noises } {
                     let time = (truth.log_ratio + noise).exp();
                     writeln!(log, "{a},{b},{c},{d},c{choice:02},{time}").expect("text");
@@ -254,7 +258,7 @@ impl Run {
             by_features[&[number(0), number(1), number(2), number(3)]]
         };
         let (logged, fresh): (Vec<u32>, Vec<u32>) =
-            dataset.usable.iter().partition(|&&row| !input_of(row).draws.is_empty());
+            dataset.usable.iter().partition(|&&row| input_of(row).draws > 0);
         // Duplicates are drawn from all inputs again.
         let judging = if case == Case::Duplicates { dataset.usable.clone() } else { fresh };
         let judges: Vec<&Input> = judging.iter().map(|&row| input_of(row)).collect();
@@ -267,36 +271,34 @@ impl Run {
         let tree = Configuration::CostTree(CostTree::new(8, 3));
         let boosted = tree.boosted(Boost::DEFAULT);
         let ranking = RankingPolicy::default();
-        let learn = |configuration| {
-            let trainer = Trainer {
-                dataset: &dataset,
-                features: &features,
-                plan: &plan,
-                configuration,
-                max_leaves: None,
-                ranking: &ranking,
-            };
-            let heuristic = trainer.learn(&logged).expect("learns");
-            let loss = heuristic.price.as_ref().map_or(0.0, |price| price.promised);
-            let taken = taken(&trainer, &heuristic, &judging);
-            let outcome = Outcome::new(case, &judges, |at| taken[at]);
-            (loss, Outcome { promised: heuristic.promise.is_some(), ..outcome })
+        let trainer = |configuration| Trainer {
+            dataset: &dataset,
+            features: &features,
+            plan: &plan,
+            configuration,
+            max_leaves: None,
+            ranking: &ranking,
         };
-        let (tree, boosted) = (learn(&tree), learn(&boosted));
-        // As `--size default` compares them.
-        let default = if boosted.0 < tree.0 - 0.005 { boosted.1 } else { tree.1 };
+        let outcome = |heuristic: &Heuristic| {
+            let taken = taken(&dataset, &features, heuristic, &judging);
+            let outcome = Outcome::new(case, &judges, |at| taken[at]);
+            Outcome { promised: heuristic.promise.is_some(), ..outcome }
+        };
+        let whole = |configuration| outcome(&trainer(configuration).learn(&logged).expect("learns"));
+        // The size that a training takes.
+        let default = outcome(&climb(&trainer(&tree), &logged).expect("learns").heuristic);
         let truth = Outcome::of_truth(case, &judges, target);
         let fallback = Outcome::new(case, &judges, |_| 0);
-        Self { target, outcomes: [truth, fallback, tree.1, boosted.1, default] }
+        Self { target, outcomes: [truth, fallback, whole(&tree), whole(&boosted), default] }
     }
 }
 
 /// Returns the choice that a heuristic takes on each of these inputs.
-fn taken(trainer: &Trainer<'_>, heuristic: &Heuristic, rows: &[u32]) -> Vec<usize> {
-    let targets = trainer.dataset.costs();
+fn taken(dataset: &Dataset, features: &RankedFeatures, heuristic: &Heuristic, rows: &[u32]) -> Vec<usize> {
+    let targets = dataset.costs();
     let mut ranking = Vec::new();
     let take = |&row: &u32| {
-        heuristic.fitted.rank(&trainer.features.columns, &targets, row, &mut ranking);
+        heuristic.fitted.rank(&features.columns, &targets, row, &mut ranking);
         let picked = calibrate::pick(&ranking, heuristic.fallback, heuristic.threshold);
         picked.map_or(heuristic.fallback, |picked| picked.choice).index()
     };

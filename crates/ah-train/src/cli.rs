@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = TRAIN_EXAMPLES,
-    mut_arg("verbose", |arg| arg.help("Print details too: the whole table, and the evidence for the promise"))
+    mut_arg("verbose", |arg| arg.help("Print details too: all settings, and the evidence for the promise"))
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -50,9 +50,7 @@ Examples:
 const REPORT_EXAMPLES: &str = "\
 Examples:
   A page for a browser:
-    ah-train report model.json train.txt -o report.html
-  Markdown for a pull request:
-    ah-train report model.json train.txt --markdown";
+    ah-train report model.json train.txt -o report.html";
 
 const ADAPT_EXAMPLES: &str = "\
 Examples:
@@ -139,12 +137,9 @@ pub struct ReportArgs {
     /// The logs, plain or gzip, judged together.
     #[arg(required = true)]
     pub logs: Vec<PathBuf>,
-    /// Where to write the page; Markdown if the name ends in .md.
+    /// Where to write the page.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
-    /// Print Markdown instead, for a pull request.
-    #[arg(long, conflicts_with = "output")]
-    pub markdown: bool,
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,
@@ -199,7 +194,7 @@ pub struct TrainArgs {
     /// The number of threads, at most 1024 [default: all cores]; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Write a page about the model on its logs; Markdown if the name ends in .md.
+    /// Write a page about the model on its logs.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
     pub report: Option<PathBuf>,
     /// Print JSON instead of sentences.

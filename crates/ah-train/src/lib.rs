@@ -51,7 +51,6 @@ pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
 pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
-pub use joint::{Proposal, propose};
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use net::Overhead;
 pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
@@ -65,7 +64,7 @@ pub mod parts {
     pub use crate::data::{COST_ONE, Columns, Costs, Dataset, RankedFeatures, Subset, Table, split};
     pub use crate::judge::decisions::JudgedInput;
     pub use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
-    pub use crate::promise::{Heuristic, Trainer, calibrate};
+    pub use crate::promise::{Climbed, Heuristic, Trainer, calibrate, climb};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
     pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
 }

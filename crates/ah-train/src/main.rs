@@ -102,7 +102,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {
     if is_verbose() {
-        stdout(&format!("{}\n{}", trained.plan.settings, report::table::trained(trained)))?;
+        stdout(&format!("{}\n{}", trained.plan.settings, report::summary::evidence(trained)))?;
     }
     stdout(&report::summary::trained(trained))?;
     if !is_quiet() {
@@ -148,9 +148,6 @@ fn print_evaluation(evaluation: &Evaluation, name: &str, json: bool) -> Result<(
         figures["notes"] = json!(report::summary::notes(comparison));
         return Ok(stdout(&format!("{figures}\n"))?);
     }
-    if is_verbose() {
-        stdout(&report::table::evaluated(name, comparison))?;
-    }
     stdout(&report::summary::evaluated(name, comparison))?;
     notes(&report::summary::notes(comparison));
     Ok(())
@@ -160,9 +157,6 @@ fn report(args: &ReportArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
     let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
     warn(&evaluation.warnings);
-    if args.markdown {
-        return Ok(stdout(&report::page::markdown(&model, &evaluation, None))?);
-    }
     write_page(&model, &evaluation, None, &args.output)
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+use ah_types::{DecisionForm, LearnerKind, Objective, TrainingPolicy};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -112,7 +112,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let boost = boost(params, policy, learner, &mut settings)?;
+        let boost = boost(params, policy, learner, dataset.table.pricing.objective, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -191,15 +191,20 @@ fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking
     let some = |forms: &[DecisionForm]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
     let forms =
         settings.resolve("for", some(&params.forms), some(&policy.forms), None, vec![DecisionForm::Rust]);
-    let logged = dataset.metadata.collection.as_ref().map(|c| c.feature_ms.clone()).unwrap_or_default();
+    let collection = dataset.metadata.collection.as_ref();
+    let logged = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
+    let groups = collection.map(|c| c.feature_groups.clone()).unwrap_or_default();
     let mut feature_ms = logged.clone();
     feature_ms.extend(policy.feature_ms.clone());
     if !feature_ms.is_empty() {
         let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
         settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
     }
+    if !groups.is_empty() {
+        settings.resolve("feature_groups", None, None, Some(groups.clone()), BTreeMap::new());
+    }
     let is_named = !params.forms.is_empty() || !policy.forms.is_empty();
-    Asking::new(&forms, is_named, &feature_ms, &dataset.features, &dataset.metadata)
+    Asking::new(&forms, is_named, (&feature_ms, &groups), &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.
@@ -207,6 +212,7 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
+    objective: Objective,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -220,8 +226,9 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
-    let max_depth = params.max_depth.unwrap_or(usize::MAX).min(Boost::DEFAULT.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..Boost::DEFAULT }))
+    let usual = Boost::of(objective);
+    let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
+    Ok(may.then_some(Boost { max_depth, ..usual }))
 }
 
 /// Returns the parameters of the readable tree of a large log. Its leaves only hold the evidence of the boosted trees, so

@@ -82,12 +82,13 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         dataset = narrowed(dataset);
     }
     let read = Instant::now();
-    if dataset.ad_hoc {
+    let finds = search::derived::is_worth_it(&dataset);
+    if finds {
         let derived = search::derived::find(&dataset, training, plan.seed);
         dataset = dataset.with_derived(derived)?;
     }
     dataset = narrowed(dataset);
-    let finding = if dataset.ad_hoc { read.elapsed() } else { Duration::ZERO };
+    let finding = if finds { read.elapsed() } else { Duration::ZERO };
     let ranking = RankingPolicy {
         at_least: plan.ranking.unwrap_or_default(),
         always: plan.always_included.iter().filter_map(|name| dataset.table.choice_id(name)).collect(),

@@ -94,12 +94,12 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
     for max_risk in [MaxRisk::None, MaxRisk::Share(0.01)] {
         let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, Some(3.0)));
         assert_eq!(trained.model.promise.is_some(), max_risk.share().is_some());
-        let table = report::table::trained(&trained);
-        assert!(table.contains("| > 200 % slower "), "{table}");
+        let summary = report::summary::trained(&trained);
+        assert!(summary.contains("> 200 % slower "), "{summary}");
         let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
         assert_eq!(evaluation.comparison.model.over_limit, 0.0);
-        let table = report::table::evaluated("T", &evaluation.comparison);
-        assert!(table.contains("| > 200 % slower "), "{table}");
+        let summary = report::summary::evaluated("T", &evaluation.comparison);
+        assert!(summary.contains("> 200 % slower "), "{summary}");
     }
 }
 
@@ -240,8 +240,11 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
 fn whole_dimensions_are_held_out() {
     let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
     assert!(trained.held_out.by_input.is_some());
-    let table = report::table::trained(&trained);
-    assert!(table.contains("on held-out dimensions") && table.contains("cost_tree, by input"), "{table}");
+    let evidence = report::summary::evidence(&trained);
+    assert!(
+        evidence.contains("Held-out dimensions: ") && evidence.contains("With single inputs held out"),
+        "{evidence}"
+    );
 }
 
 /// The fields of the TOML; a program in Rust fills the same ones.

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use ah_train::{Params, TrainedModel, evaluate, propose, train};
+use ah_joint::{JointModel, Timing};
+use ah_train::{Params, TrainedModel, evaluate, train};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -236,27 +237,33 @@ fn a_dense_log_of_many_choices_keeps_as_many_as_are_worth_it() {
 }
 
 #[test]
-fn cells_worth_timing_are_new_and_fast() {
-    let folder = tempfile::tempdir().unwrap();
+fn choices_worth_timing_are_new_and_fast() {
     let mut random = Pcg64::seed_from_u64(6);
     let tiles: Vec<Tile> = Tile::all().into_iter().step_by(2).collect();
-    let few = shapes(80, &mut random);
-    let start = Product::new(&tiles).sampled(&few, 4, &mut random);
-    let first = propose(&[start.write(&folder, "start.txt")], 8, 0).unwrap();
-    assert_eq!(first.len(), 80 * 8);
-    assert!(first.iter().all(|cell| cell.slowdown.is_none()));
-
-    let log = Product::new(&tiles).sampled(&few, 20, &mut random);
-    let cells = propose(&[log.write(&folder, "log.txt")], 4, 0).unwrap();
-    assert!(cells.iter().all(|cell| !log.text.contains(&format!("{},{},", cell.input, cell.choice))));
-    let loss = |input: &str, choice: &str| {
-        let shape: Vec<f64> = input.split(',').map(|x| x.parse().unwrap()).collect();
-        let shape = [shape[0], shape[1], shape[2]];
+    let (few, mut timings) = (shapes(80, &mut random), Vec::new());
+    let mut order: Vec<usize> = (0..tiles.len()).collect();
+    for (input, &shape) in few.iter().enumerate() {
+        order.shuffle(&mut random);
+        let mut timed = order[..20].to_vec();
+        timed.sort_unstable();
+        timings.extend(timed.into_iter().map(|at| Timing {
+            input: input as u32,
+            choice: at as u32,
+            log_time: tiles[at].time(shape).ln(),
+        }));
+    }
+    let numbers = (0..3).map(|at| few.iter().map(|shape| shape[at]).collect()).collect();
+    let names: Vec<String> = tiles.iter().map(Tile::name).collect();
+    let model = JointModel::fit(numbers, &names, &timings, 0);
+    let mut losses = Vec::new();
+    for (input, &shape) in few.iter().enumerate() {
+        let is_timed = |choice: u32| timings.iter().any(|t| (t.input, t.choice) == (input as u32, choice));
+        let worth = model.worth_timing(input as u32, 4, |choice| !is_timed(choice));
+        assert!(worth.len() <= 4 && worth.iter().all(|choice| !is_timed(*choice)));
         let best = tiles.iter().map(|tile| tile.time(shape)).fold(f64::INFINITY, f64::min);
-        let tile = tiles.iter().find(|tile| tile.name() == choice).unwrap();
-        (tile.time(shape) / best).ln()
-    };
-    let proposed = cells.iter().map(|cell| loss(&cell.input, &cell.choice)).sum::<f64>() / cells.len() as f64;
-    println!("proposed cells lose {proposed:.3} in log time");
-    assert!(proposed < 0.15, "{proposed}");
+        losses.extend(worth.iter().map(|choice| (tiles[*choice as usize].time(shape) / best).ln()));
+    }
+    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+    println!("choices worth timing lose {mean:.3} in log time");
+    assert!(losses.len() >= 200 && mean < 0.15, "{mean}");
 }

@@ -1,17 +1,22 @@
 //! The conditions of a path through a tree, in the words of the tools and of generated code.
 
-use crate::tree::{Column, MISSING, Test};
+use std::collections::BTreeSet;
 
-/// A path's condition on one feature; on a categorical one, a condition for each category that the path tests.
+use crate::tree::{MISSING, Test, contains};
+
+/// A path's condition on one feature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause<'t> {
     /// The feature's slot.
     pub slot: usize,
-    category: Option<&'t str>,
-    /// Greater than this; for a category: it is this one.
+    /// Greater than this.
     above: Option<f64>,
-    /// At most this; for a category: it is another one.
+    /// At most this.
     most: Option<f64>,
+    /// In each of these sets of categories.
+    inside: Vec<&'t [String]>,
+    /// In none of these.
+    outside: Vec<&'t [String]>,
 }
 
 impl<'t> Clause<'t> {
@@ -19,31 +24,35 @@ impl<'t> Clause<'t> {
     pub fn all(tests: impl IntoIterator<Item = (&'t Test, bool)>) -> Vec<Self> {
         let mut clauses: Vec<Self> = Vec::new();
         for (test, left) in tests {
-            let (Column { slot, category }, threshold) = test.column();
-            let key = (slot, category);
-            let at = clauses.binary_search_by_key(&key, |c| (c.slot, c.category)).unwrap_or_else(|at| {
-                clauses.insert(at, Self { slot, category, above: None, most: None });
+            let slot = test.slot();
+            let at = clauses.binary_search_by_key(&slot, |clause| clause.slot).unwrap_or_else(|at| {
+                let (inside, outside) = (Vec::new(), Vec::new());
+                clauses.insert(at, Self { slot, above: None, most: None, inside, outside });
                 at
             });
-            let Self { above, most, .. } = &mut clauses[at];
-            if left {
-                *most = Some(most.map_or(threshold, |most| most.min(threshold)));
-            } else {
-                *above = Some(above.map_or(threshold, |above| above.max(threshold)));
+            let Self { above, most, inside, outside, .. } = &mut clauses[at];
+            match test {
+                Test::Categorical { categories, .. } if left => outside.push(categories),
+                Test::Categorical { categories, .. } => inside.push(categories),
+                Test::Numerical { threshold, .. } if left => {
+                    *most = Some(most.map_or(*threshold, |most| most.min(*threshold)));
+                }
+                Test::Numerical { threshold, .. } => {
+                    *above = Some(above.map_or(*threshold, |above| above.max(*threshold)));
+                }
             }
         }
         clauses
     }
 
-    /// Returns the condition in words: `8 < m <= 16`, `dtype is not float16`, `m is missing`. `missing` is true for a
-    /// feature that training saw missing. `shown` prints names from files.
+    /// Returns the condition in words: `8 < m <= 16`, `dtype is not float16`, `dtype is in {int4, int8}`, `m is missing`.
+    /// `missing` is true for a feature that training saw missing, and `known` has the feature's categories: the condition names
+    /// the ones that hold or the ones that do not, whichever are fewer. `shown` prints names from files.
     #[must_use]
-    pub fn words(&self, feature: &str, missing: bool, shown: fn(&str) -> String) -> String {
+    pub fn words(&self, feature: &str, missing: bool, known: &[String], shown: fn(&str) -> String) -> String {
         let feature = shown(feature);
-        if let Some(category) = self.category {
-            let not = if self.above.is_some() { "" } else { "not " };
-            let category = if category.is_empty() { "missing".to_owned() } else { shown(category) };
-            return format!("{feature} is {not}{category}");
+        if !self.inside.is_empty() || !self.outside.is_empty() {
+            return format!("{feature} is {}", self.set(known, shown));
         }
         match (self.above, self.most) {
             (_, Some(MISSING)) => format!("{feature} is missing"),
@@ -55,6 +64,29 @@ impl<'t> Clause<'t> {
                 let most = most.map_or_else(String::new, |most| format!(" <= {most}"));
                 format!("{above}{feature}{most}")
             }
+        }
+    }
+
+    /// Returns the set of categories in words: `float16`, `not float16`, `in {int4, int8}`, `not in {int4, int8}`.
+    fn set(&self, known: &[String], shown: fn(&str) -> String) -> String {
+        let is_in = |set: &&[String], category: &String| contains(set, category);
+        let (held, excluded): (BTreeSet<&String>, BTreeSet<&String>) = known.iter().partition(|category| {
+            self.inside.iter().all(|set| is_in(set, category))
+                && !self.outside.iter().any(|set| is_in(set, category))
+        });
+        // Of two categories, the words name the one that the test names.
+        let is_short = match held.len().cmp(&excluded.len()) {
+            std::cmp::Ordering::Equal => !self.inside.is_empty(),
+            order => order.is_lt() && !held.is_empty(),
+        };
+        let (not, named) = if is_short { ("", held) } else { ("not ", excluded) };
+        let word = |category: &&String| {
+            if category.is_empty() { "missing".to_owned() } else { shown(category) }
+        };
+        let words: Vec<String> = named.iter().map(word).collect();
+        match &words[..] {
+            [word] => format!("{not}{word}"),
+            words => format!("{not}in {{{}}}", words.join(", ")),
         }
     }
 }

@@ -45,6 +45,7 @@ mod model;
 mod null_is_infinite;
 mod optimization;
 mod pick;
+pub mod random;
 mod row;
 pub mod shown;
 mod single_choice;
@@ -75,7 +76,7 @@ pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;
 pub use timing::TimingPolicy;
-pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, goes_left};
+pub use tree::{Column, Leaf, MISSING, Node, RankedChoice, Test, Tree, contains, goes_left};
 pub use unsure::Unsure;
 
 #[cfg(doctest)]

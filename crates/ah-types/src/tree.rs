@@ -4,8 +4,8 @@
 //! it:
 //!
 //! - numerical: `value <= threshold` goes left, everything else right. Thresholds are finite.
-//! - categorical: `value == category` goes right, another *known* category left (PyTorch's
-//!   one-hot order).
+//! - categorical: a value in the set of the test goes right, another *known* category left (PyTorch's one-hot
+//!   order, where the set is one category).
 //! - An undefined value (NaN, a derived feature without value) or a category that is not in the training
 //!   data ends the descent: the answer is *unsure*.
 //! - A number that training saw missing ([`Model::missing`](crate::Model::missing)) goes left where it is undefined. A
@@ -26,9 +26,9 @@ pub enum Node<L = Leaf> {
     Split {
         /// The test.
         test: Test,
-        /// The child for `value <= threshold`, or for another category.
+        /// The child for `value <= threshold`, or for a category outside of the set.
         left: u32,
-        /// The child for `value > threshold`, or for this category.
+        /// The child for `value > threshold`, or for a category of the set.
         right: u32,
     },
     /// The end of a path.
@@ -45,12 +45,12 @@ pub enum Test {
         /// The threshold, finite.
         threshold: f64,
     },
-    /// `value == category`
+    /// `value in categories`
     Categorical {
         /// The feature's slot.
         slot: usize,
-        /// One of the known categories.
-        category: String,
+        /// Some of the known categories, sorted.
+        categories: Vec<String>,
     },
 }
 
@@ -63,26 +63,26 @@ impl Test {
     }
 
     /// Returns the value that the test compares, and the threshold.
-    pub fn column(&self) -> (Column<&str>, f64) {
+    pub fn column(&self) -> (Column<&[String]>, f64) {
         match self {
-            Self::Numerical { slot, threshold } => (Column { slot: *slot, category: None }, *threshold),
-            Self::Categorical { slot, category } => {
-                (Column { slot: *slot, category: Some(category.as_str()) }, 0.0)
+            Self::Numerical { slot, threshold } => (Column { slot: *slot, categories: None }, *threshold),
+            Self::Categorical { slot, categories } => {
+                (Column { slot: *slot, categories: Some(categories) }, 0.0)
             }
         }
     }
 }
 
-/// A value that tests compare with thresholds: a number, or 1 for one category of a feature and 0 for any other known one.
+/// A value that tests compare with thresholds: a number, or 1 for the categories of a set and 0 for the other known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Column<S> {
     /// The feature's slot.
     pub slot: usize,
-    /// For a categorical feature, the category for which the value is 1.
-    pub category: Option<S>,
+    /// For a categorical feature, the categories for which the value is 1, sorted.
+    pub categories: Option<S>,
 }
 
-impl<S: AsRef<str>> Column<S> {
+impl<S: AsRef<[String]>> Column<S> {
     /// Returns the value of this column in a row. `known(slot, category)` returns whether the category is in the training
     /// data.
     ///
@@ -94,16 +94,21 @@ impl<S: AsRef<str>> Column<S> {
         known: impl Fn(usize, &str) -> bool,
     ) -> Result<f64, Unsure> {
         let slot = self.slot;
-        match &self.category {
+        match &self.categories {
             None => Some(row.number(slot)).filter(|x| !x.is_nan()).ok_or(Unsure::Undefined(slot)),
-            Some(category) => match row.category(slot) {
+            Some(categories) => match row.category(slot) {
                 None => Err(Unsure::Undefined(slot)),
-                Some(value) if value == category.as_ref() => Ok(1.0),
+                Some(value) if contains(categories.as_ref(), value) => Ok(1.0),
                 Some(value) if known(slot, value) => Ok(0.0),
                 Some(_) => Err(Unsure::UnknownCategory(slot)),
             },
         }
     }
+}
+
+/// Returns true if this category is in a sorted set.
+pub fn contains(categories: &[String], category: &str) -> bool {
+    categories.binary_search_by(|other| other.as_str().cmp(category)).is_ok()
 }
 
 /// The threshold that only missing numbers are not above: the least one.
@@ -223,7 +228,10 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     /// The first error of `value`.
-    pub fn leaf_index(&self, value: impl Fn(&Column<&str>) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
+    pub fn leaf_index(
+        &self,
+        value: impl Fn(&Column<&[String]>) -> Result<f64, Unsure>,
+    ) -> Result<usize, Unsure> {
         let mut at = 0;
         while let Node::Split { test, left, right } = &self.nodes[at] {
             let (column, threshold) = test.column();

@@ -38,7 +38,7 @@ fn booster(test: Test, left: [i8; 3], right: [i8; 3]) -> ScoreTree {
 fn boosters() -> Vec<ScoreTree> {
     vec![
         booster(Test::Numerical { slot: 0, threshold: 4.0 }, [2, 0, 1], [0, 3, 0]),
-        booster(Test::Categorical { slot: 2, category: "half".into() }, [0, 0, 0], [0, -1, 0]),
+        booster(Test::Categorical { slot: 2, categories: vec!["half".into()] }, [0, 0, 0], [0, -1, 0]),
     ]
 }
 
@@ -265,8 +265,10 @@ fn a_malformed_booster_is_answered_with_the_place() {
 fn test() -> impl Strategy<Value = Test> {
     let numerical = ((0..3_usize).prop_map(|i| [0, 1, 3][i]), 0..6_u8);
     let numerical = numerical.prop_map(|(slot, x)| Test::Numerical { slot, threshold: f64::from(x) });
-    let categorical = any::<bool>()
-        .prop_map(|half| Test::Categorical { slot: 2, category: if half { "half" } else { "float" }.into() });
+    let categorical = any::<bool>().prop_map(|half| Test::Categorical {
+        slot: 2,
+        categories: vec![if half { "half" } else { "float" }.into()],
+    });
     prop_oneof![3 => numerical, 1 => categorical]
 }
 

@@ -18,6 +18,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
         feature_ms: std::collections::BTreeMap::new(),
+        feature_groups: std::collections::BTreeMap::new(),
         timeout_ms: None,
         random_part: None,
         tool,

@@ -39,6 +39,7 @@ fn metadata(seed: u64) -> Metadata {
         fallback: Vec::new(),
         seed,
         feature_ms: std::collections::BTreeMap::new(),
+        feature_groups: std::collections::BTreeMap::new(),
         timeout_ms: None,
         random_part: None,
         tool: "test 1".into(),
@@ -135,7 +136,7 @@ fn every_bad_log_gets_one_clear_sentence() {
 fn bad_rows_can_be_passed_over_and_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), &with("1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n1,x,2,a,0\n"));
-    let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true, max_rows: None }).unwrap();
+    let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true }).unwrap();
     let bad_rows = log.irregularities.bad_rows;
     assert_eq!((log.samples.len(), bad_rows.count(), bad_rows.kinds()), (2, 3, 2));
     assert!(
@@ -155,6 +156,27 @@ fn logs_of_different_devices_are_not_merged() {
     let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
     assert_eq!(differences.len(), 1);
     assert_eq!(differences[0].to_string(), "device_capa (log: [8,0], other: [9,0])");
+}
+
+#[test]
+fn machines_of_one_kind_are_one_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log_of = |name: &str, driver: &str, model: &str| {
+        let path = folder.path().join(name);
+        let device = format!(
+            r#"{{"kind":"cuda","name":"{model}","capability":[9,0],"multiprocessors":132,"shared_memory":232448,"l2":1,"memory":1,"clock_khz":1,"memory_clock_khz":1,"driver":"{driver}","runtime":""}}"#
+        );
+        let head = format!(
+            r#"{{"name":"toy","shared_memory":232448,"device_capa":[9,0],"numerical_features":["m"],"categorical_features":[],"autoheuristic_rs":{{"device":{device}}}}}"#
+        );
+        std::fs::write(&path, format!("{head}\nm,choice,feedback\n{driver},a,1\n")).unwrap();
+        path
+    };
+    let [a, b, c] = [log_of("a", "580", "H200"), log_of("b", "570", "H200"), log_of("c", "580", "H100")];
+    assert_eq!(log::read(&[&a, &b]).unwrap().inputs.len(), 2);
+    let error = log::read(&[&a, &c]).unwrap_err();
+    let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
+    assert_eq!(differences[0].key, "autoheuristic_rs.device.name");
 }
 
 fn context(m: u32) -> Context {
@@ -350,7 +372,7 @@ proptest! {
         content.extend(bytes);
         std::fs::write(&path, content).unwrap();
         let _ = log::read(&[&path]);
-        let _ = log::read_with(&[&path], ReadOptions { skip_bad_rows: true, max_rows: None });
+        let _ = log::read_with(&[&path], ReadOptions { skip_bad_rows: true });
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::{
-    ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition, Provenance,
-    RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
+    ChoiceId, Clause, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, Precondition,
+    Provenance, RankedChoice, Schema, Test, Tree, Unsure, Value, expr,
 };
 
 fn ranked(choice: u32, score: f64) -> RankedChoice {
@@ -30,7 +30,7 @@ fn split(slot: usize, threshold: f64, left: u32, right: u32) -> Node {
 }
 
 fn split_by(slot: usize, category: &str, left: u32, right: u32) -> Node {
-    Node::Split { test: Test::Categorical { slot, category: category.to_owned() }, left, right }
+    Node::Split { test: Test::Categorical { slot, categories: vec![category.to_owned()] }, left, right }
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -239,7 +239,7 @@ fn a_malformed_file_is_answered_with_the_place() {
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
         ("another file", "{\"format\": \"other\", \"version\": 6}".to_owned()),
-        ("a newer version", text.replace("\"version\": 6", "\"version\": 7")),
+        ("a newer version", text.replace("\"version\": 6", "\"version\": 8")),
         ("an older version", text.replace("\"version\": 6", "\"version\": 3")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
@@ -307,4 +307,79 @@ fn an_ineligible_choice_counts_as_not_offered() {
     assert_eq!(picked(&model, &values(3.0, 1.0, "half")), Ok("b".into()));
     assert_eq!(picked(&model, &values(6.0, 2.0, "half")), Ok("a".into()), "b cannot run for n = 2");
     assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
+}
+
+/// The toy model with four dtypes, of which these go right.
+fn with_set(set: &[&str]) -> Model {
+    let mut m = model();
+    m.categories[2] = ["bool", "float", "half", "int8"].map(str::to_owned).to_vec();
+    let categories = set.iter().map(|&name| name.to_owned()).collect();
+    m.tree.nodes[1] = Node::Split { test: Test::Categorical { slot: 2, categories }, left: 3, right: 4 };
+    m
+}
+
+#[test]
+fn a_set_of_categories_goes_right() {
+    let m = with_set(&["bool", "half"]);
+    let text = m.to_json();
+    assert!(text.contains("\"version\": 7") && text.contains(r#""category":["bool","half"]"#), "{text}");
+    let read = Model::parse(&text).unwrap();
+    assert_eq!(read, m);
+    assert!(with_set(&["half"]).to_json().contains("\"version\": 6"));
+    let same = |dtype: &str| read.decide(&values(1.0, 1.0, dtype), |choice| choice.0 != 1);
+    let choice = |dtype: &str| same(dtype).map(|ranked| ranked.score);
+    for dtype in ["bool", "half"] {
+        assert_eq!(choice(dtype), Ok(0.1), "{dtype} goes right");
+    }
+    for dtype in ["float", "int8"] {
+        assert_eq!(choice(dtype), Ok(0.0), "{dtype} goes left");
+    }
+    assert_eq!(choice("int4"), Err(Unsure::UnknownCategory(2)));
+}
+
+#[test]
+fn mistakes_in_sets_are_named() {
+    let text = with_set(&["bool", "half"]).to_json();
+    let set = r#"["bool","half"]"#;
+    let mut messages = String::new();
+    for (name, broken) in [
+        ("empty", "[]"),
+        ("unsorted", r#"["half","bool"]"#),
+        ("twice", r#"["bool","bool"]"#),
+        ("unknown", r#"["bool","float16"]"#),
+        ("number", "3"),
+        ("numbers", r#"["bool",3]"#),
+        ("nested", r#"[["bool"]]"#),
+    ] {
+        let message = Model::parse(&text.replacen(set, broken, 1)).expect_err(name).to_string();
+        messages += &format!("{name}: {message}\n");
+    }
+    let of_number = text.replacen(r#"{"feature":"dtype""#, r#"{"feature":"k""#, 1);
+    messages += &format!("of a number: {}\n", Model::parse(&of_number).unwrap_err());
+    insta::assert_snapshot!(messages);
+}
+
+#[test]
+fn words_name_the_shorter_side_of_a_set() {
+    let known = ["", "a", "b", "c", "d"].map(str::to_owned);
+    let words = |path: &[(&[&str], bool)]| {
+        let tests: Vec<(Test, bool)> = path
+            .iter()
+            .map(|(set, left)| {
+                let categories = set.iter().map(|&name| name.to_owned()).collect();
+                (Test::Categorical { slot: 0, categories }, *left)
+            })
+            .collect();
+        let clauses = Clause::all(tests.iter().map(|(test, left)| (test, *left)));
+        assert_eq!(clauses.len(), 1);
+        clauses[0].words("kind", false, &known, str::to_owned)
+    };
+    assert_eq!(words(&[(&["a"], false)]), "kind is a");
+    assert_eq!(words(&[(&["a"], true)]), "kind is not a");
+    assert_eq!(words(&[(&[""], true)]), "kind is not missing");
+    assert_eq!(words(&[(&["a", "b"], false)]), "kind is in {a, b}");
+    assert_eq!(words(&[(&["a", "b"], true)]), "kind is not in {a, b}");
+    assert_eq!(words(&[(&["", "a", "b", "d"], false)]), "kind is not c");
+    assert_eq!(words(&[(&["a", "b", "c"], false), (&["b", "d"], true)]), "kind is in {a, c}");
+    assert_eq!(words(&[(&["a"], true), (&["b"], true), (&["", "c"], true)]), "kind is d");
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ah_runtime::ah_types::log::{self, Log};
-use ah_runtime::ah_types::{Context, Optimization};
+use ah_runtime::ah_types::{Context, Optimization, median};
 use ah_runtime::{AutoHeuristic, Role};
 
 fn main() -> ExitCode {
@@ -58,12 +58,8 @@ fn inputs(log: &Log) -> Vec<(Context, BTreeMap<&str, f64>)> {
         let of_input = &mut samples[sample.input as usize];
         of_input.entry(log.choice_name(sample.choice)).or_default().push(sample.feedback);
     }
-    let median = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    };
     let medians = samples.into_iter().enumerate().map(|(input, samples)| {
-        (log.context(input), samples.into_iter().map(|(choice, times)| (choice, median(times))).collect())
+        (log.context(input), samples.into_iter().map(|(choice, times)| (choice, median(&times).unwrap_or(f64::INFINITY))).collect())
     });
     medians.collect()
 }

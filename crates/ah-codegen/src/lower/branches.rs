@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use ah_types::expr::Type;
 use ah_types::{Model, Node, ScoreRow, ScoreTree, Test, Tree};
 
-use super::features::{derived_type, inputs};
+use super::features::{Membership, inputs, membership};
 
 /// One line of the branches.
 pub enum Event<'m> {
@@ -43,12 +42,11 @@ pub struct Argument {
 }
 
 /// The condition of a branch.
-#[derive(Clone, Copy)]
 pub enum Condition<'m> {
     /// value <= threshold
     AtMost(usize, f64),
-    /// value == category
-    Is(usize, &'m str),
+    /// The value is one of these categories.
+    IsIn(usize, Vec<&'m str>),
     /// A derived truth value.
     Holds(usize),
 }
@@ -136,13 +134,13 @@ impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
             events.push((level - 1, Event::Else));
         }
         self.append_need(slot, level, events);
+        let (first, second) = if swapped { (right, left) } else { (left, right) };
         match condition {
-            // This category cannot occur: only the check that the feature is defined remains.
+            // The test has one result: only the check that the feature is defined remains.
             None => {
-                self.append_node(left, level, false, events);
+                self.append_node(first, level, false, events);
             }
             Some(condition) => {
-                let (first, second) = if swapped { (right, left) } else { (left, right) };
                 events.push((level, Event::If(condition, joins)));
                 self.append_node(first, level + 1, false, events);
                 if !self.append_node(second, level + 1, true, events) {
@@ -154,18 +152,15 @@ impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
         joins
     }
 
-    /// Returns the condition of a branch, and whether a true condition leads to the right child.
+    /// Returns the condition of a branch, and whether a true condition leads to the right child; no condition is always true.
     fn condition(&self, test: &'m Test) -> (Option<Condition<'m>>, bool) {
         match test {
             Test::Numerical { slot, threshold } => (Some(Condition::AtMost(*slot, *threshold)), false),
-            Test::Categorical { slot, category } => {
-                match (derived_type(self.model, *slot), category.as_str()) {
-                    (Some(Type::Bool), "True") => (Some(Condition::Holds(*slot)), true),
-                    (Some(Type::Bool), "False") => (Some(Condition::Holds(*slot)), false),
-                    (Some(Type::Bool), _) => (None, false),
-                    (_, category) => (Some(Condition::Is(*slot, category)), true),
-                }
-            }
+            Test::Categorical { slot, categories } => match membership(self.model, *slot, categories) {
+                Membership::Always { right } => (None, right),
+                Membership::Truth { right } => (Some(Condition::Holds(*slot)), right),
+                Membership::Set { categories, right } => (Some(Condition::IsIn(*slot, categories)), right),
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_types::expr::{Arithmetic, NumberExpr, NumberFunction, Type};
-use ah_types::{FeatureKind, Model, Node, Test, Tree};
+use ah_types::{FeatureKind, Model, Node, Test, Tree, contains};
 
 /// Returns by slot which features the trees test.
 pub(super) fn tested(model: &Model) -> Vec<bool> {
@@ -12,11 +12,18 @@ pub(super) fn tested(model: &Model) -> Vec<bool> {
     while let Some(at) = open.pop() {
         if let Node::Split { test, left, right } = &model.tree.nodes[at] {
             tested[test.slot()] = true;
-            open.push(*left as usize);
-            // Branches omit tests that are always false.
-            if is_possible(model, test) {
-                open.push(*right as usize);
-            }
+            // Branches omit tests whose result is always the same.
+            let only = match test {
+                Test::Numerical { .. } => None,
+                Test::Categorical { slot, categories } => match membership(model, *slot, categories) {
+                    Membership::Always { right } => Some(right),
+                    Membership::Truth { .. } | Membership::Set { .. } => None,
+                },
+            };
+            let children = [(*left, only != Some(true)), (*right, only != Some(false))];
+            open.extend(
+                children.iter().filter(|(_, is_reached)| *is_reached).map(|(child, _)| *child as usize),
+            );
         }
     }
     model.boosters.iter().flat_map(Tree::tests).for_each(|test| tested[test.slot()] = true);
@@ -65,10 +72,36 @@ pub(super) fn inputs(model: &Model, slot: usize) -> (Vec<usize>, Vec<usize>) {
     slots.into_iter().partition(|&s| s < base)
 }
 
-/// Returns false if a derived truth value is compared with a category other than `True` and `False`.
-fn is_possible(model: &Model, test: &Test) -> bool {
-    let Test::Categorical { slot, category } = test else { return true };
-    derived_type(model, *slot) != Some(Type::Bool) || matches!(category.as_str(), "False" | "True")
+/// The test of a category, as code compares it.
+pub enum Membership<'m> {
+    /// Every known category takes the same way.
+    Always { right: bool },
+    /// A derived truth value; a true one takes this way.
+    Truth { right: bool },
+    /// The categories of one side, the side with fewer; they take this way.
+    Set { categories: Vec<&'m str>, right: bool },
+}
+
+/// Returns how code tests whether a category is in a set. The categories that the training data does not have are refused before.
+pub fn membership<'m>(model: &'m Model, slot: usize, set: &'m [String]) -> Membership<'m> {
+    let has = |category: &str| contains(set, category);
+    if derived_type(model, slot) == Some(Type::Bool) {
+        return match (has("False"), has("True")) {
+            (false, true) => Membership::Truth { right: true },
+            (true, false) => Membership::Truth { right: false },
+            (both, _) => Membership::Always { right: both },
+        };
+    }
+    let known = &model.categories[slot];
+    let (inside, outside): (Vec<&str>, Vec<&str>) = known.iter().map(String::as_str).partition(|c| has(c));
+    match (inside.len(), outside.len()) {
+        (0, _) => Membership::Always { right: false },
+        (_, 0) => Membership::Always { right: true },
+        (inside_count, outside_count) if outside_count < inside_count => {
+            Membership::Set { categories: outside, right: false }
+        }
+        _ => Membership::Set { categories: inside, right: true },
+    }
 }
 
 /// An operation on a logged whole number that integers compute with the same result. With `fmod`, or

@@ -18,7 +18,7 @@ use crate::error::{CodegenError, MOST};
 pub use branches::{Argument, Condition, Event, Source};
 use categories::Categories;
 pub use ensemble::{EnsembleArrays, Group};
-pub use features::WholeOperation;
+pub use features::{Membership, WholeOperation, membership};
 
 /// A tree with more leaves becomes arrays: compilers take minutes for thousands of branches.
 const MOST_BRANCHED_LEAVES: usize = 256;

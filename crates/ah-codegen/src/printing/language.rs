@@ -154,8 +154,8 @@ pub trait Language: Dialect {
     /// Returns the condition `value <= threshold`, or `not value > threshold` for a number that may be missing: NaN goes left.
     fn at_most(&self, slot: usize, threshold: f64) -> String;
 
-    /// Returns the condition `value == category`.
-    fn is(&self, slot: usize, category: &str) -> String;
+    /// Returns the condition that the value is one of these categories, of which there is at least one.
+    fn is_in(&self, slot: usize, categories: &[&str]) -> String;
 
     /// Returns the condition for a category that is not in the training data, if that has some.
     fn unseen(&self, slot: usize) -> String;

@@ -27,7 +27,7 @@ fn words(model: &Model, path: Vec<(&Test, bool)>) -> String {
     let clauses = Clause::all(path).into_iter();
     let words = clauses.map(|clause| {
         let missing = model.missing.contains(&clause.slot);
-        clause.words(&features[clause.slot].name, missing, shown)
+        clause.words(&features[clause.slot].name, missing, &model.categories[clause.slot], shown)
     });
     let words: Vec<String> = words.collect();
     if words.is_empty() { "it is so everywhere".to_owned() } else { words.join(", ") }

@@ -8,11 +8,10 @@ mod syntax;
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::Type;
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test};
 
 use crate::error::CodegenError;
-use crate::lower::LoweredModel;
+use crate::lower::{LoweredModel, Membership, membership};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::Printer;
 use crate::printing::text::shown;
@@ -48,14 +47,14 @@ pub fn source(
         });
     }
     let writer = Writer { lowered, plain: &plain };
-    let mut body = Vec::new();
+    let parameters: Vec<usize> = (0..base).filter(|slot| lowered.used[*slot]).collect();
+    let mut body = plain.missing_values(&parameters);
     if let Some(precondition) = &model.precondition {
         let holds = print(lowered, &plain, |p| p.truth(&precondition.typed));
         body.extend(plain.guard(0, &plain.negated(holds), &plain.result(model.fallback)));
     }
     body.extend(locals.iter().map(|(ty, name, value)| plain.local(*ty, name, value)));
     writer.node(0, 0, &mut body);
-    let parameters: Vec<usize> = (0..base).filter(|slot| lowered.used[*slot]).collect();
     let source = plain.function(&comment(full, model), &parameters, &body);
     Ok((format!("{}_switch.{}", plain.function_name(), syntax.ending()), source))
 }
@@ -157,8 +156,9 @@ impl Writer<'_> {
             Node::Leaf(leaf) => lines.extend(self.leaf(leaf, level)),
             Node::Split { test, left, right } => {
                 let (left, right) = (*left as usize, *right as usize);
-                let Some([goes_left, goes_right]) = self.conditions(test) else {
-                    return self.node(left, level, lines);
+                let [goes_left, goes_right] = match self.conditions(test) {
+                    Ok(conditions) => conditions,
+                    Err(goes_right) => return self.node(if goes_right { right } else { left }, level, lines),
                 };
                 let left_first = leaves(nodes, left) <= leaves(nodes, right);
                 let (condition, first, second) =
@@ -201,8 +201,8 @@ impl Writer<'_> {
             && matches!(&nodes[first], Node::Leaf(other) if same(other))
     }
 
-    /// Returns the conditions for the left and the right child; `None` if no value goes right.
-    fn conditions(&self, test: &Test) -> Option<[String; 2]> {
+    /// Returns the conditions for the left and the right child, or which way all values take: true is right.
+    fn conditions(&self, test: &Test) -> Result<[String; 2], bool> {
         let value = |slot| self.plain.value(slot);
         match test {
             Test::Numerical { slot, threshold } => {
@@ -215,21 +215,21 @@ impl Writer<'_> {
                 } else {
                     format!("{value} <= {threshold}")
                 };
-                Some([left, right])
+                Ok([left, right])
             }
-            Test::Categorical { slot, category } => {
-                let truth = |slot| [self.plain.negated(value(slot)), value(slot).alone()];
-                match (self.lowered.derived_type(*slot), category.as_str()) {
-                    (Some(Type::Bool), "True") => Some(truth(*slot)),
-                    (Some(Type::Bool), "False") => {
-                        let [no, yes] = truth(*slot);
-                        Some([yes, no])
+            Test::Categorical { slot, categories } => {
+                let (conditions, right) = match membership(self.lowered.model, *slot, categories) {
+                    Membership::Always { right } => return Err(right),
+                    Membership::Truth { right } => {
+                        ([self.plain.negated(value(*slot)), value(*slot).alone()], right)
                     }
-                    (Some(Type::Bool), _) => None,
-                    (_, category) => {
-                        Some([false, true].map(|equal| self.plain.is(*slot, category, equal).alone()))
+                    Membership::Set { categories, right } => {
+                        let is_in = |equal| self.plain.is_in(*slot, &categories, equal).alone();
+                        ([false, true].map(is_in), right)
                     }
-                }
+                };
+                let [no, yes] = conditions;
+                Ok(if right { [no, yes] } else { [yes, no] })
             }
         }
     }

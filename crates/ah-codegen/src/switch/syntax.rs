@@ -74,6 +74,33 @@ impl<'a> Plain<'a> {
         variants.is_some_and(|v| !v.is_empty() && v.iter().all(|text| matches!(*text, "False" | "True")))
     }
 
+    /// Returns the condition that a categorical feature has one of these categories, of which there is at least one, or that it has
+    /// another one.
+    pub fn is_in(&self, slot: usize, categories: &[&str], equal: bool) -> Code {
+        if let [category] = categories {
+            return self.is(slot, category, equal);
+        }
+        let texts = categories.iter().map(|category| self.string(category));
+        match self.syntax {
+            Syntax::C => {
+                let (operator, binds) = if equal { (" || ", Binds::Or) } else { (" && ", Binds::And) };
+                let compared = categories.iter().map(|category| self.is(slot, category, equal).alone());
+                Code::new(binds, compared.collect::<Vec<_>>().join(operator))
+            }
+            Syntax::Rust => {
+                let value = self.value(slot).alone();
+                let matches = format!("matches!({value}, {})", texts.collect::<Vec<_>>().join(" | "));
+                Code::new(Binds::Sign, if equal { matches } else { format!("!{matches}") })
+            }
+            Syntax::Python => {
+                let (value, operator) =
+                    (self.value(slot).above(Binds::Comparison), if equal { "in" } else { "not in" });
+                let set = texts.collect::<Vec<_>>().join(", ");
+                Code::new(Binds::Comparison, format!("{value} {operator} {{{set}}}"))
+            }
+        }
+    }
+
     /// Returns the condition that a categorical feature has this category, or that it has another one.
     pub fn is(&self, slot: usize, category: &str, equal: bool) -> Code {
         if self.is_truth(slot) && matches!(category, "False" | "True") {
@@ -175,6 +202,20 @@ impl<'a> Plain<'a> {
         }
     }
 
+    /// Returns the statements that give each of these features its missing value where it is `None`: Python's callers pass that, for
+    /// features that training saw missing.
+    pub fn missing_values(&self, parameters: &[usize]) -> Vec<String> {
+        if self.syntax != Syntax::Python {
+            return Vec::new();
+        }
+        let value = |slot: &usize| {
+            let name = &self.names[*slot];
+            let missing = if self.lowered.is_logged_category(*slot) { "\"\"" } else { "math.nan" };
+            format!("{}{name} = {missing} if {name} is None else {name}", indent(0))
+        };
+        parameters.iter().filter(|slot| self.lowered.is_missing(**slot)).map(value).collect()
+    }
+
     /// Returns the name of the function.
     pub fn function_name(&self) -> String {
         single(&self.lowered.model.heuristic, Case::Snake, "heuristic", self.syntax.reserved())
@@ -184,6 +225,9 @@ impl<'a> Plain<'a> {
     pub fn function(&self, comment: &[String], parameters: &[usize], body: &[String]) -> String {
         let model = self.lowered.model;
         let name = self.function_name();
+        let optional = |slot: usize, class: &str| {
+            if self.lowered.is_missing(slot) { format!("Optional[{class}]") } else { class.to_owned() }
+        };
         let parameter = |slot: &usize| {
             let name = &self.names[*slot];
             let is_text = self.lowered.is_logged_category(*slot);
@@ -195,8 +239,8 @@ impl<'a> Plain<'a> {
                 (Syntax::Rust, true, false) => format!("{name}: &str"),
                 (Syntax::Rust, false, _) => format!("{name}: f64"),
                 (Syntax::Python, true, true) => format!("{name}: bool"),
-                (Syntax::Python, true, false) => format!("{name}: str"),
-                (Syntax::Python, false, _) => format!("{name}: float"),
+                (Syntax::Python, true, false) => format!("{name}: {}", optional(*slot, "str")),
+                (Syntax::Python, false, _) => format!("{name}: {}", optional(*slot, "float")),
             }
         };
         let parameters: Vec<String> = parameters.iter().map(parameter).collect();
@@ -229,7 +273,14 @@ impl<'a> Plain<'a> {
             }
             Syntax::Python => {
                 let comment = comment.join("\n# ");
-                let import = if body.contains("math.") { "import math\n\n\n" } else { "" };
+                let mut import = String::new();
+                for (line, word, place) in [
+                    ("import math\n", "math.", &body),
+                    ("from typing import Optional\n", "Optional[", &parameters),
+                ] {
+                    import += if place.contains(word) { line } else { "" };
+                }
+                let import = if import.is_empty() { import } else { import + "\n\n" };
                 format!("# {mark}\n# {comment}\n{import}def {name}({parameters}):\n{body}\n")
             }
         }

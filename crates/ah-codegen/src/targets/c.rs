@@ -210,8 +210,10 @@ impl Language for CLanguage<'_> {
         }
     }
 
-    fn is(&self, slot: usize, category: &str) -> String {
-        format!("{} == {}", self.names.features[slot], self.enumerator(slot, category))
+    fn is_in(&self, slot: usize, categories: &[&str]) -> String {
+        let name = &self.names.features[slot];
+        let equal = |category: &&str| format!("{name} == {}", self.enumerator(slot, category));
+        categories.iter().map(equal).collect::<Vec<_>>().join(" || ")
     }
 
     fn unseen(&self, slot: usize) -> String {

@@ -58,7 +58,7 @@ fn chain(depth: u32) -> Model {
     };
     let split = |i: u32| match i {
         0 | 1 => {
-            let test = Test::Categorical { slot: 1, category: ["a", "b"][i as usize].to_owned() };
+            let test = Test::Categorical { slot: 1, categories: vec![["a", "b"][i as usize].to_owned()] };
             Node::Split { test, left: 2 * i + 2, right: 2 * i + 1 }
         }
         _ => {

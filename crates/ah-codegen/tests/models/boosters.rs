@@ -6,6 +6,7 @@ use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_pcg::Pcg64;
 
 use super::expressions::number;
+use super::trees::set;
 
 /// Returns random boosters over these features; `categories` are the known ones, by slot.
 pub fn boosters(
@@ -17,8 +18,9 @@ pub fn boosters(
     let mut columns = Vec::new();
     for (slot, feature) in features.all().features().iter().enumerate() {
         let is_number = feature.kind == FeatureKind::Numerical;
-        let tested = is_number.then_some(None).into_iter().chain(categories[slot].iter().cloned().map(Some));
-        columns.extend(tested.map(|category| (slot, category)));
+        let known = &categories[slot];
+        columns.extend(is_number.then_some((slot, None)));
+        columns.extend(known.iter().map(|_| (slot, Some(set(rng, known)))));
     }
     columns.retain(|_| rng.random_bool(0.5));
     // Few numbers, so that sums tie, or all.
@@ -43,7 +45,7 @@ pub fn scoring(rng: &mut Pcg64) -> (f64, Option<f64>) {
 }
 
 struct Grower {
-    columns: Vec<(usize, Option<String>)>,
+    columns: Vec<(usize, Option<Vec<String>>)>,
     numbers: std::ops::RangeInclusive<i8>,
     length: usize,
     rows: Vec<ScoreRow>,
@@ -63,7 +65,7 @@ impl Grower {
         }
         let at = nodes.len();
         let test = match self.columns.choose(rng).unwrap().clone() {
-            (slot, Some(category)) => Test::Categorical { slot, category },
+            (slot, Some(categories)) => Test::Categorical { slot, categories },
             (slot, None) => {
                 // Few thresholds, so that trees share some.
                 let threshold = if rng.random_bool(0.3) { 0.0 } else { number(rng) };

@@ -14,12 +14,12 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     // Breadth first: the oldest leaf splits next.
     for at in 0..count - 1 {
         let slot = rng.random_range(0..model.features.all().len());
-        let test = match model.categories[slot].choose(rng) {
-            Some(category) => Test::Categorical { slot, category: category.clone() },
-            None if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
+        let test = match &model.categories[slot][..] {
+            known @ [_, ..] => Test::Categorical { slot, categories: set(rng, known) },
+            [] if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
                 Test::Numerical { slot: 0, threshold: number(rng) }
             }
-            None => Test::Numerical { slot, threshold: number(rng) },
+            [] => Test::Numerical { slot, threshold: number(rng) },
         };
         let left = nodes.len() as u32;
         nodes[at] = Node::Split { test, left, right: left + 1 };
@@ -32,6 +32,14 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     model.margin = None;
     sort(&mut model.tree);
     Model::parse(&model.to_json()).expect("a valid model")
+}
+
+/// Returns a random set of these categories: often one, now and then all.
+pub fn set(rng: &mut Pcg64, known: &[String]) -> Vec<String> {
+    let count = if rng.random_bool(0.4) { 1 } else { rng.random_range(1..=known.len()) };
+    let mut set: Vec<String> = known.choose_multiple(rng, count).cloned().collect();
+    set.sort();
+    set
 }
 
 /// Sorts the rankings by score.
@@ -62,7 +70,7 @@ pub fn grow(
     }
     let at = nodes.len();
     let test = if categorical {
-        Test::Categorical { slot, category: categories[slot].choose(rng).unwrap().clone() }
+        Test::Categorical { slot, categories: set(rng, &categories[slot]) }
     } else {
         Test::Numerical { slot, threshold: if rng.random_bool(0.05) { MISSING } else { number(rng) } }
     };

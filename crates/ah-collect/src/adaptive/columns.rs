@@ -8,6 +8,9 @@ use ah_types::expr::ctz;
 /// Sums and differences of this many features are tried at most.
 const MOST_PAIRED: usize = 8;
 
+/// The columns of a missing number: below those of all numbers, whose logarithms are from -1024 to 1024.
+const MISSING: f64 = -4096.0;
+
 /// Turns values into numbers: for a number its logarithm and its trailing zero bits, for a category a code.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Encoder {
@@ -22,6 +25,10 @@ impl Encoder {
         self.numerical.clear();
         for (slot, value) in values.iter().enumerate() {
             match value {
+                Value::Number(x) if x.is_nan() => {
+                    self.numerical.push(columns.len());
+                    columns.extend([MISSING, MISSING]);
+                }
                 Value::Number(x) => {
                     self.numerical.push(columns.len());
                     columns.push(x.signum() * (1.0 + x.abs()).log2());

@@ -20,6 +20,8 @@ pub(super) struct Known {
     pub(super) encoded: Vec<f64>,
     /// Choices and their log slowdowns.
     pub(super) cells: Vec<(u32, f64)>,
+    /// How much it counts beside other inputs.
+    pub(super) weight: f64,
 }
 
 /// The forest.
@@ -46,7 +48,8 @@ impl Forest {
         let encoded: Vec<&[f64]> = known.iter().map(|input| input.encoded.as_slice()).collect();
         let columns = Column::all(encoder, &encoded);
         let values = columns.iter().map(|column| encoded.iter().map(|input| column.of(input)).collect());
-        let table = Table { values: values.collect(), known, choices };
+        let weights = relative(known.iter().map(|input| input.weight));
+        let table = Table { values: values.collect(), known, weights, choices };
         let tree = |tree| Grower::new(&table, sampling::rng(seed, tree)).grow();
         Self { trees: (0..TREES).map(tree).collect(), columns }
     }
@@ -81,7 +84,19 @@ struct Table<'k> {
     /// By column and input.
     values: Vec<Vec<f64>>,
     known: &'k [Known],
+    /// By input.
+    weights: Vec<f64>,
     choices: usize,
+}
+
+/// The least relative weight of an input; the greatest is its inverse.
+const LEAST_WEIGHT: f64 = 1.0 / 16.0;
+
+/// Returns weights whose mean is about 1.
+fn relative(weights: impl ExactSizeIterator<Item = f64> + Clone) -> Vec<f64> {
+    #[allow(clippy::cast_precision_loss)]
+    let mean = weights.clone().sum::<f64>() / weights.len() as f64;
+    weights.map(|weight| (weight / mean).clamp(LEAST_WEIGHT, 1.0 / LEAST_WEIGHT)).collect()
 }
 
 /// The number and the sum of some log slowdowns of one choice.
@@ -99,7 +114,7 @@ impl Cells {
 
     /// Returns the part of the squares that the mean explains.
     fn explained(self) -> f64 {
-        if self.count > 0.5 { self.sum * self.sum / self.count } else { 0.0 }
+        if self.count > 0.5 * LEAST_WEIGHT { self.sum * self.sum / self.count } else { 0.0 }
     }
 }
 
@@ -125,11 +140,14 @@ impl<'t> Grower<'t> {
     /// Grows the tree of these inputs. `above` has the means of the node above, for choices without a time here.
     fn node(&mut self, inputs: &mut [usize], above: &[f64]) {
         let mut totals = vec![Cells::default(); self.table.choices];
-        for &(choice, cell) in inputs.iter().flat_map(|&input| &self.table.known[input].cells) {
-            totals[choice as usize].add(cell, 1.0);
+        for &input in &*inputs {
+            for &(choice, cell) in &self.table.known[input].cells {
+                totals[choice as usize].add(cell, self.table.weights[input]);
+            }
         }
-        let mean =
-            |(cells, above): (&Cells, &f64)| if cells.count > 0.5 { cells.sum / cells.count } else { *above };
+        let mean = |(cells, above): (&Cells, &f64)| {
+            if cells.count > 0.5 * LEAST_WEIGHT { cells.sum / cells.count } else { *above }
+        };
         let means: Vec<f64> = totals.iter().zip(above).map(mean).collect();
         let Some((column, threshold)) = self.best_split(inputs, &totals) else {
             self.nodes.push(Node::Leaf(means));
@@ -165,8 +183,8 @@ impl<'t> Grower<'t> {
                 for &(choice, cell) in &self.table.known[input].cells {
                     let (left, right) = (&mut left[choice as usize], &mut right[choice as usize]);
                     gain -= left.explained() + right.explained();
-                    left.add(cell, 1.0);
-                    right.add(cell, -1.0);
+                    left.add(cell, self.table.weights[input]);
+                    right.add(cell, -self.table.weights[input]);
                     gain += left.explained() + right.explained();
                 }
                 let (here, next) = (values[input], values[inputs[split]]);
@@ -191,7 +209,7 @@ mod tests {
         // Choice 0 is best for small products, choice 1 for large ones, choice 2 never.
         let slow = if m * n < 4096.0 { [0.0, 0.8, 0.5] } else { [0.8, 0.0, 0.5] };
         let cells = (0..3).zip(slow).filter(|(choice, _)| Some(*choice) != missing).collect();
-        Known { encoded, cells }
+        Known { encoded, cells, weight: 1.0 }
     }
 
     #[test]

@@ -3,21 +3,25 @@
 //! The sequence is taken in blocks. Of each block, the [random part](RandomPart) comes first; there every choice is
 //! timed. On the other inputs, a choice is timed if a quarter of the trees sees it within [`MARGIN`] of the best.
 //!
+//! Of hundreds of choices with fields, a [joint model](joint) wants a few on each input, and needs no random part.
+//!
 //! The plan depends on the sequence and on the times so far, and on nothing else. So a resumed run takes the plan
 //! from the beginning and reads the times of the inputs in the log, instead of measuring them.
 
 mod columns;
 mod forest;
+mod joint;
 
 use std::collections::VecDeque;
 
 use ah_measure::{Failure, Runner};
-use ah_types::Schema;
 use ah_types::log::RandomPart;
+use ah_types::{Objective, Schema};
 
 use crate::plan::{EarlierInputs, InputQueue, PlannedInput};
 use columns::Encoder;
 use forest::{Forest, Known};
+use joint::JointPlan;
 
 /// The inputs of a block. A tenth of 500 inputs is a start for the forest.
 const BLOCK: usize = 500;
@@ -33,9 +37,10 @@ const MARGIN: f64 = 0.2;
 const SLOWEST: f64 = 1.0;
 
 /// Returns the random part of a run that measures about `inputs` inputs, if their number is known. Heuristics are
-/// calibrated and judged there alone.
+/// calibrated and judged there alone. `None` where a joint model plans: a single input with all of 640 choices costs as
+/// much as 20 planned ones.
 #[cfg(feature = "cli")]
-pub(crate) fn default_random_part(inputs: Option<u64>) -> RandomPart {
+pub(crate) fn default_random_part(choices: &[String], inputs: Option<u64>) -> Option<RandomPart> {
     /// A promise of 1 % needs so many inputs for four violations to pass its test.
     const ENOUGH: f64 = 913.0;
     const LEAST_SHARE: f64 = 0.1;
@@ -45,17 +50,20 @@ pub(crate) fn default_random_part(inputs: Option<u64>) -> RandomPart {
     #[allow(clippy::cast_precision_loss)]
     let share = inputs.map_or(UNKNOWN, |inputs| ENOUGH / inputs as f64);
     // Rounded up, because the log's first line shows it.
-    RandomPart { share: ((share * 100.0).ceil() / 100.0).clamp(LEAST_SHARE, GREATEST_SHARE) }
+    let share = ((share * 100.0).ceil() / 100.0).clamp(LEAST_SHARE, GREATEST_SHARE);
+    (!joint::serves(choices)).then_some(RandomPart { share })
 }
 
 /// The plan of an adaptive run.
 #[derive(Debug)]
 pub(crate) struct AdaptivePlan {
-    random_part: RandomPart,
+    random_part: Option<RandomPart>,
     earlier: EarlierInputs,
     schema: Schema,
     choices: usize,
+    objective: Objective,
     seed: u64,
+    joint: Option<JointPlan>,
     block_size: usize,
     block: VecDeque<PlannedInput>,
     encoder: Encoder,
@@ -67,10 +75,11 @@ pub(crate) struct AdaptivePlan {
 impl AdaptivePlan {
     /// Returns the plan of a run that measures about `inputs` inputs, if their number is known.
     pub(crate) fn new(
-        random_part: RandomPart,
+        random_part: Option<RandomPart>,
         earlier: EarlierInputs,
         schema: Schema,
-        choices: usize,
+        choices: &[String],
+        objective: Objective,
         seed: u64,
         inputs: Option<u64>,
     ) -> Self {
@@ -78,8 +87,10 @@ impl AdaptivePlan {
         Self {
             random_part,
             earlier,
+            joint: JointPlan::new(choices, &schema, seed),
             schema,
-            choices,
+            choices: choices.len(),
+            objective,
             seed,
             block_size,
             block: VecDeque::new(),
@@ -122,7 +133,10 @@ impl AdaptivePlan {
         };
         let forest = self.forest.as_ref().map(|(forest, _)| forest);
         self.block.iter().filter(move |input| !is_known(input)).map(move |input| {
-            let is_random = self.random_part.contains(&input.text);
+            let is_random = self.is_random(input);
+            if let Some(joint) = self.joint.as_ref().filter(|_| !is_random) {
+                return PlannedInput { wanted: Some(joint.expected(input)), ..input.clone() };
+            }
             let encoded = || Some(self.encoder.clone().encode(&input.context.row(&self.schema).ok()?));
             let wanted = forest.filter(|_| !is_random).and_then(|forest| Some(likely(forest, &encoded()?)));
             PlannedInput { wanted, ..input.clone() }
@@ -134,7 +148,7 @@ impl AdaptivePlan {
         while self.block.len() + others.len() < self.block_size {
             match sequence.next(runner)? {
                 None => break,
-                Some(input) if self.random_part.contains(&input.text) => self.block.push_back(input),
+                Some(input) if self.is_random(&input) => self.block.push_back(input),
                 Some(input) => others.push(input),
             }
         }
@@ -144,12 +158,21 @@ impl AdaptivePlan {
 
     /// Returns for each choice whether it is timed on this input; `None`: all are.
     fn wanted(&mut self, input: &PlannedInput) -> Option<Vec<bool>> {
-        let is_flawed = input.flaw.is_some();
-        if is_flawed || self.random_part.contains(&input.text) || self.known.len() < LEAST_KNOWN {
+        if input.flaw.is_some() || self.is_random(input) {
+            return None;
+        }
+        if let Some(joint) = &mut self.joint {
+            return Some(joint.wanted(input, self.block.iter()));
+        }
+        if self.known.len() < LEAST_KNOWN {
             return None;
         }
         let encoded = self.encoder.encode(&input.context.row(&self.schema).ok()?);
         Some(likely(self.forest(), &encoded))
+    }
+
+    fn is_random(&self, input: &PlannedInput) -> bool {
+        self.random_part.is_some_and(|part| part.contains(&input.text))
     }
 
     fn forest(&mut self) -> &Forest {
@@ -171,11 +194,22 @@ impl AdaptivePlan {
             return;
         }
         let is_wanted = |choice: usize| input.wanted.as_ref().is_none_or(|wanted| wanted[choice]);
+        if let Some(joint) = &mut self.joint {
+            // A wanted choice without a time is not offered here, which may hold for similar ones too.
+            let time =
+                |(choice, ms): (usize, &Option<f64>)| ms.or(is_wanted(choice).then_some(f64::INFINITY));
+            joint.note(values, &times.iter().enumerate().map(time).collect::<Vec<_>>());
+            return;
+        }
         let slowdown = |ms: Option<f64>| ms.map_or(SLOWEST, |ms| (ms / best).ln().min(SLOWEST));
         let cells =
             (0_u32..).zip(times).enumerate().filter(|(choice, (_, ms))| ms.is_some() || is_wanted(*choice));
         let cells = cells.map(|(_, (choice, ms))| (choice, slowdown(*ms))).collect();
-        self.known.push(Known { encoded: self.encoder.encode(&values), cells });
+        let weight = match self.objective {
+            Objective::Geomean => 1.0,
+            Objective::Total | Objective::Par10 => best,
+        };
+        self.known.push(Known { encoded: self.encoder.encode(&values), cells, weight });
     }
 }
 

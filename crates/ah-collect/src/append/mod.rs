@@ -15,8 +15,6 @@ use crate::summary::NO_CHOICE;
 use crate::units;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::RunLock;
-#[cfg(feature = "cli")]
-pub(crate) use run_lock::expect_idle;
 
 /// Appends inputs to a log.
 pub(crate) struct Appender {
@@ -113,8 +111,9 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         eligible: subject.optimization.eligible(),
         fallback: subject.optimization.fallback.clone(),
         feature_ms: subject.optimization.training.feature_ms.clone(),
+        feature_groups: Default::default(),
         timeout_ms: None,
-        random_part: options.adaptive,
+        random_part: options.random_part,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)

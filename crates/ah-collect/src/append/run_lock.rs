@@ -9,9 +9,6 @@ use ah_types::log::LogError;
 use crate::error::CollectError;
 use crate::plan::Shard;
 
-#[cfg(feature = "cli")]
-use super::outcomes;
-
 /// Held for the whole run; the system releases it also after a `kill -9`.
 ///
 /// A run of the whole sequence locks the file of outcomes exclusively. The runs of its parts share that
@@ -44,21 +41,6 @@ impl Drop for RunLock {
         if let Some((path, _)) = &self.part {
             let _ = std::fs::remove_file(path);
         }
-    }
-}
-
-/// Fails while a collector on this machine measures into `log`. It sees locks of other machines if the file
-/// system shares them.
-#[cfg(feature = "cli")]
-pub(crate) fn expect_idle(log: &Path) -> Result<(), CollectError> {
-    // A log without this file was not made by a collector.
-    let Ok(outcomes) = ah_types::artefact::open_file(&outcomes::beside(log)) else { return Ok(()) };
-    match outcomes.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(CollectError::Busy(format!(
-            "{}: a collector still measures into this log; wait until it ends, then merge again",
-            log.display()
-        ))),
-        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ah_cli::{exit, printable, stdout};
 
-use super::flags::seconds;
+use super::collect::seconds;
 use crate::error::CollectError;
 use crate::worker::{self, Limits};
 

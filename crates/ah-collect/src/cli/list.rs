@@ -3,7 +3,6 @@
 use ah_cli::{exit, stdout};
 use serde_json::json;
 
-use super::collect::CollectFlags;
 use super::source::Program;
 use crate::error::CollectError;
 
@@ -19,13 +18,8 @@ pub(super) struct ListFlags<F: clap::Args> {
 }
 
 impl<F: clap::Args> ListFlags<F> {
-    /// Returns the flags of a bare call with --list.
-    pub fn new(collect: CollectFlags<F>) -> Self {
-        Self { source: collect.source, json: collect.measure.json }
-    }
-
     pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, CollectError> {
-        let list = program.source(self.source, None)?.list()?;
+        let list = program.source(self.source)?.list()?;
         let text = match self.json {
             true => format!("{}\n", json!(list)),
             false => list.iter().map(|listing| format!("{listing}\n")).collect(),

@@ -1,15 +1,11 @@
-//! The command line of every collecting program: its modes `collect` (the bare call), `evaluate`, `report`, `merge`
-//! and `list`.
+//! The command line of every collecting program: its modes `collect` (the bare call), `report` and `list`.
 //!
 //! A [`Program`] adds the flags that name what it measures. `ah-collect` itself is such a program ([`tool`]), and so is
 //! a program of functions.
 
 mod check_worker;
 mod collect;
-mod evaluate;
-mod flags;
 mod list;
-mod merge;
 mod progress;
 mod report;
 mod signals;
@@ -17,7 +13,6 @@ mod source;
 #[cfg(feature = "kernels")]
 pub(crate) mod tool;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ah_cli::arguments::{self, TerminalFlags};
@@ -29,9 +24,7 @@ use crate::worker;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
-use evaluate::EvaluateFlags;
 use list::ListFlags;
-use merge::MergeFlags;
 use report::ReportFlags;
 pub(crate) use source::{Listing, NoFlags, Program, Source};
 
@@ -48,8 +41,6 @@ struct Cli<F: clap::Args> {
     #[command(flatten)]
     collect: CollectFlags<F>,
     #[command(flatten)]
-    former: FormerFlags,
-    #[command(flatten)]
     terminal: TerminalFlags,
 }
 
@@ -57,12 +48,8 @@ struct Cli<F: clap::Args> {
 enum Mode<F: clap::Args> {
     /// Measure and append to a log, as the command without a subcommand does
     Collect(CollectFlags<F>),
-    /// Evaluate a model on fresh inputs, measuring every choice there; nothing is written
-    Evaluate(EvaluateFlags<F>),
     /// Print the facts of a log, or write a page: coverage, noise, winners that change, drift of the machine
     Report(ReportFlags),
-    /// Merge the logs of several machines into one log, and report whether the machines agree
-    Merge(MergeFlags),
     /// Show what can be measured, with choices and features
     List(ListFlags<F>),
     /// Check that a program speaks the protocol of workers (docs/workers.md)
@@ -78,50 +65,23 @@ enum Mode<F: clap::Args> {
     Shell(ah_cli::ShellCommand),
 }
 
-/// The flags that were modes before there were subcommands.
-#[derive(Debug, clap::Args)]
-struct FormerFlags {
-    #[arg(long, hide = true, value_name = "MODEL")]
-    use_heuristic: Option<PathBuf>,
-    #[arg(long, hide = true, value_delimiter = ',', requires = "use_heuristic")]
-    baseline: Vec<String>,
-    #[arg(long, hide = true)]
-    list: bool,
-}
-
-impl<F: clap::Args> Cli<F> {
-    fn mode(self) -> Mode<F> {
-        let Self { mode, collect, former, .. } = self;
-        match (mode, former) {
-            (Some(mode), _) => mode,
-            (None, FormerFlags { use_heuristic: Some(model), baseline, .. }) => {
-                Mode::Evaluate(EvaluateFlags::new(model, baseline, collect))
-            }
-            (None, FormerFlags { list: true, .. }) => Mode::List(ListFlags::new(collect)),
-            (None, _) => Mode::Collect(collect),
-        }
-    }
-}
-
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
     let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);
     let matches = arguments::matches(command);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     flags.terminal.apply();
-    ah_cli::finish(run(program, flags.mode()))
+    ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))
 }
 
 fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError> {
     match mode {
         Mode::Collect(flags) => flags.run(program),
-        Mode::Evaluate(flags) => flags.run(program),
         Mode::Report(flags) => flags.run(),
-        Mode::Merge(flags) => flags.run(),
         Mode::List(flags) => flags.run(program),
         Mode::CheckWorker(flags) => flags.run(),
         Mode::Serve { source } => {
-            let runner = program.source(source, None).and_then(<dyn Source>::open_in_worker);
+            let runner = program.source(source).and_then(<dyn Source>::open_in_worker);
             // An error here means that the parent is gone: nobody would read a message.
             let _ = worker::serve(runner);
             Ok(exit::SUCCESS)

@@ -1,4 +1,4 @@
-//! `ah-collect report`: a page about a log, or its facts as text, Markdown or JSON.
+//! `ah-collect report`: a page about a log, or its facts as text or JSON.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,7 @@ Examples:
   A page to look at:
     ah-collect report train.txt -o report.html
   A few lines:
-    ah-collect report train.txt --text
-  Markdown for a pull request:
-    ah-collect report train.txt --markdown";
+    ah-collect report train.txt --text";
 
 /// The flags of `ah-collect report`.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,7 +25,7 @@ pub(super) struct ReportFlags {
     /// The logs, plain or gzip, read as one
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// Where to write the page; Markdown if the name ends in .md
+    /// Where to write the page
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
     /// Print the facts instead
@@ -36,9 +34,6 @@ pub(super) struct ReportFlags {
     /// Print the facts as JSON instead
     #[arg(long, conflicts_with_all = ["output", "text"])]
     json: bool,
-    /// Print Markdown instead, for a pull request
-    #[arg(long, conflicts_with_all = ["output", "text", "json"])]
-    markdown: bool,
     /// With --text or --json: how well the times repeat in this second log of the same inputs
     #[arg(long, value_name = "LOG")]
     repeat: Option<PathBuf>,
@@ -52,9 +47,7 @@ pub(super) struct ReportFlags {
 
 impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
-        let read = |logs: &[PathBuf]| {
-            read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows, max_rows: None })
-        };
+        let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
         let log = read(&self.logs)?;
         let (optimization, work) = self.optimization(&log)?;
         if self.text || self.json {
@@ -70,13 +63,8 @@ impl ReportFlags {
             return Ok(exit::SUCCESS);
         }
         let report = LogReport::of(&log, &optimization);
-        if self.markdown {
-            stdout(&report.markdown())?;
-            return Ok(exit::SUCCESS);
-        }
-        let is_markdown = self.output.extension().is_some_and(|extension| extension == "md");
-        let text = if is_markdown { report.markdown() } else { html(&log.metadata.name, &report) };
-        artefact::write_atomic(&self.output, text.as_bytes()).map_err(|source| LogError::Io {
+        let page = html(&log.metadata.name, &report);
+        artefact::write_atomic(&self.output, page.as_bytes()).map_err(|source| LogError::Io {
             path: self.output.clone(),
             action: "write",
             source,

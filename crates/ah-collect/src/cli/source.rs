@@ -16,8 +16,8 @@ pub(crate) trait Program {
     /// The flags that name what is measured, and where.
     type Flags: clap::Args + Debug;
 
-    /// Returns what the flags name. `expected` is the optimization of the model at hand.
-    fn source(&self, flags: Self::Flags, expected: Option<&str>) -> Result<Box<dyn Source>, CollectError>;
+    /// Returns what the flags name.
+    fn source(&self, flags: Self::Flags) -> Result<Box<dyn Source>, CollectError>;
 }
 
 /// The flags of a program that measures one thing.

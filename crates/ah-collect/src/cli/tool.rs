@@ -28,9 +28,7 @@ Examples:
   A kernel or commands of your own, described in a file:
     ah-collect --optimization own.toml -o own.txt
   The contents of a log:
-    ah-collect report train.txt --text
-  Evaluate a model on 50 fresh inputs:
-    ah-collect evaluate model.json --num-samples 50";
+    ah-collect report train.txt --text";
 
 /// Runs `ah-collect`. `before_measuring` is called before kernels allocate memory.
 pub fn main(before_measuring: fn()) -> ExitCode {
@@ -84,21 +82,19 @@ enum BackendFlag {
 impl Program for Tool {
     type Flags = ToolFlags;
 
-    fn source(&self, flags: ToolFlags, expected: Option<&str>) -> Result<Box<dyn Source>, CollectError> {
+    fn source(&self, flags: ToolFlags) -> Result<Box<dyn Source>, CollectError> {
         (self.before_measuring)();
         let file = flags.optimization.as_deref().map(OptimizationFile::read).transpose()?;
-        if let (Some(file), Some(name)) = (&file, flags.name.as_deref().or(expected)) {
+        if let (Some(file), Some(name)) = (&file, &flags.name) {
             expect_name(name, &file.optimization.name, &file.path, "is")?;
         }
-        let name = flags.name.clone().or_else(|| expected.map(str::to_owned));
-        Ok(Box::new(ToolSource { flags, name, file }))
+        Ok(Box::new(ToolSource { flags, file }))
     }
 }
 
 /// The flags, with the file of --optimization.
 struct ToolSource {
     flags: ToolFlags,
-    name: Option<String>,
     file: Option<OptimizationFile>,
 }
 
@@ -127,7 +123,7 @@ impl ToolSource {
 
     /// Returns the optimization of --optimization or --name.
     fn optimization(&self, backend: Backend) -> Result<Optimization, CollectError> {
-        match (&self.file, &self.name) {
+        match (&self.file, &self.flags.name) {
             (Some(file), _) => Ok(file.optimization.clone()),
             (None, Some(name)) => Ok(backend.optimization(name)?),
             (None, None) => Err(CollectError::Usage(
@@ -138,7 +134,7 @@ impl ToolSource {
 
     fn replay(&self, log: &Path) -> Result<Box<dyn Runner>, CollectError> {
         let runner = Replay::open(log, self.file.as_ref().map(|file| file.optimization.clone()))?;
-        if let Some(name) = &self.name {
+        if let Some(name) = &self.flags.name {
             expect_name(name, &runner.subject().optimization.name, log, "is a log of")?;
         }
         Ok(runner)
@@ -167,7 +163,7 @@ impl ToolSource {
             if let Some(device) = device {
                 command.env("CUDA_VISIBLE_DEVICES", device.to_string());
             }
-            let named = match (&self.file, &self.name) {
+            let named = match (&self.file, &self.flags.name) {
                 (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
                 (None, Some(name)) => Named::Name(name.clone()),
                 (None, None) => Named::ByWorker,
@@ -239,7 +235,7 @@ impl Source for ToolSource {
         let backend = self.backend()?;
         let optimizations = match backend {
             Backend::Fake => vec![backend.optimization("fake")?],
-            _ if self.file.is_some() || self.name.is_some() => vec![self.optimization(backend)?],
+            _ if self.file.is_some() || self.flags.name.is_some() => vec![self.optimization(backend)?],
             _ => {
                 let all = Optimization::built_in_names().map(|name| backend.optimization(name));
                 all.collect::<Result<_, _>>()?

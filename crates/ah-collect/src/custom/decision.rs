@@ -74,7 +74,7 @@ pub struct Decision<T> {
 }
 
 impl<T: Clone + Send + 'static> Decision<T> {
-    /// Returns one or two sentences for `--list` and `--help`.
+    /// Returns one or two sentences for `list` and `--help`.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.subject.optimization.description = text.into();

@@ -14,7 +14,7 @@ use crate::worker::{self, Limits, Named};
 
 impl<T: Clone + Send + 'static> Decision<T> {
     /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
-    /// continues where it stopped, evaluates a model on fresh inputs (`evaluate`) and reports about a log.
+    /// continues where it stopped, and reports about a log.
     ///
     /// Functions run in a worker process, which is this program started again with `serve`: a choice
     /// that panics, ends the process or never ends costs only its time on that input. So call this first in
@@ -38,7 +38,7 @@ struct Functional<T> {
 impl<T: Clone + Send + 'static> Program for Functional<T> {
     type Flags = NoFlags;
 
-    fn source(&self, _: NoFlags, _: Option<&str>) -> Result<Box<dyn Source>, CollectError> {
+    fn source(&self, _: NoFlags) -> Result<Box<dyn Source>, CollectError> {
         let (subject, functions) = (self.subject.clone(), Arc::clone(&self.functions));
         Ok(Box::new(Self { subject, functions }))
     }

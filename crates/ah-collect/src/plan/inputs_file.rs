@@ -29,7 +29,9 @@ impl InputsFile<'_> {
         let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
         let contexts = (0..log.inputs.len()).map(|i| log.context(i));
         let accepted = contexts.map(|context| match context.row(schema) {
-            Err(e) => Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see --list")),
+            Err(e) => {
+                Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see ah-collect list"))
+            }
             Ok(_) => self.accept(0, context),
         });
         accepted.collect()
@@ -45,7 +47,7 @@ impl InputsFile<'_> {
         for feature in schema.features() {
             if !header.iter().any(|h| h == feature.name) {
                 let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
-                let hint = "the header names every feature (ah-collect --list shows them)";
+                let hint = "the header names every feature (ah-collect list shows them)";
                 return Err(self.malformed(1, 0, &format!("a column {:?}", feature.name), &found, hint));
             }
         }

@@ -40,8 +40,8 @@ pub struct PlannedInput {
 /// Returns the reason why a log cannot hold this context.
 fn flaw(context: &Context) -> Option<String> {
     context.iter().find_map(|(name, value)| match value {
-        Value::Number(x) if !x.is_finite() => {
-            Some(format!("the feature {name:?} is {x}, expected a finite number"))
+        Value::Number(x) if x.is_infinite() => {
+            Some(format!("the feature {name:?} is {x}, expected a finite number, or NaN where it is missing"))
         }
         Value::Category(category) if category.contains(['\n', '\r']) => {
             Some(format!("the feature {name:?} has a line end, expected text of one line"))

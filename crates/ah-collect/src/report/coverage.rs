@@ -1,7 +1,5 @@
 //! The facts of `ah-collect report`: what a log covers, how well it repeats, and whether the machine drifted.
 
-use std::fmt::Write as _;
-
 use ah_types::log::{Collection, Log};
 use ah_types::{FeatureKind, Optimization, Value};
 use serde::Serialize;
@@ -104,63 +102,6 @@ impl LogReport {
             device: facts.collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
             collection: facts.collection,
         }
-    }
-
-    /// Returns the summary as Markdown, for a pull request.
-    pub fn markdown(&self) -> String {
-        let percent = |share: f64| format!("{:.2} %", share * 100.0);
-        let mut text = format!(
-            "### The log of {}\n\n{} inputs, {} choices, {} rows ({} failed).\n",
-            self.name,
-            self.inputs,
-            self.choices.len(),
-            self.rows,
-            self.failures
-        );
-        if let Some(collection) = &self.collection {
-            let device = self.device.as_deref().unwrap_or("a device without a name");
-            let _ = writeln!(text, "Measured on {device} by {}, seed {}.", collection.tool, collection.seed);
-        }
-        if let Some(spread) = self.repeats.spreads.first() {
-            let (median, p95) = (percent(spread.median), percent(spread.p95));
-            let _ = writeln!(
-                text,
-                "- Noise: repetitions differ by {median} in the median, {p95} in the worst twentieth."
-            );
-        }
-        let flips = &self.repeats.flips;
-        if flips.inputs > 0 {
-            let _ = writeln!(
-                text,
-                "- Flips: the winner of the first half of the repetitions loses {} in the second half; it changes on {} \
-                 of the inputs, and on {} of the {} with a lead above 3 %.",
-                percent(flips.loss),
-                percent(flips.changed),
-                percent(flips.clear_changed),
-                flips.clear
-            );
-        }
-        if let Some(sentence) = &self.drift_in_words {
-            let _ = writeln!(text, "- Drift: {sentence}");
-        }
-        text += "\n| feature | values | least | greatest |\n| --- | --- | --- | --- |\n";
-        for feature in &self.features {
-            let FeatureCoverage { name, distinct, least, greatest, .. } = feature;
-            let _ = writeln!(text, "| `{name}` | {distinct} | {least} | {greatest} |");
-        }
-        text += "\n| choice | measured | failed | wins | ahead by |\n| --- | --- | --- | --- | --- |\n";
-        let mut winners: Vec<&ChoiceCoverage> = self.choices.iter().collect();
-        winners.sort_by_key(|choice| std::cmp::Reverse(choice.wins));
-        for choice in winners.iter().take(10) {
-            let wins = percent(share(choice.wins, self.inputs));
-            let ChoiceCoverage { name, measured, failed, margin, .. } = choice;
-            let name = name.replace('|', "\\|");
-            let _ = writeln!(text, "| `{name}` | {measured} | {failed} | {wins} | {} |", percent(*margin));
-        }
-        if winners.len() > 10 {
-            let _ = writeln!(text, "\nand {} more choices", winners.len() - 10);
-        }
-        text
     }
 }
 

@@ -1,6 +1,7 @@
 //! ARFF, the text format of Weka: names and types of columns, then a row a line.
 
-use std::io::BufRead;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::error::{Fault, ImportError, RowNumber, io_error};
@@ -13,7 +14,13 @@ pub struct Arff {
 }
 
 impl Arff {
-    /// Reads a file.
+    /// Opens a file and reads it.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        let file = File::open(path).map_err(io_error(path, "read"))?;
+        Self::read(path, BufReader::new(file))
+    }
+
+    /// Reads a text; `path` is for messages.
     pub fn read(path: &Path, text: impl BufRead) -> Result<Self, ImportError> {
         let (mut columns, mut rows, mut is_data) = (Vec::new(), Vec::new(), false);
         for (number, line) in (1..).zip(text.lines()) {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::arff::Arff;
+use super::feature_steps;
 use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
@@ -41,9 +42,7 @@ pub fn open(path: &Path) -> Result<Table, ImportError> {
     })?;
     let (cutoff, mut notes) = (cutoff(&folder.join("description.txt"))?, Vec::new());
     let features = Features::read(&folder.join("feature_values.arff"), &mut notes)?;
-    if folder.join("feature_costs.arff").exists() {
-        notes.push("feature_costs.arff is left out: features count as free".to_owned());
-    }
+    let feature_times = feature_steps::times(folder)?;
     let names = features.names.clone();
     let columns: Vec<String> =
         [INSTANCE, ALGORITHM, TIME].map(str::to_owned).into_iter().chain(names.iter().cloned()).collect();
@@ -55,12 +54,14 @@ pub fn open(path: &Path) -> Result<Table, ImportError> {
         failed: &FAILED,
     };
     let rows = runs(folder.join("algorithm_runs.arff"), cutoff, features)?;
-    Ok(Table { columns, defaults, rows: Box::new(rows), timeout_ms: Some(cutoff * 1e3), notes })
-}
-
-fn read(path: &Path) -> Result<Arff, ImportError> {
-    let file = std::fs::File::open(path).map_err(io_error(path, "read"))?;
-    Arff::read(path, BufReader::new(file))
+    Ok(Table {
+        columns,
+        defaults,
+        rows: Box::new(rows),
+        timeout_ms: Some(cutoff * 1e3),
+        feature_times,
+        notes,
+    })
 }
 
 /// Returns the time limit of a run in seconds.
@@ -87,7 +88,7 @@ struct Features {
 
 impl Features {
     fn read(path: &Path, notes: &mut Vec<String>) -> Result<Self, ImportError> {
-        let arff = read(path)?;
+        let arff = Arff::open(path)?;
         let instance = arff.column(path, INSTANCE)?;
         let is_feature = |column: &usize| ![INSTANCE, "repetition"].contains(&&*arff.columns[*column]);
         let columns: Vec<usize> = (0..arff.columns.len()).filter(is_feature).collect();
@@ -126,7 +127,7 @@ fn runs(
     cutoff: f64,
     features: Features,
 ) -> Result<impl Iterator<Item = Result<Row, ImportError>>, ImportError> {
-    let arff = read(&path)?;
+    let arff = Arff::open(&path)?;
     let column = |name: &str| arff.column(&path, name);
     let (instance, algorithm, status) = (column(INSTANCE)?, column(ALGORITHM)?, column("runstatus")?);
     // The measure has the name of the scenario's performance measure.

@@ -3,6 +3,7 @@
 mod arff;
 mod aslib;
 mod delimited;
+mod feature_steps;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -11,7 +12,7 @@ mod rows;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-pub use rows::{Defaults, Row, Table};
+pub use rows::{Defaults, FeatureTimes, Row, Table};
 
 use crate::error::{ImportError, io_error};
 use crate::params::Format;

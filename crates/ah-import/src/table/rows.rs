@@ -1,5 +1,7 @@
 //! A table: the names of its columns, and its rows, which are read one by one.
 
+use std::collections::BTreeMap;
+
 use crate::cell::Cell;
 use crate::error::{ImportError, RowNumber};
 use crate::params::Unit;
@@ -10,6 +12,8 @@ pub struct Table {
     pub defaults: Defaults,
     /// The time limit of a run in milliseconds, where the format has one.
     pub timeout_ms: Option<f64>,
+    /// What computing the features takes, where the format has it.
+    pub feature_times: FeatureTimes,
     /// What is left out, in sentences for the user.
     pub notes: Vec<String>,
     pub rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>,
@@ -18,8 +22,24 @@ pub struct Table {
 impl Table {
     /// Returns a table whose columns have no roles of their own.
     pub fn new(columns: Vec<String>, rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>) -> Self {
-        Self { columns, defaults: Defaults::default(), timeout_ms: None, notes: Vec::new(), rows }
+        Self {
+            columns,
+            defaults: Defaults::default(),
+            timeout_ms: None,
+            feature_times: FeatureTimes::default(),
+            notes: Vec::new(),
+            rows,
+        }
     }
+}
+
+/// What computing the features takes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FeatureTimes {
+    /// Mean milliseconds, by the name of a feature or of a group.
+    pub ms: BTreeMap<String, f64>,
+    /// The features of each group.
+    pub groups: BTreeMap<String, Vec<String>>,
 }
 
 /// A row: a cell a column.

@@ -24,7 +24,6 @@ fn scenario(folder: &Folder) -> ImportParams {
         "@RELATION values\n@ATTRIBUTE instance_id STRING\n@ATTRIBUTE repetition NUMERIC\n@ATTRIBUTE 'n vars' NUMERIC\n\
          @ATTRIBUTE density NUMERIC\n@DATA\n'a, b',1,10,0.5\nc,1,20,?\nc,2,20,0.25\nd,1,30,inf\n",
     );
-    write("feature_costs.arff", "@RELATION costs\n@DATA\n");
     ImportParams {
         tables: vec![path],
         name: "own".to_owned(),
@@ -55,17 +54,34 @@ fn a_scenario_becomes_a_log_with_its_time_limit() {
 fn what_is_left_out_is_named() {
     let folder = Folder::new();
     let report = import(&scenario(&folder)).unwrap();
-    for part in [
-        "feature_costs.arff is left out",
-        "1 further rows of instances",
-        "1 infinite values count as missing",
-    ] {
+    for part in ["1 further rows of instances", "1 infinite values count as missing"] {
         assert!(
             report.warnings.iter().any(|warning| warning.contains(part)),
             "{part}: {:?}",
             report.warnings
         );
     }
+}
+
+#[test]
+fn steps_that_compute_features_become_groups_with_times() {
+    let folder = Folder::new();
+    let params = scenario(&folder);
+    let path = folder.path("OWN");
+    let description = "algorithm_cutoff_time: 100\nfeature_steps:\n  walk:\n    provides:\n    - density\n    requires:\n    - \
+                       read\n  read:\n    provides:\n    - n vars\n";
+    std::fs::write(path.join("description.txt"), description).unwrap();
+    std::fs::write(
+        path.join("feature_costs.arff"),
+        "@RELATION costs\n@ATTRIBUTE instance_id STRING\n@ATTRIBUTE repetition NUMERIC\n@ATTRIBUTE walk NUMERIC\n\
+         @ATTRIBUTE read NUMERIC\n@DATA\n'a, b',1,2.5,0.5\nc,1,?,1.5\n",
+    )
+    .unwrap();
+    import(&params).unwrap();
+    let collection = log::read(&[params.output]).unwrap().metadata.collection.unwrap();
+    assert_eq!(format!("{:?}", collection.feature_ms), r#"{"read": 1000.0, "walk": 2500.0}"#);
+    let groups = r#"{"read": ["density", "n vars"], "walk": ["density"]}"#;
+    assert_eq!(format!("{:?}", collection.feature_groups), groups);
 }
 
 #[test]

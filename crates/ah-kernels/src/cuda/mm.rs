@@ -4,25 +4,22 @@
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
-use super::arena::{Allocation, Buffer};
 use super::cublas::{Cublas, Matrix, Product};
 use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
-use super::kernels::{Launch, Mm, MmProblem, MmTma};
+use super::kernels::{Launch, Mm, MmProblem};
 use super::nvrtc::Source;
 use super::operands::{GUARD, Operands, ProductReference};
 use super::shape::{self, Shape};
 use super::subject;
-use super::tensor_map;
 use super::workspace::Workspace;
 use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 const SOURCE: Source = Source::shipped("mm.cu", Mm::SOURCE);
-const TMA_SOURCE: Source = Source::shipped("mm_tma.cu", MmTma::SOURCE);
 
 /// The number of cuBLASLt's algorithms to offer: for 16-bit floats, float32, TF32.
 const ALGORITHMS: [usize; 3] = [20, 6, 8];
@@ -40,8 +37,6 @@ pub(super) struct MmRunner {
     cublaslt: CublasLt,
     operands: Operands,
     workspace: Workspace,
-    /// Two maps for each choice that fetches with Hopper's copy engine.
-    maps: Allocation,
 }
 
 /// How a choice computes one input.
@@ -49,8 +44,6 @@ enum Method {
     Cublas,
     CublasLt(PlannedProduct),
     Ours(Kernel, Launch),
-    /// One of our kernels, with the maps of the operands for Hopper's copy engine.
-    OursTma(Kernel, Launch, Buffer),
 }
 
 /// See [`BenchmarkRunner::Input`].
@@ -68,7 +61,6 @@ impl MmRunner {
         let choices = std::iter::once("extern_mm".to_owned())
             .chain(algorithms.iter().map(ToString::to_string))
             .chain(Mm::choices().iter().map(Mm::name))
-            .chain(MmTma::choices().iter().map(MmTma::name))
             .collect();
         let timing = TimingPolicy {
             early_stop_ratio: 1.5,
@@ -83,7 +75,6 @@ impl MmRunner {
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
             workspace: Workspace::new(&gpu)?,
-            maps: Allocation::new(gpu.context(), MmTma::choices().len() * 2 * tensor_map::BYTES)?,
             cublaslt,
             gpu,
         })
@@ -99,27 +90,10 @@ impl MmRunner {
         }
         let problem = problem(product)
             .ok_or_else(|| Failure::skipped("our kernels multiply 16-bit floats, the input is float32"))?;
-        let index = index - self.algorithms.len();
-        match Mm::choices().get(index) {
-            Some(ours) => {
-                let launch = ours.launch(&problem, &self.gpu.limits())?;
-                self.workspace.admits(&launch)?;
-                Ok(Method::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
-            }
-            None => self.tma_method(product, &problem, index - Mm::choices().len()),
-        }
-    }
-
-    fn tma_method(&self, product: &Product, problem: &MmProblem, index: usize) -> Result<Method, Failure> {
-        let ours = MmTma::choices()[index];
-        let launch = ours.launch(problem, &self.gpu.limits())?;
+        let ours = Mm::choices()[index - self.algorithms.len()];
+        let launch = ours.launch(&problem, &self.gpu.limits())?;
         self.workspace.admits(&launch)?;
-        let kernel = self.gpu.kernel(TMA_SOURCE, "mm_tma", ours.defines(problem))?;
-        let maps = self.maps.buffer().from(index * 2 * tensor_map::BYTES);
-        let [a, b] = ours.maps(problem);
-        tensor_map::write(&self.gpu, &a, product.a.buffer, maps)?;
-        tensor_map::write(&self.gpu, &b, product.b.buffer, maps.from(tensor_map::BYTES))?;
-        Ok(Method::OursTma(kernel, launch, maps))
+        Ok(Method::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
     }
 
     fn run(&self, product: &Product, method: &Method) -> Result<(), CudaError> {
@@ -128,10 +102,6 @@ impl MmRunner {
             Method::CublasLt(plan) => self.cublaslt.run(&self.gpu, product, plan),
             Method::Ours(kernel, launch) => {
                 self.workspace.product(&self.gpu, (kernel, launch), [&product.a, &product.b, &product.c])
-            }
-            Method::OursTma(kernel, launch, maps) => {
-                let matrices = [&product.a, &product.b, &product.c];
-                self.workspace.mapped_product(&self.gpu, (kernel, launch), *maps, matrices)
             }
         }
     }
@@ -223,9 +193,7 @@ impl BenchmarkRunner for MmRunner {
         if let Some(problem) = problem(&product) {
             let limits = gpu.limits();
             let fit = Mm::choices().iter().filter(|c| c.launch(&problem, &limits).is_ok());
-            let fit_tma = MmTma::choices().iter().filter(|c| c.launch(&problem, &limits).is_ok());
-            let sources = fit.map(|c| (SOURCE, c.defines(&problem)));
-            gpu.prepare(sources.chain(fit_tma.map(|c| (TMA_SOURCE, c.defines(&problem)))).collect());
+            gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
         }
         let expected = self.operands.product(gpu, (&a, element), (&b, element), tf32, seed)?;
         Ok(Input { product, expected, methods: self.subject.choices.iter().map(|_| None).collect() })
@@ -238,7 +206,7 @@ impl BenchmarkRunner for MmRunner {
         self.operands.poison(&self.gpu, &c, element)?;
         self.run(&input.product, &method)?;
         let right = self.operands.check(&self.gpu, &c, element, &input.expected);
-        if right.is_err() && matches!(method, Method::Ours(..) | Method::OursTma(..)) {
+        if right.is_err() && matches!(method, Method::Ours(..)) {
             self.workspace.reset(&self.gpu)?;
         }
         right?;

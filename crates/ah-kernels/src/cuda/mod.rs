@@ -8,7 +8,7 @@
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
 //! | `subject`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
-//! | `cublas`, `cublaslt`, `tensor_map` | products through NVIDIA's libraries, maps for Hopper's copy engine |
+//! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, [`kernels`] | the compiler, and our kernels as text with their configurations |
 //! | `library`, `element`, `error` | the presence of CUDA's libraries, element types, errors |
@@ -37,7 +37,6 @@ mod shape;
 mod softmax;
 pub mod source;
 mod subject;
-mod tensor_map;
 mod workspace;
 
 use ah_measure::{BenchmarkRunner as _, Runner};

@@ -1,7 +1,7 @@
 //! The workspace of our own kernels: room for partial sums, and tickets that are zero before and after
 //! every launch.
 
-use super::arena::{Allocation, Buffer};
+use super::arena::Allocation;
 use super::cublas::Matrix;
 use super::device::{Arg, Gpu, Grid, Kernel};
 use super::error::CudaError;
@@ -55,34 +55,12 @@ impl Workspace {
         matrices: [&Matrix; 3],
     ) -> Result<(), CudaError> {
         let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
-        let [m, n, k] = sizes(matrices);
+        let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
         let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
         let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
         let args = [a, b, c, partial, tickets, m, n, k, lda, ldb, ldc];
         gpu.launch(kernel, grid(launch), &args)
     }
-
-    /// Starts one of our products that fetches its operands by maps. Its arguments: maps and result, workspace,
-    /// m, n, k, the result's stride.
-    pub(crate) fn mapped_product(
-        &self,
-        gpu: &Gpu,
-        (kernel, launch): (&Kernel, &Launch),
-        maps: Buffer,
-        matrices: [&Matrix; 3],
-    ) -> Result<(), CudaError> {
-        let c = matrices[2];
-        let [m, n, k] = sizes(matrices);
-        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
-        let (c, ldc) = (Arg::Buffer(c.buffer), Arg::I64(c.leading() as i64));
-        let args = [Arg::Buffer(maps), c, partial, tickets, m, n, k, ldc];
-        gpu.launch(kernel, grid(launch), &args)
-    }
-}
-
-/// Returns m, n and k of c = a · b.
-fn sizes([a, b, _]: [&Matrix; 3]) -> [Arg; 3] {
-    [a.rows, b.columns, a.columns].map(int)
 }
 
 pub(crate) fn grid(launch: &Launch) -> Grid {

@@ -75,6 +75,7 @@ impl Recorder {
             fallback: vec![fallback.to_owned()],
             seed: 0,
             feature_ms: BTreeMap::new(),
+            feature_groups: BTreeMap::new(),
             timeout_ms: None,
             random_part: None,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),

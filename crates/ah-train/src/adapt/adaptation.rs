@@ -1,29 +1,46 @@
-//! The run of an adaptation: each way out of fold, then the best one on all new inputs.
+//! The run of an adaptation: both ways on the same folds, then the better one from all new inputs.
 
-use std::sync::Arc;
-
-use ah_types::{
-    ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Objective, Promise,
-};
-use rayon::prelude::*;
+use ah_types::{DerivedFeature, FeatureKind, Features, LogRecord, Model, Objective, Promise};
 use serde::Serialize;
 use serde_json::json;
 
-use super::correction::Strength;
+use super::corrected::Corrected;
+use super::old_model::{self, OldModel};
 use super::params::AdaptParams;
-use super::transfer::Transfer;
-use super::trial::{Assessment, FOLDS, Fold, Judged, Trial};
-use super::way::{METHODS, Method};
-use super::{target, union};
-use crate::data::random::mix;
-use crate::data::{Dataset, domain};
+use super::share::{self, MODE};
+use crate::data::Dataset;
 use crate::error::TrainError;
-use crate::judge::comparison::BaselineComparison;
 use crate::judge::evaluation::max_slowdown;
-use crate::judge::study::{Difference, advice};
+use crate::judge::{Metrics, decisions};
+use crate::model;
+use crate::net::{ModelUse, Overhead};
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
+use crate::promise::ladder::{self, Climbed};
+use crate::promise::price::LossCurve;
 use crate::promise::trainer::promise;
+use crate::promise::{Trainer, calibrate};
+use crate::search;
+use crate::tree::RankingPolicy;
+
+/// How the adapted model came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// The old trees with corrected scores.
+    Corrected,
+    /// A usual training on the new inputs alone.
+    Retrained,
+}
+
+/// What one way loses on the new inputs, out of fold: geometric-mean slowdowns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// As it would ship, declining where its promise wants it.
+    pub slowdown: f64,
+    /// Always deciding.
+    pub always: f64,
+}
 
 /// An adapted model, and how it came about.
 #[derive(Clone, Debug, Serialize)]
@@ -31,49 +48,26 @@ pub struct Adaptation {
     /// The adapted model.
     #[serde(skip)]
     pub model: Model,
-    /// The best way.
+    /// The way that loses less.
     pub method: Method,
     /// The new inputs.
     pub inputs: usize,
     /// The fallback.
     pub fallback: String,
-    /// The old model, as it is.
-    pub old: Judged,
-    /// The old trees with corrected scores; cross-fitted.
-    pub corrected: Judged,
-    /// Learned from the new inputs alone; cross-fitted.
+    /// The old model on the new inputs, as it is.
+    pub old: Metrics,
+    /// The old trees with corrected scores; `None` if the old model does not know the fallback.
+    pub corrected: Option<Judged>,
+    /// Learned from the new inputs alone.
     pub retrained: Judged,
-    /// The adapted model out of fold, also for a program that does not name its choices.
-    pub comparison: BaselineComparison,
-    /// What the old scores weigh; `None` where trees are retrained.
-    pub strength: Option<Strength>,
-    /// The standard deviation of the corrected scores' misses.
-    pub spread: f64,
     /// The share that the old model or the flag wants to promise; `None`: it always decides.
     pub wanted: Option<f64>,
     /// The promise of the adapted model.
     pub promise: Option<Promise>,
-    /// The stricter promise, where a looser one is taken.
-    pub stricter: Option<Stricter>,
-    /// The number of new inputs from which on `wanted` could be promised.
+    /// The number of new inputs from which on `wanted` is promised.
     pub inputs_for_wanted: Option<usize>,
-    /// The loosest share that takes the place of `wanted`, and the number of new inputs from which on it could be promised.
-    pub inputs_for_any: Option<(f64, usize)>,
-    /// What the second half of the new inputs saved, where scores are corrected or retrained.
-    pub last_half: Difference,
-    /// What more inputs would save if the model always decided, in a sentence.
-    pub advice: String,
     /// Sentences for the user.
     pub warnings: Vec<String>,
-}
-
-/// A promise that was possible, but would have cost too much.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Stricter {
-    /// The share.
-    pub share: f64,
-    /// The best way with it.
-    pub judged: Judged,
 }
 
 /// Adapts a model to the device or to the shapes of new logs.
@@ -93,81 +87,96 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     }
     let reading = Params {
         max_slowdown: Some(max_slowdown(&old)),
-        promise: Some(target::MODE),
+        promise: Some(MODE),
         seed: params.seed,
         skip_bad_rows: params.skip_bad_rows,
         device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
         ..Params::new(params.logs.clone(), &old.heuristic)
     };
     let (dataset, mut warnings) = read(&old, &reading)?;
-    let fallback = dataset.fallback(&dataset.usable);
-
-    // What can be promised depends on the number of inputs alone.
+    let inputs = &dataset.usable;
     let wanted = params.max_risk.or(old.promise.as_ref().map(|promise| promise.target));
-    let targets = &target::targets(params.max_risk, wanted, dataset.usable.len());
-    // Boosted trees of 200 inputs lose 0.0007 less in the mean of four logs, but people cannot read them, and there are 21
-    // fits.
-    let learner = dataset.ad_hoc.then_some(LearnerKind::CostTree);
-    let max_risk = targets[0].or(wanted).map_or(MaxRisk::None, MaxRisk::Share);
-    let learning = Params { max_risk, learner, ..reading }.check()?;
-    let plan = TrainPlan::resolve(&learning, &dataset, &dataset.usable)?;
+    let max_risk = share::share(params.max_risk, wanted, inputs.len());
+    let max_risk = max_risk.map_or(MaxRisk::None, MaxRisk::Share);
+    let plan = TrainPlan::resolve(&Params { max_risk, ..reading }.check()?, &dataset, inputs)?;
 
-    // The old scores on the new inputs.
-    let mut rows = dataset.usable.clone();
-    rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
-    let model = on_log(&union::with_choices_of(&old, &dataset.table), &dataset, fallback)?;
-    let transfer = Arc::new(Transfer::new(model, &dataset, fallback, &rows));
-    let lost = transfer.inputs.iter().filter(|input| input.reached.is_none()).count();
+    // Retrain, as from any log.
+    let features = dataset.ranked(inputs);
+    let ranking = RankingPolicy { eligible: dataset.eligible_on(inputs), ..RankingPolicy::default() };
+    let searched = search::search(&dataset, &plan, &features.columns, inputs)?;
+    let trainer = Trainer {
+        dataset: &dataset,
+        features: &features,
+        plan: &plan,
+        configuration: &searched.best.configuration,
+        max_leaves: None,
+        ranking: &ranking,
+    };
+    let Climbed { configuration, heuristic, .. } = ladder::climb(&trainer, inputs)?;
+    let trainer = Trainer { configuration: &configuration, ..trainer };
+    let slowdown = |cost: f64| dataset.table.over_best(cost, inputs);
+    let price = heuristic.price.clone().unwrap_or_default();
+    let retrained = Judged { slowdown: slowdown(price.promised), always: slowdown(price.always) };
+
+    // Correct the old scores, on the same folds.
+    let fallback = heuristic.fallback;
+    let old_model = OldModel::new(&old, &dataset, fallback)?;
+    let lost =
+        old_model.as_ref().map_or(0, |old| inputs.iter().filter(|&&row| old.input(row).is_none()).count());
     if lost > 0 {
         warnings.push(format!(
             "the old trees have no answer on {lost} of {} new inputs (an unknown category, an undefined feature, or \
              outside the precondition)",
-            rows.len()
+            inputs.len()
         ));
     }
-
-    // Each way, out of fold.
-    let trial =
-        Trial { transfer, dataset: &dataset, params: &learning, plan: &plan, fallback, rows: &rows, targets };
-    let all: Vec<usize> = (0..rows.len()).collect();
-    let folds = (0..FOLDS).into_par_iter().map(|fold| trial.fold(&all, fold));
-    let folds = folds.collect::<Result<Vec<Fold>, TrainError>>()?;
-    let ways: Vec<Assessment> = METHODS.iter().flat_map(|&way| trial.assess(&folds, way)).collect();
-    let best = Assessment::best(&ways, targets).unwrap_or(&ways[0]);
-    let (method, target) = (best.method, best.target);
-    let judged = |method, target| {
-        let found = ways.iter().find(|way| way.method == method && way.target == target);
-        found.map_or(best.judged, |way| way.judged)
-    };
-    let stricter = targets[0].filter(|_| target != targets[0]).zip(Assessment::best(&ways, &targets[..1]));
-    let last_half = trial.last_half(&folds, method);
-
-    // The best one, from all new inputs.
-    let way = trial.adapt(method, &all)?;
-    let mut model = way.model(best.risk, best.threshold);
-    let calibrated = best.calibrated.as_ref().zip(target);
-    let level = target::level(targets.len());
-    model.promise = calibrated.map(|(threshold, target)| Promise {
-        level,
-        ..promise(&dataset, &plan, threshold, &dataset.usable, target)
+    let parts = trainer.calibration_parts(inputs);
+    let corrected = old_model.as_ref().map(|old| {
+        let corrected = Corrected::new(old, &dataset.table, (fallback, plan.max_slowdown), &parts);
+        let overhead = plan.asking.overhead(&ModelUse::of_model(&old.model));
+        let (mut violations, mut losses) = (Vec::new(), LossCurve::new());
+        for (row, ranking) in &corrected.rankings {
+            let limit = plan.max_slowdown;
+            let found = calibrate::violations_of(ranking, &dataset.table, *row, fallback, limit, &overhead);
+            violations.extend(found);
+            losses.add(ranking, &dataset.table, *row, fallback, &overhead);
+        }
+        let (judged, independent) = (corrected.rankings.len(), dataset.count_judging(inputs));
+        let test =
+            |target| calibrate::fixed_sequence_test(&violations, judged, independent, plan.promise, target);
+        let calibrated = plan.max_risk.and_then(test);
+        let threshold =
+            plan.max_risk.map_or(f64::INFINITY, |target| trainer.threshold(calibrated.as_ref(), target));
+        let [shipped, always] = [threshold, f64::INFINITY].map(|threshold| slowdown(losses.at(threshold)));
+        (corrected, calibrated, threshold, Judged { slowdown: shipped, always })
     });
+
+    // Write the better one, from all new inputs. It is chosen by its loss without a promise: the loss with one favours the way
+    // whose violations these inputs happen to lack.
+    let better = corrected.as_ref().filter(|(.., judged)| judged.always <= retrained.always);
+    let (method, mut model) = match better {
+        Some((corrected, calibrated, threshold, _)) => {
+            let calibrated = plan.max_risk.zip(calibrated.as_ref());
+            let promise = calibrated.map(|(target, found)| promise(&dataset, &plan, found, inputs, target));
+            (Method::Corrected, Model { promise, ..corrected.model(inputs, *threshold) })
+        }
+        None => (Method::Retrained, model::model(&trainer, &heuristic)),
+    };
+    if dataset.ad_hoc && method == Method::Retrained {
+        model::drop_unused(&mut model);
+    }
+    let slots = old_model::slots(&old, &dataset);
+    let judged = decisions::decide(&old, &dataset.table, inputs, &slots);
     let mut adaptation = Adaptation {
         method,
-        inputs: rows.len(),
+        inputs: inputs.len(),
         fallback: dataset.table.choices[fallback.index()].clone(),
-        old: trial.old(&old),
-        corrected: judged(Method::Corrected, target),
-        retrained: judged(Method::Retrained, target),
-        comparison: trial.comparison(&folds, best),
-        strength: way.strength,
-        spread: best.risk.spread,
+        old: Metrics::new(&dataset.table, &judged, fallback, plan.max_slowdown, &Overhead::default()),
+        corrected: corrected.as_ref().map(|(.., judged)| *judged),
+        retrained,
         wanted,
         promise: model.promise.clone(),
-        stricter: stricter.map(|(share, way)| Stricter { share, judged: way.judged }),
-        inputs_for_wanted: wanted.map(target::inputs_for),
-        inputs_for_any: wanted.map(target::inputs_for_any),
-        advice: advice((rows.len() / 2, rows.len()), last_half, best.judged.always.ln()),
-        last_half,
+        inputs_for_wanted: wanted.map(share::inputs_for),
         warnings,
         model: Model::default(),
     };
@@ -206,32 +215,6 @@ fn read(old: &Model, params: &Params) -> Result<(Dataset, Vec<String>), TrainErr
     Ok((dataset, warnings))
 }
 
-/// Returns the model with the device, the fallback and the declared conditions of the log.
-fn on_log(model: &Model, dataset: &Dataset, fallback: ChoiceId) -> Result<Model, TrainError> {
-    let mut new = Model {
-        device: dataset.device().cloned(),
-        shared_memory: dataset.metadata.shared_memory,
-        device_capa: dataset.metadata.device_capa,
-        fallback: model.choice_id(&dataset.table.choices[fallback.index()]),
-        ..model.clone()
-    };
-    let on_model = |condition: &ah_types::Precondition| -> Result<_, TrainError> {
-        let (text, schema) = (&condition.expression, new.features.base());
-        let typed = domain::truth(&dataset.optimization, "precondition", text, schema)?;
-        Ok(ah_types::Precondition { typed, expression: text.clone() })
-    };
-    if !dataset.ad_hoc {
-        new.precondition = dataset.precondition.as_ref().map(on_model).transpose()?;
-    }
-    for (id, condition) in &dataset.eligible {
-        if let Some(choice) = new.choice_id(&dataset.table.choices[id.index()]) {
-            let condition = on_model(condition)?;
-            new.eligible.insert(choice, condition);
-        }
-    }
-    Ok(new)
-}
-
 /// Writes the origin of the model: the old logs, the new ones, and the figures.
 fn record(model: &mut Model, old: &Model, dataset: &Dataset, plan: &TrainPlan, adaptation: &Adaptation) {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
@@ -246,7 +229,6 @@ fn record(model: &mut Model, old: &Model, dataset: &Dataset, plan: &TrainPlan, a
     model.provenance.parameters = object(json!({
         "settings": plan.settings,
         "adapted_by": adaptation.method,
-        "strength": adaptation.strength,
         "new_logs": dataset.sources.len(),
         "old": old.provenance.parameters,
     }));

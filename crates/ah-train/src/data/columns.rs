@@ -1,18 +1,22 @@
 //! Feature columns as learners see them: small integers in the order of the values.
 //!
 //! A numerical feature is one column; its codes are the ranks of its values. Each category is a column
-//! of its own, with code 1 where the value is that category. So every split is `code <= c`, which is
+//! of its own, with code 1 where the value is that category. Four or more categories also have columns in which each category's
+//! code is its position in an [order](super::category_orders). So every split is `code <= c`, which is
 //! the split rule of [`ah_types::tree`] for both kinds. A missing number is minus infinity.
 //!
 //! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ah_types::{MISSING, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use super::category_orders;
+use super::costs::Costs;
 use super::threshold::between;
 use super::values::{FeatureValues, Values};
 
@@ -27,12 +31,31 @@ pub struct Columns {
 pub struct Column {
     /// The feature's slot.
     pub slot: usize,
-    /// The category of code 1; `None` for a numerical feature.
-    category: Option<String>,
+    /// The codes of the categories; `None` for a numerical feature.
+    categories: Option<CategoryCodes>,
     /// By row.
     codes: Vec<u16>,
-    /// Least and greatest value of each code; for a category 0 and 1.
+    /// Least and greatest value of each code; for categories the code itself.
     bounds: Vec<(f64, f64)>,
+    /// The number of neighbouring codes of another column that are one code here; 1 but in short orders.
+    merged: u16,
+}
+
+/// The code of each category of a feature.
+#[derive(Clone, Debug)]
+struct CategoryCodes {
+    /// The categories, sorted.
+    names: Arc<[String]>,
+    /// By category.
+    codes: Vec<u16>,
+}
+
+impl CategoryCodes {
+    /// Returns the test that sends the categories of greater codes to the right.
+    fn test(&self, slot: usize, limit: u16) -> Test {
+        let greater = self.names.iter().zip(&self.codes).filter(|(_, code)| **code > limit);
+        Test::Categorical { slot, categories: greater.map(|(name, _)| name.clone()).collect() }
+    }
 }
 
 /// Features as ranked from some inputs.
@@ -47,14 +70,14 @@ pub struct RankedFeatures {
 
 impl RankedFeatures {
     /// Ranks the values of `inputs`, with at most `max_bins` codes a column: a column of more values
-    /// becomes quantiles. No other input affects bins, thresholds and categories.
+    /// becomes quantiles. `costs` order the categories. No other input affects bins, thresholds, categories and their orders.
     ///
     /// # Panics
     /// When `max_bins` is below 2 or above 65,536.
-    pub fn new(values: &FeatureValues, inputs: &[u32], max_bins: usize) -> Self {
+    pub fn new(values: &FeatureValues, inputs: &[u32], max_bins: usize, costs: &Costs) -> Self {
         let ranked = |(slot, values): (usize, &Values)| match values {
             Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, inputs, max_bins)]),
-            Values::Categories(ids, names) => categorical(slot, ids, names, inputs),
+            Values::Categories(ids, names) => categorical((slot, ids, names), inputs, costs, max_bins),
         };
         let ranked: Vec<_> = values.by_slot.par_iter().enumerate().map(ranked).collect();
         let (categories, columns): (Vec<_>, Vec<_>) = ranked.into_iter().unzip();
@@ -85,6 +108,21 @@ impl Columns {
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
         Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
+    }
+
+    /// Returns the columns with at most this many codes in an order of categories: neighbours share one.
+    #[must_use]
+    pub fn with_short_orders(mut self, most: usize) -> Self {
+        for column in &mut self.columns {
+            let Some(categories) = &mut column.categories else { continue };
+            let merged = column.bounds.len().div_ceil(most);
+            column.bounds.truncate(column.bounds.len().div_ceil(merged));
+            column.merged = merged as u16;
+            for code in column.codes.iter_mut().chain(&mut categories.codes) {
+                *code /= column.merged;
+            }
+        }
+        self
     }
 
     /// Returns the codes of these rows, row by row.
@@ -124,8 +162,10 @@ impl Column {
     /// Returns the split between the codes `left` and `right`, neighbours inside a node: the greatest code
     /// that goes left, and the test. A threshold is the shortest number between the two values.
     pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
-        if let Some(category) = &self.category {
-            return (0, Test::Categorical { slot: self.slot, category: category.clone() });
+        if let Some(categories) = &self.categories {
+            // Categories that the node does not have go with the nearer neighbour.
+            let limit = left + (right - left - 1) / 2;
+            return (limit, categories.test(self.slot, limit));
         }
         if self.bounds[left as usize].1 == f64::NEG_INFINITY {
             return (left, Test::Numerical { slot: self.slot, threshold: MISSING });
@@ -140,11 +180,19 @@ impl Column {
         (code as u16, Test::Numerical { slot: self.slot, threshold })
     }
 
+    /// Returns the greatest code, in the column that has all of its codes, of those that are `code` here.
+    pub fn before_merging(&self, code: u16) -> u16 {
+        (u32::from(code) + 1)
+            .saturating_mul(u32::from(self.merged))
+            .saturating_sub(1)
+            .min(u32::from(u16::MAX)) as u16
+    }
+
     /// Returns the split behind the code `limit` whose threshold is the greatest value with this code. A value between
     /// two codes has the greater one, so every value goes where its code goes.
     pub fn test_behind(&self, limit: u16) -> Test {
-        match &self.category {
-            Some(category) => Test::Categorical { slot: self.slot, category: category.clone() },
+        match &self.categories {
+            Some(categories) => categories.test(self.slot, limit),
             None => {
                 let threshold = self.bounds[limit as usize].1.clamp(MISSING, f64::MAX);
                 Test::Numerical { slot: self.slot, threshold }
@@ -177,7 +225,7 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
         }
     }
     let codes = values.iter().map(|&x| code(&bounds, x)).collect();
-    Column { slot, category: None, codes, bounds }
+    Column { slot, categories: None, codes, bounds, merged: 1 }
 }
 
 /// Returns a number in the order of the split rule, where -0 equals 0; NaN is missing and comes first.
@@ -190,19 +238,35 @@ fn code(bounds: &[(f64, f64)], x: f64) -> u16 {
     bounds.partition_point(|b| b.1 < value(x)).min(bounds.len().saturating_sub(1)) as u16
 }
 
-/// Returns the sorted categories of `inputs`, and a column for each. Two categories need one column: the
+/// Returns the sorted categories of `inputs`, a column for each, and those of their orders. Two categories need one column: the
 /// other would be its mirror.
-fn categorical(slot: usize, ids: &[u32], names: &[String], inputs: &[u32]) -> (Vec<String>, Vec<Column>) {
+fn categorical(
+    (slot, ids, names): (usize, &[u32], &[String]),
+    inputs: &[u32],
+    costs: &Costs,
+    max_bins: usize,
+) -> (Vec<String>, Vec<Column>) {
     let present: FxHashSet<u32> = inputs.iter().map(|&i| ids[i as usize]).collect();
     let mut order: Vec<u32> = (0..names.len() as u32).filter(|id| present.contains(id)).collect();
     order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
     let tested = if order.len() == 2 { &order[1..] } else { &order[..] };
-    let column = |&id: &u32| Column {
+    let sorted: Vec<String> = order.iter().map(|&id| names[id as usize].clone()).collect();
+    let shared: Arc<[String]> = sorted.as_slice().into();
+    let mut position_of = vec![None; names.len()];
+    order.iter().enumerate().for_each(|(position, &id)| position_of[id as usize] = Some(position));
+    let position = |id: u32| position_of.get(id as usize).copied().flatten();
+    let column = |codes: Vec<u16>| Column {
         slot,
-        category: Some(names[id as usize].clone()),
-        codes: ids.iter().map(|&i| u16::from(i == id)).collect(),
-        bounds: if order.len() > 1 { vec![(0.0, 0.0), (1.0, 1.0)] } else { vec![(0.0, 0.0)] },
+        codes: ids.iter().map(|&id| position(id).map_or(0, |at| codes[at])).collect(),
+        bounds: (0..=codes.iter().copied().max().unwrap_or(0))
+            .map(|x| (f64::from(x), f64::from(x)))
+            .collect(),
+        categories: Some(CategoryCodes { names: shared.clone(), codes }),
+        merged: 1,
     };
-    let columns = tested.iter().map(column).collect();
-    (order.iter().map(|&id| names[id as usize].clone()).collect(), columns)
+    let single = |tested: &u32| order.iter().map(|id| u16::from(order.len() > 1 && id == tested)).collect();
+    let category_of = |input: u32| position(ids[input as usize]).unwrap_or(0);
+    let orders = category_orders::orders(order.len(), inputs, category_of, costs, max_bins);
+    let columns = tested.iter().map(single).chain(orders).map(column).collect();
+    (sorted, columns)
 }

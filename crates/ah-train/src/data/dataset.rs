@@ -251,7 +251,8 @@ impl Dataset {
     pub fn ranked_without(&self, inputs: &[u32], left_out: &BTreeSet<usize>) -> RankedFeatures {
         // A row and its code share 32 bits while a tree grows.
         let fitting = (1_u64 << 32) / inputs.len().next_power_of_two() as u64;
-        let mut ranked = RankedFeatures::new(&self.values, inputs, MAX_BINS.min(fitting as usize).max(2));
+        let bins = MAX_BINS.min(fitting as usize).max(2);
+        let mut ranked = RankedFeatures::new(&self.values, inputs, bins, &self.costs());
         if !left_out.is_empty() {
             let reads_none = |slot: usize| {
                 let mut none = true;
@@ -312,7 +313,7 @@ impl Dataset {
 }
 
 fn read_logs(params: &ValidParams) -> Result<(Log, Vec<LoggedDevice>), TrainError> {
-    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: None };
+    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
     let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
     Ok(devices::read(&params.logs, options, &wanted)?)
 }

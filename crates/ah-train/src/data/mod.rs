@@ -4,6 +4,7 @@
 //! [`values`] of its features. Learners see the features as ranked [`Columns`], the costs as
 //! [`Costs`], and the inputs of one fit as [`Subset`]. [`split`] decides which inputs are held out.
 
+mod category_orders;
 pub mod columns;
 pub mod costs;
 pub mod dataset;
@@ -16,7 +17,7 @@ pub mod formula;
 pub mod irregularities;
 mod learned_eligible;
 pub mod objective;
-pub mod random;
+
 pub mod split;
 pub mod subset;
 pub mod table;
@@ -27,6 +28,7 @@ pub mod usable;
 pub mod values;
 pub mod weights;
 
+pub(crate) use ah_types::random;
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::Dataset;

@@ -3,8 +3,8 @@
 use ah_types::DecisionForm;
 use serde::{Deserialize, Serialize};
 
-use super::comparison::BaselineComparison;
-use crate::net::{Asking, ModelUse, decision_time};
+use super::metrics::Metrics;
+use crate::net::{Asking, ModelUse, Overhead, decision_time};
 
 /// What a decision takes in a form, and what a program that asks there experiences.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,14 +24,10 @@ pub struct FormReport {
 }
 
 impl FormReport {
-    /// Judges in every form; `compare` judges the decisions for a program that asks so.
-    pub fn all(
-        asking: &Asking,
-        used: &ModelUse,
-        compare: impl Fn(&Asking) -> BaselineComparison,
-    ) -> Vec<Self> {
+    /// Judges in every form; `judge` judges the decisions where asking adds this much.
+    pub fn all(asking: &Asking, used: &ModelUse, judge: impl Fn(&Overhead) -> Metrics) -> Vec<Self> {
         let report = |(_, form): (&str, DecisionForm)| {
-            let model = compare(&asking.in_form(form)).model;
+            let model = judge(&asking.in_form(form).overhead(used));
             Self {
                 form,
                 asked: asking.forms.contains(&form),

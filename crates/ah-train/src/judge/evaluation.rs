@@ -40,7 +40,7 @@ pub struct Evaluation {
 /// [`TrainError`] if a log cannot be read or is of another optimization.
 pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<Evaluation, TrainError> {
     let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
-    let (log, _) = devices::read(logs, ReadOptions { skip_bad_rows, max_rows: None }, &names)?;
+    let (log, _) = devices::read(logs, ReadOptions { skip_bad_rows }, &names)?;
     if log.metadata.name != model.optimization {
         return Err(TrainError::Mismatch {
             path: logs[0].clone(),

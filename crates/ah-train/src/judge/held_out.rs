@@ -10,7 +10,7 @@ use super::metrics::Metrics;
 use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
-use crate::net::{Asking, ModelUse};
+use crate::net::{ModelUse, Overhead};
 use crate::params::SplitBy;
 use crate::promise::{Heuristic, Trainer};
 
@@ -69,17 +69,22 @@ impl TestReport {
         let single = table.best_single(&parts.training);
         let judged = judge(&declining, &parts.held_out);
         let used = ModelUse::of_model(&declining);
-        let compare = |asking: &Asking| {
-            let overhead = asking.overhead(&used);
-            BaselineComparison::new(table, &judged, fallback, single, plan.max_slowdown, &overhead)
-        };
+        let overhead = plan.asking.overhead(&used);
+        let asked = |overhead: &Overhead| Metrics::new(table, &judged, fallback, plan.max_slowdown, overhead);
         Ok(Self {
             train_inputs: parts.training.len(),
             leaves: deciding.leaf_count(),
             depth: deciding.tree.depth(),
             split: plan.test_split,
-            comparison: compare(&plan.asking),
-            by_form: FormReport::all(&plan.asking, &used, compare),
+            comparison: BaselineComparison::new(
+                table,
+                &judged,
+                fallback,
+                single,
+                plan.max_slowdown,
+                &overhead,
+            ),
+            by_form: FormReport::all(&plan.asking, &used, asked),
             always: metrics(&deciding, &parts.held_out),
             by_input,
             by_device: match plan.test_split {

@@ -11,6 +11,7 @@ use crate::params::SplitBy;
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
 use crate::tree::leaves::{self, RankingPolicy};
+use crate::tree::narrow::narrow;
 use crate::tree::{FittedEnsemble, risk};
 
 /// What to learn, and how.
@@ -71,8 +72,10 @@ impl Trainer<'_> {
         let columns = &self.features.columns;
         let rows = Subset { columns, inputs: fit_inputs };
         let margin = risk::margin(threshold).filter(|_| fitted.is_boosted());
+        let mut tree = leaves::tree(fitted, &self.dataset.table, &rows, *fallback, threshold, self.ranking);
+        narrow(&mut tree, &self.features.categories);
         Model {
-            tree: leaves::tree(fitted, &self.dataset.table, &rows, *fallback, threshold, self.ranking),
+            tree,
             boosters: fitted.boosters.in_model(columns, margin.is_some()),
             unit: fitted.boosters.unit,
             margin,

@@ -1,10 +1,9 @@
-//! Reports for people: the last lines of a run, the table behind them, and a page.
+//! Reports for people: the last lines of a run, and a page.
 
 pub mod adapted;
 pub mod page;
 pub mod sizes;
 pub mod summary;
-pub mod table;
 
 /// Returns a slowdown as the time lost.
 fn loss(slowdown: f64) -> String {

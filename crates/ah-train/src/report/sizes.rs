@@ -7,6 +7,7 @@ use ah_types::DecisionForm;
 use super::loss;
 use crate::judge::FormReport;
 use crate::params::Size;
+use crate::plan::TrainPlan;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
 
@@ -23,7 +24,7 @@ pub fn sizes(trained: &TrainedModel) -> String {
         size => format!("; the smallest within {} % of the best is taken", super::percent(size.tolerance())),
     };
     let mut text = format!("Sizes by cross-validation{rule}:\n");
-    let names: Vec<String> = rungs.iter().map(name).collect();
+    let names: Vec<String> = rungs.iter().map(|rung| name(rung, plan)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
         let arrow = if at == *chosen { '>' } else { ' ' };
@@ -72,11 +73,19 @@ fn slowest(rung: &Rung, forms: &[DecisionForm]) -> f64 {
 }
 
 /// Returns the size in words. Two lines of code for each leaf, and two around them.
-fn name(rung: &Rung) -> String {
+fn name(rung: &Rung, plan: &TrainPlan) -> String {
     match (rung.boosted_trees, rung.leaves) {
         (0, 1) => "1 leaf".to_owned(),
         (0, leaves @ ..=SHORT) => format!("{leaves} leaves, {} lines", 2 * leaves + 2),
         (0, leaves) => format!("{leaves} leaves"),
-        (boosted, _) => format!("{boosted} boosted trees"),
+        (boosted, _) => trees(boosted, plan),
+    }
+}
+
+/// Returns a number of boosted trees in words.
+pub fn trees(boosted: usize, plan: &TrainPlan) -> String {
+    match plan.boost.as_ref().is_some_and(|boost| boost.is_forest) {
+        true => format!("forest of {boosted} trees"),
+        false => format!("{boosted} boosted trees"),
     }
 }

@@ -1,4 +1,4 @@
-//! The few lines that end a training or an evaluation. The full table is in `table.rs`.
+//! The few lines that end a training or an evaluation.
 
 use std::fmt::Write as _;
 
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
 use crate::judge::{BaselineComparison, DeviceReport, Metrics, Par10};
+use crate::params::SplitBy;
 use crate::promise::price::PromisePrice;
 use crate::search::Portfolio;
 use crate::train::TrainedModel;
@@ -48,10 +49,71 @@ pub fn trained(trained: &TrainedModel) -> String {
         0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         boosters => writeln!(
             text,
-            "Learned from {inputs}: {boosters} boosted trees, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
+            "Learned from {inputs}: {}, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
+            sizes::trees(boosters, &trained.plan),
         ),
     };
     text
+}
+
+/// Returns the evidence behind a training's figures: what it was judged on, and what its promise rests on.
+pub fn evidence(trained: &TrainedModel) -> String {
+    let held_out = &trained.held_out;
+    let what = match held_out.split {
+        SplitBy::Input | SplitBy::Device => "inputs",
+        SplitBy::Dims => "dimensions",
+    };
+    let mut text = format!(
+        "Held-out {what}: learned from {} inputs, judged on {} others.\n",
+        held_out.train_inputs, held_out.comparison.model.inputs,
+    );
+    if let Some(by_input) = &held_out.by_input {
+        let _ = writeln!(
+            text,
+            "With single inputs held out, always deciding: loses {}.",
+            loss(by_input.slowdown)
+        );
+    }
+    if let Some(portfolio) = &trained.portfolio {
+        let search = match portfolio.exact {
+            true => "no other set loses less",
+            false => "greedy search: at least 63 % of the best set's saving",
+        };
+        let _ = writeln!(
+            text,
+            "Keeps {} choices; the best of them loses {} on the training part ({search}).",
+            portfolio.choices.len(),
+            loss(portfolio.slowdown),
+        );
+    }
+    if let Some(promise) = &trained.model.promise {
+        text += &promise_evidence(promise, trained);
+    }
+    text
+}
+
+/// Returns the promise, the evidence for it, and its limits.
+fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
+    let model = &trained.model;
+    let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
+    let estimate = if p.mode == CalibrationMode::HoldOut { "" } else { " (a cross-validated estimate)" };
+    format!(
+        "Promise{estimate}: with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % slower than {fallback}.\n\
+         {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\
+         The promise does not cover other shapes, devices or drivers. {:.1} % of the held-out inputs are outside \
+         the training range of their leaf.\n",
+        percent(p.confidence),
+        percent(p.target),
+        p.inputs,
+        p.groups,
+        percent(p.limit - 1.0),
+        p.violations,
+        p.inputs,
+        p.clear,
+        p.runs,
+        p.mode,
+        trained.held_out.comparison.model.outside * 100.0,
+    )
 }
 
 /// Returns the number of choices that are kept, and what other numbers would lose.
@@ -66,7 +128,7 @@ fn kept(portfolio: &Portfolio, of: usize) -> String {
 }
 
 /// Returns what the model that ships is learned from.
-pub(super) fn learned_from(trained: &TrainedModel) -> String {
+fn learned_from(trained: &TrainedModel) -> String {
     let all = (trained.held_out.train_inputs + trained.held_out.comparison.model.inputs) as u64;
     let is_hold_out = |promise: &&Promise| promise.mode == CalibrationMode::HoldOut;
     match trained.model.promise.as_ref().filter(is_hold_out) {

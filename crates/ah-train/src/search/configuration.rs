@@ -49,6 +49,11 @@ impl Configuration {
         }
     }
 
+    /// Returns whether its boosted trees are a forest.
+    pub fn is_forest(&self) -> bool {
+        matches!(self, Self::Boosted { boost, .. } if boost.is_forest)
+    }
+
     /// Returns this configuration with boosted trees; its own tree becomes one of ours.
     pub fn boosted(&self, boost: Boost) -> Self {
         let tree = match self {

@@ -44,6 +44,14 @@ const PLACES: usize = 80;
 /// The share of the candidates in a tree of the first round; it grows by half each round.
 const SHARE: f64 = 0.5;
 
+/// Logs with more features than this know their inputs: of formulas over so many, some win by chance.
+const MAX_LOGGED: usize = 32;
+
+/// Returns whether to look for derived features of a log whose optimization declares none.
+pub fn is_worth_it(dataset: &Dataset) -> bool {
+    dataset.ad_hoc && dataset.features.base().len() <= MAX_LOGGED
+}
+
 /// Finds derived features for these inputs.
 pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     let is_large = training.len() >= LARGE;
@@ -157,7 +165,7 @@ impl<'a> Tournament<'a> {
         let features = self.features(&derived);
         let values = FeatureValues::new(self.table, &features);
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
-        (RankedFeatures::new(&values, &all, MAX_BINS).columns, values)
+        (RankedFeatures::new(&values, &all, MAX_BINS, &self.targets).columns, values)
     }
 
     /// Returns the best of these formulas that gain anything, the best first.

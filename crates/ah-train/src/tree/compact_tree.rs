@@ -2,6 +2,7 @@
 //! cache.
 
 use super::grown::{GrownNode, GrownTree, walk};
+use crate::data::Columns;
 
 /// The splits of a tree.
 #[derive(Clone, Debug)]
@@ -16,10 +17,14 @@ struct Node {
 }
 
 impl CompactTree {
-    /// Returns the splits of a tree; `kept` are the columns that grew it, by position.
-    pub fn new(tree: &GrownTree, kept: &[usize]) -> Self {
+    /// Returns the splits of a tree; `kept` has the positions of the columns that grew it, which may have merged codes.
+    pub fn new(tree: &GrownTree, kept: &[usize], columns: &Columns) -> Self {
         let node = |node: &GrownNode| match &node.split {
-            Some(s) => Node { left: s.left, column: kept[s.column as usize] as u16, limit: s.limit },
+            Some(s) => Node {
+                left: s.left,
+                column: kept[s.column as usize] as u16,
+                limit: columns.all()[s.column as usize].before_merging(s.limit),
+            },
             None => Node { left: 0, column: 0, limit: 0 },
         };
         Self(tree.nodes.iter().map(node).collect())

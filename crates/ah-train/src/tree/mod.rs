@@ -9,6 +9,7 @@ pub mod cover;
 pub mod fitted;
 pub mod grown;
 pub mod leaves;
+pub mod narrow;
 pub mod prune;
 pub mod risk;
 pub mod scores;

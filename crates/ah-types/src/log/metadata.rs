@@ -82,6 +82,10 @@ pub struct Collection {
     /// ignores it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_ms: BTreeMap<String, f64>,
+    /// Features that are computed together, by the name of the group. `feature_ms` has the time of a group under its name; it
+    /// counts once for all of its features. A feature may be in several groups. Appending ignores it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_groups: BTreeMap<String, Vec<String>>,
     /// The limit after which a choice was stopped, in milliseconds: a time of the limit or more is a time-out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<f64>,
@@ -182,6 +186,7 @@ pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
         if let Some(c) = &mut m.collection {
             c.tool.clear();
             c.feature_ms.clear();
+            c.feature_groups.clear();
         }
         m
     };

@@ -9,7 +9,6 @@ mod data;
 mod error;
 mod head;
 mod lines;
-pub mod merge;
 mod merger;
 mod metadata;
 mod random_part;

@@ -16,8 +16,6 @@ use super::rows::{Column, RowError, RowReader};
 pub struct ReadOptions {
     /// Skip and count malformed rows instead of ending with an error.
     pub skip_bad_rows: bool,
-    /// Read at most this many rows of each file.
-    pub max_rows: Option<u64>,
 }
 
 /// Reads one or several logs (plain or gzip) as one.
@@ -99,24 +97,33 @@ fn read_into(
     let listed = metadata.choices.clone();
     let merger = merged.get_or_insert_with(|| Merger::new(metadata, schema));
     merger.list_choices(listed.as_deref());
-    let mut file = LogFile::new(path, &columns, lines, merger);
+    let column = |name: &String| match name.as_str() {
+        CHOICE_COLUMN => Column::Choice,
+        FEEDBACK_COLUMN => Column::Feedback,
+        name => {
+            let slot = merger.schema.slot(name).unwrap_or_default();
+            Column::Feature { slot, kind: merger.schema.features()[slot].kind }
+        }
+    };
+    let mut reader = RowReader::new(columns.iter().map(column).collect());
     let (inputs_before, samples_before) = (merger.inputs.len(), merger.samples.len());
     let irregularities_before = merger.irregularities.clone();
     let mut rows = 0;
-    while options.max_rows.is_none_or(|max| rows < max)
-        && let Some(line) = file.next(merger)?
-    {
-        match line {
-            Line::Blank => merger.irregularities.blank_lines += 1,
-            Line::Row => rows += 1,
-            Line::Malformed(fault) if options.skip_bad_rows => {
+    while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            merger.irregularities.blank_lines += 1;
+            continue;
+        }
+        match reader.row(text, merger) {
+            Ok(()) => rows += 1,
+            Err(fault) if options.skip_bad_rows => {
                 let kind = fault.expected.clone();
-                merger.irregularities.bad_rows.add(&kind, || file.error(fault).to_string());
+                merger.irregularities.bad_rows.add(&kind, || malformed(path, line, fault).to_string());
             }
-            Line::Malformed(fault) => return Err(file.error(fault)),
+            Err(fault) => return Err(malformed(path, line, fault)),
         }
     }
-    let end = file.lines.finish().map_err(io_error(path, "read"))?;
+    let end = lines.finish();
     if !end.hash.is_empty() && merger.sources.iter().any(|source| source.hash == end.hash) {
         // The same bytes add no input or choice, so only the samples are removed again.
         merger.samples.truncate(samples_before);
@@ -131,67 +138,29 @@ fn read_into(
     Ok(())
 }
 
-/// The rows of one log, which go into a [`Merger`] one by one.
-pub(super) struct LogFile<'p, R> {
-    path: &'p Path,
-    lines: Lines<R>,
-    rows: RowReader,
-}
-
-/// What a line below the header is.
-pub(super) enum Line {
-    Blank,
-    /// A row, which is the last sample of the merger now.
-    Row,
-    Malformed(RowError),
-}
-
-impl<'p, R: Read> LogFile<'p, R> {
-    /// Continues below the head of a log with these columns, whose features `merger` has.
-    pub(super) fn new(path: &'p Path, columns: &[String], lines: Lines<R>, merger: &Merger) -> Self {
-        let column = |name: &String| match name.as_str() {
-            CHOICE_COLUMN => Column::Choice,
-            FEEDBACK_COLUMN => Column::Feedback,
-            name => {
-                let slot = merger.schema.slot(name).unwrap_or_default();
-                Column::Feature { slot, kind: merger.schema.features()[slot].kind }
-            }
-        };
-        Self { path, lines, rows: RowReader::new(columns.iter().map(column).collect()) }
-    }
-
-    /// Reads the next line; `None` at the end.
-    pub(super) fn next(&mut self, merger: &mut Merger) -> Result<Option<Line>, LogError> {
-        let Some((_, text)) = self.lines.next().map_err(io_error(self.path, "read"))? else {
-            return Ok(None);
-        };
-        if text.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Some(Line::Blank));
-        }
-        Ok(Some(self.rows.row(text, merger).map_or_else(Line::Malformed, |()| Line::Row)))
-    }
-
-    /// Returns the error of the last line.
-    pub(super) fn error(&self, fault: RowError) -> LogError {
-        let line = self.lines.number();
-        LogError::Malformed {
-            place: LogPlace { path: self.path.to_owned(), line, column: fault.column as u64 },
-            expected: fault.expected,
-            found: fault.found,
-            hint: "mend the row, or pass over such rows with --skip-bad-rows".to_owned(),
-        }
-    }
-
-    /// Returns the number of the last line if it has no line end: its time may be cut short.
-    pub(super) fn torn_line(&self) -> Option<u64> {
-        (!self.lines.terminated()).then(|| self.lines.number())
+/// Returns the error of the last line.
+fn malformed(path: &Path, line: u64, fault: RowError) -> LogError {
+    LogError::Malformed {
+        place: LogPlace { path: path.to_owned(), line, column: fault.column as u64 },
+        expected: fault.expected,
+        found: fault.found,
+        hint: "mend the row, or pass over such rows with --skip-bad-rows".to_owned(),
     }
 }
 
+/// Checks that a further log belongs to the same log. Parts of one sequence may have other seeds and choices, and machines
+/// of one kind what [`Device::admits`](crate::Device::admits) allows: drivers, clocks, versions of libraries.
 fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogError> {
+    let is_same_kind = match (merger.metadata.device(), metadata.device()) {
+        (Some(first), Some(other)) => first.admits(other).is_ok(),
+        _ => false,
+    };
+    let may_differ = |key: &str| {
+        ["autoheuristic_rs.seed", "choices"].contains(&key)
+            || is_same_kind && key.starts_with("autoheuristic_rs.device.")
+    };
     let mut found = differences(&merger.metadata, metadata);
-    // Parts of one seeded sequence, or several seeds, may be merged.
-    found.retain(|d| d.key != "autoheuristic_rs.seed" && d.key != "choices");
+    found.retain(|difference| !may_differ(&difference.key));
     if found.is_empty() {
         return Ok(());
     }

@@ -280,10 +280,11 @@ impl RowBatch {
 
 /// Returns the features' text of a context as in a row, joined by commas: the key of an input.
 ///
-/// A feature that the context lacks stays empty.
+/// A feature that the context lacks stays empty, and so does a number that is undefined.
 pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
     let fields = schema.features().iter().map(|f| {
-        let text = context.get(&f.name).map(Value::to_string).unwrap_or_default();
+        let is_defined = |value: &&Value| !matches!(value, Value::Number(x) if x.is_nan());
+        let text = context.get(&f.name).filter(is_defined).map(Value::to_string).unwrap_or_default();
         csv::quote(&text).into_owned()
     });
     fields.collect::<Vec<_>>().join(",")

@@ -21,12 +21,12 @@ pub(super) struct BoostersFile {
     rows: Vec<Box<[i8]>>,
 }
 
-/// A column: a feature, or a feature and one of its categories.
+/// A column: a feature, or a list of a feature and some of its categories.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a column: a feature, or a feature and a category")]
+#[serde(untagged, expecting = "expected a column: a feature, or a list of a feature and categories")]
 enum ColumnFile {
     Number(String),
-    Category(String, String),
+    Categories(Vec<String>),
 }
 
 /// A node: the number of a leaf's row, or a split's column, threshold and right child.
@@ -41,11 +41,15 @@ impl BoostersFile {
     /// Returns the trees with slots in the place of names.
     pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Vec<ScoreTree>, String> {
         let column = |column: &ColumnFile| {
-            let (name, category) = match column {
+            let (name, categories) = match column {
                 ColumnFile::Number(name) => (name, None),
-                ColumnFile::Category(name, category) => (name, Some(category.clone())),
+                ColumnFile::Categories(list) => {
+                    let (name, categories) =
+                        list.split_first().ok_or("expected a feature and categories, found an empty list")?;
+                    (name, Some(categories.to_vec()))
+                }
             };
-            Ok(Column { slot: names.slot(name)?, category })
+            Ok(Column { slot: names.slot(name)?, categories })
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<_>, String>>()?;
         let node = |(at, node): (usize, &NodeFile)| match *node {
@@ -57,10 +61,12 @@ impl BoostersFile {
             NodeFile::Split(column, threshold, right) => {
                 let count = columns.len();
                 let found = || format!("node {at}: expected a column below {count}, found {column}");
-                let Column { slot, category } = columns.get(column).cloned().ok_or_else(found)?;
-                let test = match category {
+                let Column { slot, categories } = columns.get(column).cloned().ok_or_else(found)?;
+                let test = match categories {
                     None => Test::Numerical { slot, threshold },
-                    Some(category) if (0.0..1.0).contains(&threshold) => Test::Categorical { slot, category },
+                    Some(categories) if (0.0..1.0).contains(&threshold) => {
+                        Test::Categorical { slot, categories }
+                    }
                     Some(_) => {
                         return Err(format!(
                             "node {at}: expected the threshold 0 for a category, found {threshold}"
@@ -80,10 +86,11 @@ impl BoostersFile {
 
 /// Returns the JSON text of a model's boosters.
 pub(super) fn print(model: &Model) -> String {
-    let columns: Vec<Column<&str>> = model.booster_columns().into_iter().collect();
-    let column = |column: &Column<&str>| {
+    let columns: Vec<Column<&[String]>> = model.booster_columns().into_iter().collect();
+    let column = |column: &Column<&[String]>| {
         let feature = text(&model.features.all().features()[column.slot].name);
-        column.category.map_or(feature.clone(), |category| format!("[{feature},{}]", text(category)))
+        let set = |set: &[String]| format!("[{feature},{}]", joined(set, |category| text(category)));
+        column.categories.map_or_else(|| feature.clone(), set)
     };
     let (mut rows, mut numbers): (Vec<&[i8]>, HashMap<&[i8], usize>) = Default::default();
     for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {

@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::expr::{BoolExpr, Part};
 use crate::feature::{Feature, FeatureKind};
 use crate::optimization::Objective;
-use crate::tree::Tree;
+use crate::tree::{Tree, contains};
 
 /// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -188,7 +188,7 @@ impl Model {
 
     /// Returns true if the category is in the training data of this slot.
     pub fn knows(&self, slot: usize, category: &str) -> bool {
-        self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
+        contains(&self.categories[slot], category)
     }
 
     /// Calls `f` with every category that the model names, some more than once: first truth values, then

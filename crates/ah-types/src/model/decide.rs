@@ -74,7 +74,7 @@ impl Model {
     ///
     /// # Errors
     /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`].
-    pub fn column_value<S: AsRef<str>>(
+    pub fn column_value<S: AsRef<[String]>>(
         &self,
         column: &Column<S>,
         row: &(impl Row + ?Sized),
@@ -104,7 +104,7 @@ impl Model {
     }
 
     /// Returns the values that the boosters compare, sorted.
-    pub fn booster_columns(&self) -> BTreeSet<Column<&str>> {
+    pub fn booster_columns(&self) -> BTreeSet<Column<&[String]>> {
         self.boosters.iter().flat_map(Tree::tests).map(|test| test.column().0).collect()
     }
 
@@ -114,7 +114,7 @@ impl Model {
     /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
     /// that training never saw.
     pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i32>, Unsure> {
-        let value = |column: &Column<&str>| self.column_value(column, row);
+        let value = |column: &Column<&[String]>| self.column_value(column, row);
         self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
         let mut sums = Vec::new();
         for tree in &self.boosters {

@@ -31,7 +31,7 @@ const TOGETHER: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble {
     /// The values that tests compare, sorted.
-    pub columns: Vec<Column<String>>,
+    pub columns: Vec<Column<Vec<String>>>,
     /// By column: its distinct thresholds.
     pub searches: Vec<ThresholdSearch>,
     /// The columns that boosters test, by their positions: each must have a value, whether a path tests it or not.
@@ -188,10 +188,10 @@ impl Ensemble {
         let required = model.booster_columns();
         let tests =
             || model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests)).map(Test::column);
-        let mut columns: Vec<Column<&str>> = tests().map(|(column, _)| column).collect();
+        let mut columns: Vec<Column<&[String]>> = tests().map(|(column, _)| column).collect();
         columns.sort_unstable();
         columns.dedup();
-        let position = |column: &Column<&str>| columns.partition_point(|other| other < column);
+        let position = |column: &Column<&[String]>| columns.partition_point(|other| other < column);
         let mut thresholds = vec![Vec::new(); columns.len()];
         tests().for_each(|(column, threshold)| thresholds[position(&column)].push(threshold));
         for thresholds in &mut thresholds {
@@ -202,7 +202,7 @@ impl Ensemble {
         let mut ensemble = Self {
             columns: columns
                 .iter()
-                .map(|c| Column { slot: c.slot, category: c.category.map(str::to_owned) })
+                .map(|c| Column { slot: c.slot, categories: c.categories.map(<[String]>::to_vec) })
                 .collect(),
             required: required.iter().map(position).collect(),
             searches: thresholds.iter().map(|sorted| ThresholdSearch::new(sorted)).collect(),
@@ -279,7 +279,7 @@ impl Ensemble {
     fn append<L>(
         &mut self,
         tree: &Tree<L>,
-        position: &impl Fn(&Column<&str>) -> usize,
+        position: &impl Fn(&Column<&[String]>) -> usize,
         thresholds: &[Vec<f64>],
         number: impl Fn(usize, &L) -> usize,
     ) {

@@ -159,7 +159,11 @@ impl Model {
                 (None, number) => number.to_string(),
             };
             let missing = self.missing.contains(&clause.slot);
-            format!("{} = {value}: {}", whole(name), clause.words(name, missing, whole))
+            format!(
+                "{} = {value}: {}",
+                whole(name),
+                clause.words(name, missing, &self.categories[clause.slot], whole)
+            )
         };
         let tests = Clause::all(way(tree, end)).into_iter().map(test).collect();
         let leaf = tree.leaf(end)?;

@@ -57,12 +57,20 @@ impl<'a> Names<'a> {
 pub(super) struct NodeFile {
     feature: Option<String>,
     threshold: Option<f64>,
-    category: Option<String>,
+    category: Option<CategoriesFile>,
     left: Option<u32>,
     right: Option<u32>,
     samples: Option<u64>,
     ranges: Option<Vec<Option<RangeFile>>>,
     ranking: Option<Vec<RankedFile>>,
+}
+
+/// The categories that go right: one, or several.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a category, or a list of categories")]
+enum CategoriesFile {
+    One(String),
+    Several(Vec<String>),
 }
 
 /// The range of a feature: its only value, or the least and the greatest.
@@ -138,7 +146,12 @@ impl NodeFile {
                 let slot = names.slot(&feature)?;
                 let test = match (threshold, category) {
                     (Some(threshold), None) => Test::Numerical { slot, threshold },
-                    (None, Some(category)) => Test::Categorical { slot, category },
+                    (None, Some(CategoriesFile::One(category))) => {
+                        Test::Categorical { slot, categories: vec![category] }
+                    }
+                    (None, Some(CategoriesFile::Several(categories))) => {
+                        Test::Categorical { slot, categories }
+                    }
                     _ => return Err(SPLIT.to_owned()),
                 };
                 Ok(Node::Split { test, left, right: right.unwrap_or(left.saturating_add(1)) })

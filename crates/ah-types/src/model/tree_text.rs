@@ -14,7 +14,10 @@ pub(super) fn print(model: &Model) -> String {
             let feature = &model.features.all().features()[test.slot()].name;
             let test = match test {
                 Test::Numerical { threshold, .. } => format!("\"threshold\":{}", number(*threshold)),
-                Test::Categorical { category, .. } => format!("\"category\":{}", text(category)),
+                Test::Categorical { categories, .. } => match &categories[..] {
+                    [category] => format!("\"category\":{}", text(category)),
+                    several => format!("\"category\":[{}]", joined(several, |category| text(category))),
+                },
             };
             let right = if *right == left + 1 { String::new() } else { format!(",\"right\":{right}") };
             format!("{{\"feature\":{},{test},\"left\":{left}{right}}}", text(feature))

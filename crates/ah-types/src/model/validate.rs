@@ -175,11 +175,17 @@ fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
                 return Err(format!("expected a finite threshold on {name}, found {threshold}"));
             }
         }
-        Test::Categorical { category, .. } => {
+        Test::Categorical { categories, .. } => {
             if feature.kind != FeatureKind::Categorical {
                 return Err(format!("a category for the numerical feature {name}"));
             }
-            if !model.knows(slot, category) {
+            if categories.is_empty() {
+                return Err(format!("expected at least one category of {name}, found none"));
+            }
+            if !categories.is_sorted_by(|a, b| a < b) {
+                return Err(format!("the tested categories of {name} are not sorted and distinct"));
+            }
+            if let Some(category) = categories.iter().find(|category| !model.knows(slot, category)) {
                 return Err(format!("{} is none of the categories of {name}", quoted(category)));
             }
         }

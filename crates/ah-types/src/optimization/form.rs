@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::shown::{did_you_mean, listed, quoted};
+use super::named::named;
 
 /// The form in which a program asks a model: code in a language, or the model file itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,12 +53,7 @@ impl FromStr for DecisionForm {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let names = || Self::NAMES.iter().map(|(name, _)| *name);
-        let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, form)| *form);
-        found.ok_or_else(|| {
-            let near = did_you_mean(name, names());
-            format!("expected a form of {}, found {}{near}", listed(names()), quoted(name))
-        })
+        named("a form", &Self::NAMES, name)
     }
 }
 

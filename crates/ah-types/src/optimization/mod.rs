@@ -5,6 +5,7 @@ mod definition;
 mod error;
 mod file;
 mod form;
+mod named;
 mod objective;
 mod training;
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::shown::{did_you_mean, listed, quoted};
+use super::named::named;
 
 /// What a heuristic is learned for and judged by. `cost` is what a choice loses to the best one on an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,16 +68,7 @@ impl FromStr for Objective {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let names = || Self::NAMES.iter().map(|(name, _)| *name);
-        let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, objective)| *objective);
-        found.ok_or_else(|| {
-            format!(
-                "expected an objective of {}, found {}{}",
-                listed(names()),
-                quoted(name),
-                did_you_mean(name, names())
-            )
-        })
+        named("an objective", &Self::NAMES, name)
     }
 }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::form::DecisionForm;
+use super::named::named;
 use super::objective::Objective;
-use crate::shown::{did_you_mean, listed, quoted};
 
 /// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
 /// it too.
@@ -72,17 +72,10 @@ impl FromStr for LearnerKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let names = || Self::NAMES.iter().map(|(name, _)| *name);
-        let found = Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-        found.ok_or_else(|| match name {
-            "soft" => "the learner \"soft\" is now \"cost_tree\"".to_owned(),
-            _ => format!(
-                "expected a learner of {}, found {}{}",
-                listed(names()),
-                quoted(name),
-                did_you_mean(name, names())
-            ),
-        })
+        match name {
+            "soft" => Err("the learner \"soft\" is now \"cost_tree\"".to_owned()),
+            _ => named("a learner", &Self::NAMES, name),
+        }
     }
 }
 

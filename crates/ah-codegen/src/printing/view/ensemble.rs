@@ -66,8 +66,8 @@ struct ColumnView {
     logged: bool,
     /// True if training saw it missing.
     missing: bool,
-    /// The literal of the category for which the column is 1.
-    category: Option<String>,
+    /// The literals of the categories for which the column is 1; empty for a number.
+    categories: Vec<String>,
     /// The literals of the categories in the training data.
     seen: Vec<String>,
     /// The number of steps of the search among its thresholds, and 2 to the power of it.
@@ -101,13 +101,13 @@ struct GroupView {
 
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn ensemble(&self, arrays: &EnsembleArrays) -> EnsembleView {
-        let column = |(column, search): (&ah_types::Column<String>, &ThresholdSearch)| ColumnView {
+        let column = |(column, search): (&ah_types::Column<Vec<String>>, &ThresholdSearch)| ColumnView {
             slot: column.slot,
             identifier: self.identifier(column.slot),
             kind: ValueKind::of(self.lowered, column.slot),
             logged: self.lowered.derived_type(column.slot).is_none(),
             missing: self.lowered.is_missing(column.slot),
-            category: column.category.as_ref().map(|category| self.literal(category)),
+            categories: column.categories.iter().flatten().map(|category| self.literal(category)).collect(),
             seen: self.seen(column.slot),
             steps: search.steps,
             size: search.thresholds.len(),

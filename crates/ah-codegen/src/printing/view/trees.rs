@@ -164,7 +164,7 @@ impl<L: Language> Viewer<'_, L> {
     pub(super) fn condition(&self, condition: &Condition<'_>) -> String {
         match condition {
             Condition::AtMost(slot, threshold) => self.language.at_most(*slot, *threshold),
-            Condition::Is(slot, category) => self.language.is(*slot, category),
+            Condition::IsIn(slot, categories) => self.language.is_in(*slot, categories),
             Condition::Holds(slot) => self.identifier(*slot),
         }
     }

@@ -174,8 +174,14 @@ impl Language for PythonLanguage<'_> {
         }
     }
 
-    fn is(&self, slot: usize, category: &str) -> String {
-        format!("{} == {}", self.names.features[slot], self.string(category))
+    /// Python makes a constant of such a set when it reads the file.
+    fn is_in(&self, slot: usize, categories: &[&str]) -> String {
+        let name = &self.names.features[slot];
+        let texts: Vec<String> = categories.iter().map(|category| self.string(category)).collect();
+        match &texts[..] {
+            [one] => format!("{name} == {one}"),
+            several => format!("{name} in {{{}}}", several.join(", ")),
+        }
     }
 
     fn unseen(&self, slot: usize) -> String {

@@ -202,11 +202,17 @@ impl Language for RustLanguage<'_> {
         }
     }
 
-    fn is(&self, slot: usize, category: &str) -> String {
+    fn is_in(&self, slot: usize, categories: &[&str]) -> String {
+        let name = &self.names.features[slot];
         let derived = self.lowered.derived_type(slot).is_some();
-        let category =
-            if derived { self.lowered.code(category).to_string() } else { self.variant(slot, category) };
-        format!("{} == {category}", self.names.features[slot])
+        let pattern = |category: &&str| {
+            if derived { self.lowered.code(category).to_string() } else { self.variant(slot, category) }
+        };
+        let patterns: Vec<String> = categories.iter().map(pattern).collect();
+        match &patterns[..] {
+            [one] => format!("{name} == {one}"),
+            several => format!("matches!({name}, {})", several.join(" | ")),
+        }
     }
 
     fn unseen(&self, slot: usize) -> String {

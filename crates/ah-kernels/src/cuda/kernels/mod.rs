@@ -6,7 +6,7 @@
 //!
 //! | optimization | source | configurations |
 //! | --- | --- | --- |
-//! | `mm` | `mm.cu`, `mm_tma.cu` | [`Mm`], [`MmTma`] |
+//! | `mm` | `mm.cu` | [`Mm`] |
 //! | `mixed_mm` | `mixed_mm.cu`, `mixed_mm_wgmma.cu`, `mixed_mm_direct.cu` after `mixed_mm_weights.cu` | [`MixedMm`] |
 //! | `softmax` | `softmax.cu` | [`Softmax`] |
 //!
@@ -17,14 +17,12 @@ mod launch;
 mod mixed_mm;
 mod mixed_mm_configurations;
 mod mm;
-mod mm_tma;
 mod softmax;
 
 pub use launch::{Half, Ineligibility, Launch, Limits};
 pub use mixed_mm::MixedMmProblem;
 pub use mixed_mm_configurations::MixedMm;
 pub use mm::{Mm, MmProblem};
-pub use mm_tma::{MmTma, TensorMap};
 pub use softmax::{Softmax, SoftmaxProblem};
 
 /// The text in front of every kernel's source.
@@ -40,7 +38,6 @@ mod tests {
         let [m, n, k] = [MOST; 3];
         let mm = MmProblem { m, n, k, element: Half::Float16, transposed: [false; 2], strides: [8; 2] };
         assert!(Mm::choices().iter().all(|choice| choice.launch(&mm, &H200).is_err()));
-        assert!(MmTma::choices().iter().all(|choice| choice.launch(&mm, &H200).is_err()));
         let [n, k] = [MOST / 16 * 16; 2];
         let mixed = MixedMmProblem {
             m,

@@ -65,9 +65,10 @@ impl Compiler<'_> {
         self.model.features.all().features()[slot].kind == FeatureKind::Numerical
     }
 
-    fn column(&mut self, column: &ah_types::Column<String>) -> Column {
-        let category = column.category.as_ref().map(|category| self.categories.id(category));
-        Column { feature: self.position(column.slot), category }
+    fn column(&mut self, column: &ah_types::Column<Vec<String>>) -> Column {
+        let ids = |set: &Vec<String>| set.iter().map(|category| self.categories.id(category)).collect();
+        let categories = column.categories.as_ref().map(ids);
+        Column { feature: self.position(column.slot), categories }
     }
 
     /// Returns a feature's position; compiles it at its first use.

@@ -34,8 +34,8 @@ pub(crate) struct CompiledModel {
 pub(super) struct Column {
     /// The feature's position in [`CompiledModel::features`].
     pub(super) feature: usize,
-    /// The id of the category for which the value is 1.
-    pub(super) category: Option<f64>,
+    /// The ids of the categories for which the value is 1.
+    pub(super) categories: Option<Box<[f64]>>,
 }
 
 /// A feature that a decision computes at most once.
@@ -100,11 +100,11 @@ impl<'a> Decision<'a> {
     pub(super) fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
         let x = self.computed(column.feature);
         let Feature { slot, missing, .. } = self.compiled.features[column.feature];
-        match column.category {
+        match &column.categories {
             _ if x.is_nan() && missing => Ok(f64::NEG_INFINITY),
             _ if x.is_nan() => Err(Unsure::Undefined(slot)),
             None => Ok(x),
-            Some(category) if x == category => Ok(1.0),
+            Some(categories) if categories.contains(&x) => Ok(1.0),
             Some(_) if self.knows(column.feature, x) => Ok(0.0),
             Some(_) => Err(Unsure::UnknownCategory(slot)),
         }

@@ -24,7 +24,7 @@ pub struct Facts<'a> {
     device: Option<String>,
     fallback: &'a str,
     /// True if the model was learned from one of these logs, so that its figures here are too good.
-    pub learned_from_these: bool,
+    learned_from_these: bool,
     /// For the test part of a training: the number of inputs that the judged heuristic learned from.
     learned_from: Option<usize>,
     comparison: &'a BaselineComparison,
@@ -279,8 +279,9 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
     let words = |test: &Test, left: bool| {
         let name = &model.features.all().features()[test.slot()].name;
         let missing = model.missing.contains(&test.slot());
+        let known = &model.categories[test.slot()];
         let clauses = Clause::all([(test, left)]);
-        clauses.iter().map(|clause| clause.words(name, missing, str::to_owned)).collect()
+        clauses.iter().map(|clause| clause.words(name, missing, known, str::to_owned)).collect()
     };
     let facts = |(at, node): (usize, &Node)| match node {
         Node::Split { test, left, right } => NodeFacts::Split {

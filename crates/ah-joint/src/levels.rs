@@ -1,0 +1,45 @@
+//! The level of each input and the effect of each choice: log time = level + effect, by alternating means. In a sparse table
+//! each input is timed with other choices, so its mean time alone says little about its level.
+
+use crate::rows::Timing;
+
+/// Rounds of alternating means; on 25 of 300 choices, the effects move by less than 0.001 after 10.
+const ROUNDS: usize = 15;
+
+/// Levels and effects.
+#[derive(Debug)]
+pub struct Levels {
+    /// By input.
+    pub inputs: Vec<f64>,
+    /// By choice; 0 for one without a timing.
+    pub choices: Vec<f64>,
+}
+
+impl Levels {
+    /// Returns the levels of timings that did not fail.
+    pub fn new(timings: &[Timing], inputs: usize, choices: usize) -> Self {
+        let mut levels = Self { inputs: vec![0.0; inputs], choices: vec![0.0; choices] };
+        for _ in 0..ROUNDS {
+            let left = |t: &Timing| t.log_time - levels.choices[t.choice as usize];
+            levels.inputs = means(timings, inputs, |t| t.input, left);
+            let left = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
+            levels.choices = means(timings, choices, |t| t.choice, left);
+        }
+        levels
+    }
+}
+
+fn means(
+    timings: &[Timing],
+    count: usize,
+    key: impl Fn(&Timing) -> u32,
+    value: impl Fn(&Timing) -> f64,
+) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0_f64); count];
+    for timing in timings {
+        let (sum, count) = &mut sums[key(timing) as usize];
+        *sum += value(timing);
+        *count += 1.0;
+    }
+    sums.into_iter().map(|(sum, count)| sum / count.max(1.0)).collect()
+}

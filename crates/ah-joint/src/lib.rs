@@ -1,0 +1,30 @@
+//! A joint model of inputs and choices, for hundreds of choices of which each input times a few.
+//!
+//! Choices named `KEY=VALUE_…` have fields ([`fields`]). The [`JointModel`] predicts the log time of any choice on any
+//! input, timed or not, from [`columns`] of both: numbers of the input, fields of the choice, and tile counts, which
+//! [`tilings`] finds. [`failures`] predicts which choices fail. `ah-collect` plans with it which choices to time
+//! ([`JointModel::worth_timing`]), and `ah-train` completes sparse logs.
+#![forbid(unsafe_code)]
+
+mod boost;
+mod columns;
+mod failures;
+mod fields;
+mod grow;
+mod levels;
+mod model;
+mod numbers;
+mod rows;
+mod tilings;
+
+pub use fields::are_common as have_fields;
+pub use model::JointModel;
+pub use numbers::numbers;
+pub use rows::{Timing, weight};
+
+/// Logs of at most this many choices need no joint model.
+pub const FEW: usize = 32;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

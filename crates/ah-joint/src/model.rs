@@ -1,0 +1,109 @@
+//! The joint model: the log time of a choice on an input, less the input's own level, from numbers of both.
+
+use ah_types::ChoiceId;
+use rayon::prelude::*;
+
+use crate::boost::{BoostedTrees, Boosting};
+use crate::columns::{Coding, Numbers};
+use crate::failures::Failures;
+use crate::fields;
+use crate::levels::Levels;
+use crate::rows::{Coded, Timing, thinned};
+use crate::tilings;
+use ah_types::random;
+
+/// Most timings to learn from.
+const MAX_ROWS: usize = 150_000;
+const BROAD: Boosting =
+    Boosting { trees: 60, leaves: 48, min_rows: 10, rate: 0.2, row_share: 0.6, column_share: 0.7 };
+const FOCUSED: Boosting =
+    Boosting { trees: 120, leaves: 48, min_rows: 10, rate: 0.12, row_share: 0.6, column_share: 0.7 };
+
+/// Choices that are expected to lose more than this, in log time, are not worth timing.
+const WORTH: f64 = 0.3;
+
+/// Most fits whose predictions are averaged.
+const MAX_FITS: usize = 8;
+/// Fits × cells to predict at most, so that averaging takes seconds.
+const MAX_PREDICTIONS: usize = 1_200_000;
+
+/// A learned joint model.
+#[derive(Debug)]
+pub struct JointModel {
+    numbers: Numbers,
+    coding: Coding,
+    /// Of each fit the broad trees, then those that focus on the fast choices.
+    fits: Vec<[BoostedTrees; 2]>,
+    failures: Option<Failures>,
+}
+
+impl JointModel {
+    /// Learns from these timings, ascending by input. `inputs` are the numbers of all inputs, by feature.
+    pub fn fit(inputs: Vec<Vec<f64>>, choices: &[String], timings: &[Timing], seed: u64) -> Self {
+        let finite: Vec<Timing> =
+            timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
+        let levels = Levels::new(&finite, inputs.first().map_or(0, Vec::len), choices.len());
+        let fields = fields::columns(choices, &levels.choices);
+        let numbers = Numbers { inputs, fields, ranks: ranks(&levels.choices) };
+        let kept = thinned(&finite, MAX_ROWS, seed);
+        let columns = tilings::columns(&numbers, &kept, &levels, seed);
+        let fit_failures = || Failures::fit(&numbers, &columns, timings, seed);
+        let fit_times = || {
+            let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
+            let coded = Coded::new(columns.clone(), &numbers, &kept, target);
+            let even = vec![1; kept.len()];
+            let fit = |number: u64| {
+                let seed = random::mix(seed, 10 + number);
+                let (broad, residuals) = BROAD.fit(&coded.sample(&coded.targets, &even), seed);
+                let weights = coded.weights(&broad);
+                let (focused, _) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
+                [broad, focused]
+            };
+            let cells = levels.inputs.len() * choices.len();
+            let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
+            let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
+            (coded.coding, fits)
+        };
+        let ((coding, fits), failures) = rayon::join(fit_times, fit_failures);
+        Self { numbers, coding, fits, failures }
+    }
+
+    /// Returns the predicted log time of a choice on an input, less the input's own level.
+    pub fn predict(&self, input: u32, choice: u32) -> f64 {
+        let mut codes = vec![0; self.coding.width()];
+        self.coding.encode(&self.numbers, input, choice, &mut codes);
+        let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(&codes)).sum();
+        sum / self.fits.len() as f64
+    }
+
+    /// Returns at most `most` choices of an input that are worth timing, the fastest first. `may` leaves choices out.
+    pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<u32> {
+        let choices = (0..self.numbers.ranks.len() as u32).filter(|choice| !self.fails(input, *choice));
+        let mut times: Vec<(u32, f64)> =
+            choices.map(|choice| (choice, self.predict(input, choice))).collect();
+        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let slowest = times.first().map_or(0.0, |(_, best)| best + WORTH);
+        let worth = times.into_iter().take_while(|(_, time)| *time <= slowest).map(|(choice, _)| choice);
+        worth.filter(|choice| may(*choice)).take(most).collect()
+    }
+
+    /// Returns the `most` choices that are fastest on average, ascending.
+    pub fn fastest(&self, most: usize) -> Vec<ChoiceId> {
+        let ranks = self.numbers.ranks.iter().enumerate().filter(|(_, rank)| **rank < most as f64);
+        ranks.map(|(choice, _)| ChoiceId(choice as u32)).collect()
+    }
+
+    /// Returns whether a choice is expected to fail on an input.
+    pub fn fails(&self, input: u32, choice: u32) -> bool {
+        self.failures.as_ref().is_some_and(|failures| failures.fails(&self.numbers, input, choice))
+    }
+}
+
+/// Returns the rank of each choice by its effect.
+fn ranks(effects: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..effects.len()).collect();
+    order.sort_by(|&a, &b| effects[a].total_cmp(&effects[b]).then(a.cmp(&b)));
+    let mut ranks = vec![0.0; effects.len()];
+    order.iter().enumerate().for_each(|(rank, &choice)| ranks[choice] = rank as f64);
+    ranks
+}

@@ -184,7 +184,7 @@ fn of_many_choices_a_joint_model_plans_a_few_near_the_best() {
         std::fs::read_to_string(folder.path(name)).unwrap()
     };
     let text = run("log.txt");
-    let (dense, log) = (log::read(&[source.clone()]).unwrap(), log::read(&[folder.path("log.txt")]).unwrap());
+    let (dense, log) = (log::read(&[&source]).unwrap(), log::read(&[folder.path("log.txt")]).unwrap());
     assert_eq!(log.metadata.collection.as_ref().unwrap().random_part, None);
     assert_eq!(log.inputs.len(), 120);
     let (dense, planned) = (rows(&dense), rows(&log));

@@ -232,7 +232,7 @@ def _binary() -> pathlib.Path:
     existing = [path for path in found if path.exists()]
     if not existing:
         raise SystemExit("no ah-train in target; cargo build --release -p ah-train")
-    return max(existing, key=lambda path: path.stat().st_mtime)
+    return existing[0]
 
 
 def _run(binary: pathlib.Path, *words: object) -> None:

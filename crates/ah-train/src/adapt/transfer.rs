@@ -112,12 +112,12 @@ pub fn slots(model: &Model, dataset: &Dataset) -> Vec<Option<usize>> {
 
 /// Returns where an input ends; `None` if the model has no answer.
 fn reached(model: &Model, ensemble: &Ensemble, values: &[Value], cells: &[TimedChoice]) -> Option<Reached> {
-    let reached = ensemble.reach_row(model, values).ok()?;
-    let (leaf, _) = model.tree.leaves().nth(reached.leaf)?;
-    let ranked: Vec<Ranked> = reached.ranked().collect();
+    let (leaf, sums) = ensemble.reach_row(model, values).ok()?;
+    let ranked: Vec<Ranked> = ensemble.reached(leaf, &sums).ranked().collect();
+    let (leaf, _) = model.tree.leaves().nth(leaf)?;
     let score = |cell: &TimedChoice| ranked.iter().find(|r| r.choice == cell.choice).map(|r| r.score);
     let scores = cells.iter().map(score).collect();
-    Some(Reached { leaf: leaf as u32, sums: reached.sums().to_vec(), scores })
+    Some(Reached { leaf: leaf as u32, sums: sums.to_vec(), scores })
 }
 
 fn parents(tree: &Tree) -> Vec<u32> {

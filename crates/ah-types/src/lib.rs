@@ -64,14 +64,14 @@ pub use fields::{FieldValue, fields};
 pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
     LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
-    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, ThresholdSearch, add_row,
-    risk,
+    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, Sums, ThresholdSearch,
+    add_row, risk,
 };
 pub use optimization::{
     ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Objective, Optimization, OptimizationError,
     TrainingPolicy,
 };
-pub use pick::{Ranked, pick};
+pub use pick::{Ranked, pick, pick_sorted};
 pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

@@ -49,3 +49,22 @@ pub fn pick(
         }
     }
 }
+
+/// Returns the same as [`pick`] for choices in the order of their scores: none behind the first allowed one is better.
+pub fn pick_sorted(
+    choices: impl IntoIterator<Item = Ranked>,
+    fallback: Option<ChoiceId>,
+    mut offered: impl FnMut(ChoiceId) -> bool,
+) -> Option<ChoiceId> {
+    // The first offered choice that is not allowed.
+    let mut other = None;
+    for Ranked { choice, allowed, .. } in choices {
+        if (allowed || other.is_none()) && offered(choice) {
+            if allowed {
+                return Some(choice).filter(|_| other.is_none() || Some(choice) != fallback);
+            }
+            other = Some(choice);
+        }
+    }
+    other.filter(|_| fallback.is_some_and(|fallback| !offered(fallback)))
+}

@@ -316,10 +316,11 @@ proptest! {
         for (k, n, dtype) in inputs {
             let values = values(f64::from(k), f64::from(n), &dtype);
             let is_offered = |c: ChoiceId| offered[c.index()];
-            let reached = ensemble.reach_row(&m, &values);
-            let picked = reached.clone().and_then(|r| r.pick(is_offered));
+            let ends = ensemble.reach_row(&m, &values);
+            let reached = ends.as_ref().map(|(leaf, sums)| ensemble.reached(*leaf, sums)).map_err(|unsure| *unsure);
+            let picked = reached.and_then(|r| r.pick(is_offered));
             prop_assert_eq!(picked, m.decide(&values, is_offered).map(|r| r.choice));
-            let plain = reached.clone().and_then(|r| r.pick(|c| r.is_expected(c)));
+            let plain = reached.and_then(|r| r.pick(|c| r.is_expected(c)));
             prop_assert_eq!(plain, m.choose(&values).map(|r| r.choice));
             prop_assert_eq!(reached.map(|r| r.ranking()), m.ranking(&values));
         }

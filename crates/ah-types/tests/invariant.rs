@@ -1,7 +1,7 @@
 //! A heuristic never picks a choice that was not measured. Tests the rule of [`pick`] on every ranking, and
 //! the check that refuses a model whose leaves break it.
 
-use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice, pick};
+use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice, pick, pick_sorted};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;
@@ -35,6 +35,7 @@ proptest! {
         // The order of the ranking: of equal scores the first.
         let mut ranking = ranking;
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+        prop_assert_eq!(pick_sorted(ranking.iter().copied(), fallback, is_offered), picked);
         let place = |choice: ChoiceId| ranking.iter().position(|p| p.choice == choice);
         let allowed_offered = ranking.iter().any(|p| p.allowed && is_offered(p.choice));
         match picked {

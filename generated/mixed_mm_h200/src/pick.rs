@@ -41,23 +41,18 @@ pub(crate) fn pick(
     choices: impl Iterator<Item = Ranked>,
     offered: impl Fn(Choice) -> bool,
 ) -> Result<Choice, Unsure> {
-    // The best that is not allowed, and the best that is, with their places: of two equal ones, the first is better.
-    let mut best: [Option<(usize, Ranked)>; 2] = [None; 2];
-    for (place, ranked) in choices.enumerate() {
-        let best = &mut best[usize::from(ranked.allowed)];
-        if best.is_none_or(|(_, best)| ranked.score < best.score) && offered(ranked.choice) {
-            *best = Some((place, ranked));
+    // The choices are in the order of their scores. This is the first offered one that is not allowed.
+    let mut other = None;
+    for ranked in choices {
+        if (ranked.allowed || other.is_none()) && offered(ranked.choice) {
+            if ranked.allowed {
+                let best = Some(ranked.choice).filter(|_| other.is_none() || Some(ranked.choice) != FALLBACK);
+                return best.ok_or(Unsure::NoneAllowed);
+            }
+            other = Some(ranked.choice);
         }
     }
-    let beats = |(a, first): (usize, Ranked), (b, second): (usize, Ranked)| {
-        first.score < second.score || (first.score == second.score && a < b)
-    };
-    match best {
-        [Some(other), Some(best)] if Some(best.1.choice) == FALLBACK && beats(other, best) => Err(Unsure::NoneAllowed),
-        [_, Some((_, best))] => Ok(best.choice),
-        [Some((_, other)), None] if FALLBACK.is_some_and(|fallback| !offered(fallback)) => Ok(other.choice),
-        _ => Err(Unsure::NoneAllowed),
-    }
+    other.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(Unsure::NoneAllowed)
 }
 
 /// The choices, best first, each with the share of inputs on which it won. It is a slice.

@@ -77,10 +77,10 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        let mut decision = self.compiled.decide(values);
-        let reached = decision.reach()?;
-        let offered = |choice: ChoiceId| decision.is_eligible(choice) && offered(choice.index());
-        reached.pick(offered).map(ChoiceId::index)
+        self.compiled.decide(values).reach(|decision, reached| {
+            let offered = |choice: ChoiceId| decision.is_eligible(choice) && offered(choice.index());
+            reached.pick(offered).map(ChoiceId::index)
+        })?
     }
 
     fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
@@ -88,9 +88,9 @@ impl Heuristic for LoadedModel {
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        let reached = self.compiled.decide(values).reach()?;
-        reached.ranking().iter().for_each(|ranked| visit(ranked.choice.index()));
-        Ok(())
+        self.compiled.decide(values).reach(|_, reached| {
+            reached.ranking().iter().for_each(|ranked| visit(ranked.choice.index()));
+        })
     }
 
     fn explain(&self, values: &[Scalar<'_>]) -> String {

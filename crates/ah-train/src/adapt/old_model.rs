@@ -58,14 +58,16 @@ impl OldModel {
             false => log_slowdown,
         };
         let input = |&row: &u32| {
-            let reached = ensemble.reach_row(&model, &decisions::values(&model, table, row, &slots)).ok()?;
+            let (leaf, sums) =
+                ensemble.reach_row(&model, &decisions::values(&model, table, row, &slots)).ok()?;
+            let reached = ensemble.reached(leaf, &sums);
             let choices = reached.ranked().filter_map(|ranked| {
                 let choice = in_table[ranked.choice.index()]?;
                 let cell = table.cell(row, choice).filter(|cell| cell.time.is_finite())?;
                 Some(OldScore { choice, score: ranked.score, time: in_scores(cell.log_slowdown) })
             });
-            let risk = reached.sums().last().copied();
-            Some((row, NewInput { leaf: leaves[reached.leaf], risk, choices: choices.collect() }))
+            let risk = sums.last().copied();
+            Some((row, NewInput { leaf: leaves[leaf], risk, choices: choices.collect() }))
         };
         let inputs = dataset.usable.iter().filter_map(input).collect();
         let mut parents = vec![0; model.tree.nodes.len()];

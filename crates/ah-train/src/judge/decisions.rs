@@ -37,9 +37,11 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, slots);
-        let reached = ensemble.reach_row(model, &values);
+        let ends = ensemble.reach_row(model, &values);
+        let reached =
+            ends.as_ref().map(|(leaf, sums)| ensemble.reached(*leaf, sums)).map_err(|unsure| *unsure);
         let decide = |offered: &dyn Fn(ChoiceId) -> bool| {
-            let reached = reached.as_ref().map_err(|unsure| *unsure)?;
+            let reached = reached?;
             let choice = reached.pick(|choice| model.is_eligible(choice, &values) && offered(choice))?;
             Ok::<_, Unsure>((choice, reached))
         };
@@ -51,7 +53,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             let is_taken = |ranked: &&Ranked| ranked.allowed || ranked.choice == first;
             ranking.extend(rest.filter(is_taken).filter_map(|ranked| offered(ranked.choice)));
         }
-        let is_expected = |choice| reached.as_ref().is_ok_and(|reached| reached.is_expected(choice));
+        let is_expected = |choice| reached.is_ok_and(|reached| reached.is_expected(choice));
         let plain = match decide(&is_expected) {
             Ok((choice, _)) => offered(choice)
                 .filter(|&choice| table.usable(input, choice).is_some())

@@ -2,12 +2,13 @@
 //! [`Model::decide`].
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Deref;
 
 use super::boosters::Scoring;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::inline::Inline;
-use crate::pick::{Ranked, pick};
+use crate::pick::{Ranked, pick, pick_sorted};
 use crate::row::Row;
 use crate::tree::{Column, Node, RankedChoice, Test, Tree, goes_left};
 use crate::unsure::Unsure;
@@ -173,13 +174,26 @@ struct ValueNode {
     left: u32,
 }
 
-/// What one input reaches in an ensemble.
+/// The sums of the boosters' rows for one input; empty without boosters.
 #[derive(Clone, Debug)]
+pub struct Sums(Inline<i32, INLINE>);
+
+impl Deref for Sums {
+    type Target = [i32];
+
+    fn deref(&self) -> &[i32] {
+        &self.0
+    }
+}
+
+/// What one input reaches in an ensemble.
+#[derive(Clone, Copy, Debug)]
 pub struct Reached<'e> {
     ensemble: &'e Ensemble,
     /// The number of the leaf, in the order of the nodes.
     pub leaf: usize,
-    sums: Inline<i32, INLINE>,
+    /// The sums of the boosters' rows; empty without boosters.
+    pub sums: &'e [i32],
 }
 
 impl Ensemble {
@@ -308,16 +322,20 @@ impl Ensemble {
         }
     }
 
-    /// Returns what an input reaches, by the value of each column. It allocates nothing for up to 255 choices and 255 columns.
+    /// Returns true if the model has boosters.
+    pub fn has_boosters(&self) -> bool {
+        self.roots.len() > 1
+    }
+
+    /// Returns the sums of the boosters' rows, by the value of each column. It allocates nothing for up to 255 choices and 255
+    /// columns.
     ///
     /// # Errors
-    /// The first error of `value`: first of the columns on the path through the model's own tree, then of all columns that
-    /// boosters test.
-    pub fn reach(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<Reached<'_>, Unsure> {
-        let leaf = self.leaf(&mut value)?;
-        let [_, boosters @ ..] = &self.roots[..] else { return Err(Unsure::NoneAllowed) };
+    /// The first error of `value` among all columns that boosters test.
+    pub fn sums(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<Sums, Unsure> {
+        let boosters = &self.roots[1..];
         if boosters.is_empty() {
-            return Ok(Reached { ensemble: self, leaf, sums: Inline::new(0, 0) });
+            return Ok(Sums(Inline::new(0, 0)));
         }
         let mut codes: Inline<u32, INLINE> = Inline::new(0, self.columns.len() + 1);
         for &column in &self.required {
@@ -342,11 +360,16 @@ impl Ensemble {
             };
             descend(&mut ends, depth, child);
         }
-        Ok(Reached { ensemble: self, leaf, sums: self.sums(&ends) })
+        Ok(Sums(self.added_rows(&ends)))
+    }
+
+    /// Returns what an input reaches by its leaf and the sums of its rows.
+    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e [i32]) -> Reached<'e> {
+        Reached { ensemble: self, leaf, sums }
     }
 
     /// Returns the sums of the rows of these leaves of boosters. The sum of a part of all rows stays in a register.
-    fn sums(&self, leaves: &[u32]) -> Inline<i32, INLINE> {
+    fn added_rows(&self, leaves: &[u32]) -> Inline<i32, INLINE> {
         let mut sums = Inline::new(0, self.row_length);
         let parts = self.row_length.div_ceil(LANES);
         for (part, sums) in sums.chunks_mut(LANES).enumerate() {
@@ -361,34 +384,33 @@ impl Ensemble {
         sums
     }
 
-    /// Returns what these values reach in the model that this ensemble was made of.
+    /// Returns the leaf that these values reach in the model that this ensemble was made of, and the sums of its rows.
     ///
     /// # Errors
     /// The reason for declining.
-    pub fn reach_row<R: Row + ?Sized>(&self, model: &Model, values: &R) -> Result<Reached<'_>, Unsure> {
+    pub fn reach_row<R: Row + ?Sized>(&self, model: &Model, values: &R) -> Result<(usize, Sums), Unsure> {
         let logged = model.row(values);
         if model.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
             return Err(Unsure::Precondition);
         }
         let row = model.features.row(&logged);
-        self.reach(|column| model.column_value(&self.columns[column], &row))
+        let value = |column: usize| model.column_value(&self.columns[column], &row);
+        Ok((self.leaf(value)?, self.sums(value)?))
     }
 
-    /// Returns the choice for a program that does not list its choices, where every choice can run.
-    ///
-    /// # Errors
-    /// Those of [`reach`](Self::reach), and [`Unsure::NoneAllowed`].
+    /// Returns the choice of a leaf for a program that does not list its choices, where every choice can run and the model has
+    /// no boosters.
     #[inline]
-    pub fn choose(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<ChoiceId, Unsure> {
-        if self.roots.len() == 1 {
-            return self.picks[self.leaf(value)?].ok_or(Unsure::NoneAllowed);
-        }
-        self.reach(&mut value)?.pick_expected(|_| true)
+    pub fn pick_of_leaf(&self, leaf: usize) -> Option<ChoiceId> {
+        self.picks[leaf]
     }
 
     /// Returns the number of the leaf in the model's own tree. It asks only for the columns on the path.
+    ///
+    /// # Errors
+    /// The first error of `value`.
     #[inline]
-    fn leaf(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
+    pub fn leaf(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
         let mut node = self.tree[0];
         while (node.column as usize) < self.columns.len() {
             let is_left = goes_left(value(node.column as usize)?, node.threshold);
@@ -399,15 +421,10 @@ impl Ensemble {
 }
 
 impl Reached<'_> {
-    /// Returns the sums of the boosters' rows; empty without boosters.
-    pub fn sums(&self) -> &[i32] {
-        &self.sums
-    }
-
     /// Returns the choices of the leaf with their scores, in the order of the leaf.
     pub fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
         let choices = &self.ensemble.choices[self.range()];
-        self.ensemble.scoring.ranked(choices.iter().copied(), self.sums())
+        self.ensemble.scoring.ranked(choices.iter().copied(), self.sums)
     }
 
     /// Returns the choices of the leaf, best first.
@@ -422,7 +439,7 @@ impl Reached<'_> {
     /// # Errors
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick(&self, offered: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
-        pick(self.ranked(), self.ensemble.scoring.fallback, offered).ok_or(Unsure::NoneAllowed)
+        self.pick_among(&self.ensemble.choices[self.range()], offered)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the
@@ -431,10 +448,20 @@ impl Reached<'_> {
     /// # Errors
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick_expected(&self, eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
-        let Ensemble { scoring, defaults, default_ends, .. } = self.ensemble;
+        let Ensemble { defaults, default_ends, .. } = self.ensemble;
         let start = self.leaf.checked_sub(1).map_or(0, |before| default_ends[before]);
-        let defaults = defaults[start..default_ends[self.leaf]].iter().copied();
-        pick(scoring.ranked(defaults, self.sums()), scoring.fallback, eligible).ok_or(Unsure::NoneAllowed)
+        self.pick_among(&defaults[start..default_ends[self.leaf]], eligible)
+    }
+
+    fn pick_among(&self, leaf: &[Ranked], offered: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
+        let (scoring, leaf) = (self.ensemble.scoring, leaf.iter().copied());
+        // The leaf of a single tree is in the order of its scores.
+        let picked = if self.sums.is_empty() {
+            pick_sorted(leaf, scoring.fallback, offered)
+        } else {
+            pick(scoring.ranked(leaf, self.sums), scoring.fallback, offered)
+        };
+        picked.ok_or(Unsure::NoneAllowed)
     }
 
     /// Returns true if a program is expected to offer the choice here.

@@ -19,6 +19,6 @@ pub use boosters::{
 };
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;
-pub use ensemble::{Ensemble, FlatNode, Reached, ThresholdSearch};
+pub use ensemble::{Ensemble, FlatNode, Reached, Sums, ThresholdSearch};
 pub use error::{InvalidModel, ModelError, ModelPlace};
 pub use explain::{Change, Evidence, Explanation, Path, Predicted};

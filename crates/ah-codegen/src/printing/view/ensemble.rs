@@ -45,10 +45,16 @@ pub struct BoostersView {
     /// By booster: the number of its first row.
     first_rows: Vec<usize>,
     rows: usize,
+    /// The number of their characters, the filler's included.
+    bytes: usize,
     /// The rows, several in a line of code, each as characters: `@` is 0, `A` is 1. None of them is `"` or `\`.
     lines: Vec<Vec<String>>,
     /// The length of a row.
     row: usize,
+    /// The same, filled up to whole registers.
+    padded: usize,
+    /// The characters that fill up the last row.
+    filler: String,
     /// The sum of `@` over all boosters.
     zero: usize,
     unit: String,
@@ -96,6 +102,8 @@ struct GroupView {
     start: usize,
     end: usize,
     roots: Vec<u32>,
+    /// By booster among these: the number of its first row.
+    first_rows: Vec<usize>,
     depth: usize,
 }
 
@@ -117,7 +125,9 @@ impl<L: Language> Viewer<'_, L> {
         let group = |Group { roots, depth }: &Group| {
             let start = end;
             end += roots.len();
-            GroupView { start, end, roots: roots.clone(), depth: *depth }
+            // The model's own tree, which comes first, has no rows.
+            let boosters = arrays.first_rows.get(start.saturating_sub(1)..end - 1).unwrap_or_default();
+            GroupView { start, end, roots: roots.clone(), first_rows: boosters.to_vec(), depth: *depth }
         };
         let groups = arrays.groups.iter().map(group).collect();
         let check = |slot: usize| CheckView {
@@ -160,13 +170,17 @@ impl<L: Language> Viewer<'_, L> {
         let character = |x: &i16| char::from(b'@'.wrapping_add_signed(*x as i8));
         let rows = arrays.rows.chunks(arrays.flat.row_length);
         let rows: Vec<String> = rows.map(|row| row.iter().map(character).collect()).collect();
+        let padded = arrays.flat.row_length.next_multiple_of(REGISTER);
         let in_line = (LINE / arrays.flat.row_length).max(1);
         (!model.boosters.is_empty()).then(|| BoostersView {
             count: model.boosters.len(),
             first_rows: arrays.first_rows.clone(),
             rows: rows.len(),
+            bytes: arrays.rows.len() + padded - arrays.flat.row_length,
             lines: rows.chunks(in_line).map(<[String]>::to_vec).collect(),
             row: arrays.flat.row_length,
+            padded,
+            filler: "@".repeat(padded - arrays.flat.row_length),
             zero: model.boosters.len() * usize::from(b'@'),
             unit: number(model.unit),
             margin: model.margin.map(number),
@@ -175,6 +189,9 @@ impl<L: Language> Viewer<'_, L> {
         })
     }
 }
+
+/// Bytes in a register of any x86-64 or Arm processor.
+const REGISTER: usize = 16;
 
 /// The most characters of a line of numbers.
 const LINE: usize = 116;

@@ -111,14 +111,8 @@ pub(super) fn truth(expr: &BoolExpr, scope: &mut impl Scope) -> Code<Option<bool
             let a = truth(a, scope);
             Box::new(move |decision| Some(!a(decision)?))
         }
-        BoolExpr::And(a, b) => {
-            let (a, b) = (truth(a, scope), truth(b, scope));
-            Box::new(move |decision| if a(decision)? { b(decision) } else { Some(false) })
-        }
-        BoolExpr::Or(a, b) => {
-            let (a, b) = (truth(a, scope), truth(b, scope));
-            Box::new(move |decision| if a(decision)? { Some(true) } else { b(decision) })
-        }
+        BoolExpr::And(..) => decided_by(false, expr, scope),
+        BoolExpr::Or(..) => decided_by(true, expr, scope),
         BoolExpr::Compare(op, a, b) => {
             let (a, b) = (number(a, scope), number(b, scope));
             match op {
@@ -136,6 +130,26 @@ pub(super) fn truth(expr: &BoolExpr, scope: &mut impl Scope) -> Code<Option<bool
             Box::new(move |decision| if c(decision)? { a(decision) } else { b(decision) })
         }
     }
+}
+
+/// Returns the closure of a chain of `and`, which the first `false` decides, or of `or`, which the first `true` decides.
+fn decided_by(decides: bool, expr: &BoolExpr, scope: &mut impl Scope) -> Code<Option<bool>> {
+    let (mut open, mut parts) = (vec![expr], Vec::new());
+    while let Some(next) = open.pop() {
+        match next {
+            BoolExpr::And(a, b) if !decides => open.extend([&**b, &**a]),
+            BoolExpr::Or(a, b) if decides => open.extend([&**b, &**a]),
+            part => parts.push(truth(part, scope)),
+        }
+    }
+    Box::new(move |decision| {
+        for part in &parts {
+            if part(decision)? == decides {
+                return Some(decides);
+            }
+        }
+        Some(!decides)
+    })
 }
 
 fn matching(equal: bool, a: &CategoryExpr, b: &CategoryExpr, scope: &mut impl Scope) -> Code<Option<bool>> {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::categories::Categories;
 use super::code::{self, Operand, Scope};
-use super::decision::{Code, Column, CompiledModel, Feature};
+use super::decision::{Code, Column, CompiledModel, Feature, Source};
 
 impl CompiledModel {
     /// Compiles `model`, which must be valid.
@@ -34,18 +34,15 @@ impl CompiledModel {
     }
 }
 
-/// Returns the slots of all tested features, and of their operands except logged numbers.
+/// Returns the slots of all tested features and of their operands, except logged numbers.
 fn needed(model: &Model) -> BTreeSet<usize> {
     let (logged, all) = (model.features.base().len(), model.features.all().features());
+    let is_computed = |slot: &usize| *slot >= logged || all[*slot].kind == FeatureKind::Categorical;
     let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    let mut needed: BTreeSet<usize> = tests.map(Test::slot).collect();
+    let mut needed: BTreeSet<usize> = tests.map(Test::slot).filter(is_computed).collect();
     for (i, (_, typed)) in model.features.derived().iter().enumerate().rev() {
         if needed.contains(&(logged + i)) {
-            typed.for_each_feature(&mut |slot| {
-                if slot >= logged || all[slot].kind == FeatureKind::Categorical {
-                    needed.insert(slot);
-                }
-            });
+            typed.for_each_feature(&mut |slot| needed.extend(Some(slot).filter(is_computed)));
         }
     }
     needed
@@ -66,9 +63,16 @@ impl Compiler<'_> {
     }
 
     fn column(&mut self, column: &ah_types::Column<Vec<String>>) -> Column {
-        let ids = |set: &Vec<String>| set.iter().map(|category| self.categories.id(category)).collect();
-        let categories = column.categories.as_ref().map(ids);
-        Column { feature: self.position(column.slot), categories }
+        let slot = column.slot;
+        let source = match &column.categories {
+            Some(set) => {
+                let ids = set.iter().map(|category| self.categories.id(category)).collect();
+                Source::Categories(self.position(slot), ids)
+            }
+            None if slot < self.model.features.base().len() => Source::Logged(slot),
+            None => Source::Computed(self.position(slot)),
+        };
+        Column { source, missing: self.model.missing.contains(&slot) }
     }
 
     /// Returns a feature's position; compiles it at its first use.
@@ -78,7 +82,6 @@ impl Compiler<'_> {
         }
         let model = self.model;
         let code: Code<f64> = match slot.checked_sub(model.features.base().len()) {
-            None if self.is_number(slot) => Operand::Logged(slot).code(),
             None => {
                 // The missing value of a category that training saw missing.
                 let missing = if model.knows(slot, "") { self.categories.id("") } else { f64::NAN };
@@ -91,8 +94,7 @@ impl Compiler<'_> {
             model.categories[slot].iter().map(|c| self.categories.id(c) as u32).collect();
         known.sort_unstable();
         let position = self.features.len();
-        let missing = model.missing.contains(&slot);
-        self.features.push(Feature { slot, code, missing, known });
+        self.features.push(Feature { slot, code, known });
         self.positions.insert(slot, position);
         position
     }

@@ -32,18 +32,25 @@ pub(crate) struct CompiledModel {
 
 /// A value that trees compare.
 pub(super) struct Column {
-    /// The feature's position in [`CompiledModel::features`].
-    pub(super) feature: usize,
-    /// The ids of the categories for which the value is 1.
-    pub(super) categories: Option<Box<[f64]>>,
+    pub(super) source: Source,
+    /// True if training saw this number missing: tests count it as minus infinity where it is undefined.
+    pub(super) missing: bool,
+}
+
+/// Where the value of a column is.
+pub(super) enum Source {
+    /// The logged number in this slot.
+    Logged(usize),
+    /// The number of the feature at this position in [`CompiledModel::features`].
+    Computed(usize),
+    /// 1 if the feature at this position is one of the categories of these ids, and 0 if it is another one.
+    Categories(usize, Box<[f64]>),
 }
 
 /// A feature that a decision computes at most once.
 pub(super) struct Feature {
     pub(super) slot: usize,
     pub(super) code: Code<f64>,
-    /// True if training saw this number missing: tests count it as minus infinity where it is undefined.
-    pub(super) missing: bool,
     /// The ids of the categories that training saw, sorted.
     pub(super) known: Box<[u32]>,
 }
@@ -64,21 +71,33 @@ impl CompiledModel {
 }
 
 impl<'a> Decision<'a> {
-    /// Returns what the values reach in the trees.
-    pub(crate) fn reach(&mut self) -> Result<Reached<'a>, Unsure> {
-        let compiled = self.compiled;
-        self.check_precondition()?;
-        compiled.ensemble.reach(|column| self.column(&compiled.columns[column]))
+    /// Returns what `then` makes of what the values reach in the trees.
+    #[inline]
+    pub(crate) fn reach<T>(&mut self, then: impl FnOnce(&mut Self, Reached<'_>) -> T) -> Result<T, Unsure> {
+        let leaf = self.leaf()?;
+        let CompiledModel { ensemble, columns, .. } = self.compiled;
+        if !ensemble.has_boosters() {
+            return Ok(then(self, ensemble.reached(leaf, &[])));
+        }
+        let sums = ensemble.sums(|column| self.column(&columns[column]))?;
+        Ok(then(self, ensemble.reached(leaf, &sums)))
     }
 
     /// Returns the choice for a program that does not list its choices.
     pub(crate) fn choose(&mut self) -> Result<ChoiceId, Unsure> {
-        let compiled = self.compiled;
-        if !compiled.eligible.is_empty() {
-            return self.reach()?.pick_expected(|choice| self.is_eligible(choice));
+        let CompiledModel { ensemble, eligible, .. } = self.compiled;
+        if eligible.is_empty() && !ensemble.has_boosters() {
+            return ensemble.pick_of_leaf(self.leaf()?).ok_or(Unsure::NoneAllowed);
         }
+        self.reach(|decision, reached| reached.pick_expected(|choice| decision.is_eligible(choice)))?
+    }
+
+    /// Returns the number of the leaf that the values reach in the model's own tree.
+    #[inline]
+    fn leaf(&mut self) -> Result<usize, Unsure> {
+        let CompiledModel { ensemble, columns, .. } = self.compiled;
         self.check_precondition()?;
-        compiled.ensemble.choose(|column| self.column(&compiled.columns[column]))
+        ensemble.leaf(|column| self.column(&columns[column]))
     }
 
     #[inline]
@@ -98,15 +117,19 @@ impl<'a> Decision<'a> {
     /// Returns the value of a column.
     #[inline]
     pub(super) fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
-        let x = self.computed(column.feature);
-        let Feature { slot, missing, .. } = self.compiled.features[column.feature];
-        match &column.categories {
-            _ if x.is_nan() && missing => Ok(f64::NEG_INFINITY),
+        let (x, slot) = match column.source {
+            Source::Logged(slot) => (self.logged(slot), slot),
+            Source::Computed(feature) | Source::Categories(feature, _) => {
+                (self.computed(feature), self.compiled.features[feature].slot)
+            }
+        };
+        match &column.source {
+            _ if x.is_nan() && column.missing => Ok(f64::NEG_INFINITY),
             _ if x.is_nan() => Err(Unsure::Undefined(slot)),
-            None => Ok(x),
-            Some(categories) if categories.contains(&x) => Ok(1.0),
-            Some(_) if self.knows(column.feature, x) => Ok(0.0),
-            Some(_) => Err(Unsure::UnknownCategory(slot)),
+            Source::Logged(_) | Source::Computed(_) => Ok(x),
+            Source::Categories(_, categories) if categories.contains(&x) => Ok(1.0),
+            &Source::Categories(feature, _) if self.knows(feature, x) => Ok(0.0),
+            Source::Categories(..) => Err(Unsure::UnknownCategory(slot)),
         }
     }
 

@@ -160,7 +160,7 @@ fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Resu
         .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value()))
         .collect();
     let leaf = |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other));
-    prop_assert_eq!(decision.reach().map(|reached| Some(reached.leaf)), model.leaf(&owned).map(leaf));
+    prop_assert_eq!(decision.reach(|_, reached| Some(reached.leaf)), model.leaf(&owned).map(leaf));
     for (column, compiled) in compiled.ensemble.columns.iter().zip(&compiled.columns) {
         let expected = model.column_value(column, &row);
         prop_assert_eq!(decision.column(compiled), expected, "{:?} of {:?}", column, values);

@@ -17,6 +17,13 @@ fn an_unknown_optimization() {
 }
 
 #[test]
+fn modes_that_there_were_once() {
+    let ah_collect = || Command::cargo_bin("ah-collect").unwrap();
+    refused(ah_collect().args(["evaluate", "model.json"]), 2, &["ah-train evaluate model.json fresh.txt"]);
+    refused(ah_collect().args(["merge", "a.txt", "b.txt"]), 2, &["read many logs as one"]);
+}
+
+#[test]
 fn an_optimization_that_nothing_measures_here() {
     refused(
         cpu().args(["--name", "flex_attention"]),

@@ -67,11 +67,26 @@ enum Mode<F: clap::Args> {
 
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
+    if let Some(instead) = std::env::args().nth(1).and_then(|mode| instead_of(&mode)) {
+        return ah_cli::finish(Err(CollectError::Usage(instead.to_owned())));
+    }
     let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);
     let matches = arguments::matches(command);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     flags.terminal.apply();
     ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))
+}
+
+/// Returns what to do instead of a mode that there was once.
+fn instead_of(mode: &str) -> Option<&'static str> {
+    match mode {
+        "evaluate" => Some(
+            "evaluate is a mode of ah-train: measure fresh inputs (--seed 1 -o fresh.txt), then \
+             ah-train evaluate model.json fresh.txt",
+        ),
+        "merge" => Some("logs need no merging: ah-train and ah-collect report read many logs as one"),
+        _ => None,
+    }
 }
 
 fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError> {

@@ -11,5 +11,5 @@ pub mod price;
 pub mod risk_model;
 pub mod trainer;
 
-pub use ladder::{Climbed, Ladder, Rung, climb};
+pub use ladder::{Ladder, Rung};
 pub use trainer::{Heuristic, Trainer};

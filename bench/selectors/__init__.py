@@ -11,4 +11,5 @@ SELECTORS = {
     "lightgbm": lightgbm.fit,
     "ah-train": ah_train.with_promise,
     "ah-train-always": ah_train.always,
+    "ah-train-best": ah_train.best,
 }

@@ -24,6 +24,11 @@ def always(task: Task, train: Sequence[Input]) -> Fitted:
     return _fit(task, train, ["--max-risk", "none"])
 
 
+def best(task: Task, train: Sequence[Input]) -> Fitted:
+    """Without the promise, and the size that loses least, whatever it weighs."""
+    return _fit(task, train, ["--max-risk", "none", "--size", "best"])
+
+
 def _fit(task: Task, train: Sequence[Input], flags: list[str]) -> Fitted:
     if not (BINARIES / "ah-train").exists() or not (BINARIES / "ah-codegen").exists():
         raise SkippedError(f"no tools in {BINARIES}; cargo build --release -p ah-train -p ah-codegen")

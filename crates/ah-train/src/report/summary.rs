@@ -46,6 +46,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     let inputs = learned_from(trained);
     let leaves = model.leaf_count();
     let _ = match model.boosters.len() {
+        0 if leaves == 1 => writeln!(text, "Learned from {inputs}: 1 leaf."),
         0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
         boosters => writeln!(
             text,

@@ -24,6 +24,18 @@ fn modes_that_there_were_once() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_first_argument_that_is_not_unicode() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.arg(std::ffi::OsStr::from_bytes(b"\xff"));
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+#[test]
 fn an_optimization_that_nothing_measures_here() {
     refused(
         cpu().args(["--name", "flex_attention"]),

@@ -67,7 +67,8 @@ enum Mode<F: clap::Args> {
 
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
-    if let Some(instead) = std::env::args().nth(1).and_then(|mode| instead_of(&mode)) {
+    // `std::env::args` panics at an argument that is not Unicode.
+    if let Some(instead) = std::env::args_os().nth(1).and_then(|mode| instead_of(mode.to_str()?)) {
         return ah_cli::finish(Err(CollectError::Usage(instead.to_owned())));
     }
     let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);

@@ -35,12 +35,12 @@ echo
 
 : > $log
 : > $times.new
-failed=no
+failed=()
 # step NAME COMMAND…: runs the command, copies its output to the log, and notes its time.
 step() {
   local what=$1 begin=$SECONDS
   shift
-  "$@" 2>&1 | tee -a $log || failed=yes
+  "$@" 2>&1 | tee -a $log || failed+=("$what")
   printf '%6d  %s\n' $((SECONDS - begin)) "$what" >> $times.new
 }
 
@@ -94,4 +94,10 @@ if [ -n "$skips" ]; then
 else
   echo "Nothing was skipped."
 fi
-[ $failed = no ]
+# Last, since whoever reads the end of a long output wants to know this first.
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "Failed:"
+  printf '  the step "%s"\n' "${failed[@]}"
+  grep -E '^(error|---- .* stdout ----|FAILED |Diff in )|panicked at|^FAIL' $log | sed 's/^/  /' | head -40 || true
+  exit 1
+fi

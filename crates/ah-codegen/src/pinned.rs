@@ -59,6 +59,8 @@ pub enum TableError {
     SameRow { row: String },
 }
 
+/// The page of proofs beside the files of a table. JSON and CSV have no comments, so it names the folder's generated files.
+pub const PROOFS: &str = "proofs.md";
 /// The feature of a log that names the default of each input.
 const DEFAULT: &str = "default";
 

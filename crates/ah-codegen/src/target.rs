@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::error::CodegenError;
 use crate::files::Files;
 use crate::lower::LoweredModel;
-use crate::pinned::PinnedRows;
+use crate::pinned::{PROOFS, PinnedRows};
+use crate::printing::names::{Case, single};
 use crate::switch::Syntax;
 
 /// A language or form of generated code.
@@ -85,9 +86,18 @@ impl OutputPlace {
 }
 
 impl View {
-    /// Returns the view of a folder of data.
-    pub fn data(name: String, files: Files) -> Self {
-        Self { place: OutputPlace::Data { name, files }, context: tera::Context::new() }
+    /// Returns the view of a folder with the files of a table and the page of its proofs. `files` come with the rows that each has.
+    pub fn table(
+        target: &str,
+        heuristic: &str,
+        rows: &PinnedRows,
+        files: Vec<(String, String, Vec<usize>)>,
+    ) -> Self {
+        let listed: Vec<_> = files.iter().map(|(file, _, rows)| (file.clone(), rows.clone())).collect();
+        let mut folder: Files = files.into_iter().map(|(file, text, _)| (file, text)).collect();
+        folder.insert(PROOFS.to_owned(), rows.proofs(heuristic, &listed));
+        let name = single(heuristic, Case::Snake, "heuristic", "") + "_" + target;
+        Self { place: OutputPlace::Data { name, files: folder }, context: tera::Context::new() }
     }
 
     /// Returns the view at this place.

@@ -58,37 +58,31 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Impo
         choices: None,
         collection: None,
     };
-    if let Some(timeout) = contents.timeout_ms {
-        metadata.collection = Some(Collection {
-            format: LOG_FORMAT,
-            device: None,
-            timing: None,
-            seed: 0,
-            eligible: Default::default(),
-            fallback: Vec::new(),
-            feature_ms: contents.feature_times.ms.clone(),
-            feature_groups: contents.feature_times.groups.clone(),
-            timeout_ms: Some(timeout),
-            random_part: None,
-            tool: tool(),
-        });
-    }
-    if let Some(path) = &params.device {
-        // Only the device in that log's metadata is true of the tables.
-        let there = read_metadata(path)?;
-        (metadata.device_capa, metadata.shared_memory) = (there.device_capa, there.shared_memory);
-        metadata.collection = there.collection.map(|there| Collection {
-            timing: None,
-            seed: 0,
-            eligible: Default::default(),
-            fallback: Vec::new(),
-            feature_ms: contents.feature_times.ms.clone(),
-            feature_groups: contents.feature_times.groups.clone(),
-            timeout_ms: contents.timeout_ms,
-            random_part: None,
-            tool: tool(),
-            ..there
-        });
-    }
+    let collection = Collection {
+        format: LOG_FORMAT,
+        device: None,
+        timing: None,
+        seed: 0,
+        eligible: Default::default(),
+        fallback: Vec::new(),
+        feature_ms: contents.feature_times.ms.clone(),
+        feature_groups: contents.feature_times.groups.clone(),
+        timeout_ms: contents.timeout_ms,
+        random_part: None,
+        tool: tool(),
+    };
+    metadata.collection = match &params.device {
+        None => Some(collection).filter(|collection| collection.timeout_ms.is_some()),
+        Some(path) => {
+            // Only the device in that log's metadata is true of the tables.
+            let there = read_metadata(path)?;
+            (metadata.device_capa, metadata.shared_memory) = (there.device_capa, there.shared_memory);
+            there.collection.map(|there| Collection {
+                format: there.format,
+                device: there.device,
+                ..collection
+            })
+        }
+    };
     Ok(metadata)
 }

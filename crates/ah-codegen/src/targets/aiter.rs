@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::error::CodegenError;
-use crate::files::Files;
 use crate::lower::LoweredModel;
 use crate::pinned::TableError;
-use crate::printing::names::{Case, single};
 use crate::target::{Target, TargetOptions, View};
 
 /// One CSV with a kernel for each shape.
@@ -62,11 +60,8 @@ impl Target for Aiter {
         }
         let kernel = &KERNEL[usize::from(!has_library)..];
         let csv = format!("{},{},us\n{}\n", columns.join(","), kernel.join(","), lines.join("\n"));
-        let all = (FILE.to_owned(), (0..rows.rows().len()).collect());
-        let proofs = rows.proofs(&lowered.model.heuristic, &[all]);
-        let files = Files::from([(FILE.to_owned(), csv), ("proofs.md".to_owned(), proofs)]);
-        let name = single(&lowered.model.heuristic, Case::Snake, "heuristic", "") + "_" + target;
-        Ok(View::data(name, files))
+        let all = (0..rows.rows().len()).collect();
+        Ok(View::table(target, &lowered.model.heuristic, rows, vec![(FILE.to_owned(), csv, all)]))
     }
 }
 

@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::error::CodegenError;
-use crate::files::Files;
 use crate::lower::LoweredModel;
 use crate::pinned::{PinnedRow, PinnedRows, TableError, configuration};
-use crate::printing::names::{Case, single};
 use crate::target::{Target, TargetOptions, View};
 
 /// One file of configurations for each size of a mixture of experts.
@@ -69,8 +67,7 @@ pub(super) fn fused_moe(
             return Err(TableError::SameRow { row }.into());
         }
     }
-    let mut files = Files::new();
-    let mut listed = Vec::new();
+    let mut files = Vec::new();
     for (file, table) in tables {
         let entry = |(m, index): (&u64, &usize)| {
             let choice = &rows.rows()[*index].choice;
@@ -87,12 +84,10 @@ pub(super) fn fused_moe(
             Ok::<_, TableError>(format!("    \"{m}\": {{\n{}\n    }}", fields.join(",\n")))
         };
         let entries: Vec<String> = table.iter().map(entry).collect::<Result<_, _>>()?;
-        files.insert(file.clone(), format!("{{\n{}\n}}\n", entries.join(",\n")));
-        listed.push((file, table.into_values().collect()));
+        let text = format!("{{\n{}\n}}\n", entries.join(",\n"));
+        files.push((file, text, table.into_values().collect()));
     }
-    files.insert("proofs.md".to_owned(), rows.proofs(&lowered.model.heuristic, &listed));
-    let name = single(&lowered.model.heuristic, Case::Snake, "heuristic", "") + "_" + target;
-    Ok(View::data(name, files))
+    Ok(View::table(target, &lowered.model.heuristic, rows, files))
 }
 
 /// Returns the name under which the reader looks for the configurations of a row.

@@ -5,7 +5,7 @@
 //! The orders are then the categories' positions along the directions in which these vectors differ most (their principal
 //! directions). One direction can confuse two groups of categories that another one tells apart.
 
-use super::costs::{COST_ONE, Costs};
+use super::costs::{Costs, TEMPERATURE};
 
 /// The most directions.
 const DIRECTIONS: usize = 3;
@@ -14,8 +14,6 @@ const LEAST_CATEGORIES: usize = 4;
 /// A category's mean is drawn towards that of all inputs as by this many further inputs, so rare categories do not
 /// come first or last by chance.
 const SHRINKAGE: f64 = 3.0;
-/// A choice's target on an input is `exp(-cost / TEMPERATURE)`, as for the learner that grows the trees.
-const TEMPERATURE: f64 = 0.05;
 /// The whole number that stands for a target of 1: sums of whole numbers do not depend on the order of the inputs.
 const TARGET_ONE: f64 = (1 << 20) as f64;
 /// Steps of the power iteration. Directions between two that differ equally much are as good as either.
@@ -64,7 +62,7 @@ fn differences(
         let (category, weight) = (category_of(input), u64::from(costs.weight(input)));
         counts[category] += weight;
         for cost in costs.of(input) {
-            let target = (-f64::from(cost.cost) / COST_ONE / TEMPERATURE).exp();
+            let target = cost.soft_target(TEMPERATURE);
             let target = (target * TARGET_ONE).round() as u64;
             sums[category * choices + cost.choice.index()] += weight * target;
         }

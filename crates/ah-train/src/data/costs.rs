@@ -9,6 +9,9 @@ use super::table::Table;
 /// order of rows or threads; 2^35 of the largest fit into an `i64`.
 pub const COST_ONE: f64 = (1_u32 << 24) as f64;
 
+/// The temperature of [soft targets](Cost::soft_target) by which trees grow and categories are ordered.
+pub const TEMPERATURE: f64 = 0.05;
+
 /// One measured choice of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
@@ -17,6 +20,14 @@ pub struct Cost {
     pub cost: u32,
     /// False if it failed.
     pub usable: bool,
+}
+
+impl Cost {
+    /// Returns how good the choice is: `exp(-cost / temperature)`, 1 for the best one.
+    #[inline]
+    pub fn soft_target(&self, temperature: f64) -> f64 {
+        (-f64::from(self.cost) / COST_ONE / temperature).exp()
+    }
 }
 
 /// The costs of all inputs of a table.

@@ -28,7 +28,6 @@ pub mod usable;
 pub mod values;
 pub mod weights;
 
-pub(crate) use ah_types::random;
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::Dataset;

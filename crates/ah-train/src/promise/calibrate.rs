@@ -188,19 +188,10 @@ pub fn fixed_sequence_test(
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    fixed_sequence_test_at(violations, inputs, independent, mode.test(target))
-}
-
-/// [`fixed_sequence_test`] with this share and level.
-pub fn fixed_sequence_test_at(
-    violations: &[Violation],
-    inputs: usize,
-    independent: usize,
-    (share, level): (f64, f64),
-) -> Option<CalibratedThreshold> {
+    let (share, level) = mode.test(target);
     let binomial = Binomial::new(share, independent as u64).ok()?;
     // As if all devices broke the limit on the same inputs.
-    let on_each = |count: i64| (count as u64 * independent as u64).div_ceil(inputs.max(1) as u64);
+    let on_each = |count: usize| (count * independent).div_ceil(inputs.max(1)) as u64;
     // By step, how many violations begin there less how many end: all, and the clear ones.
     let mut changes = vec![(0, 0); GRID.len() + 1];
     for violation in violations {
@@ -215,7 +206,7 @@ pub fn fixed_sequence_test_at(
         CalibratedThreshold { threshold, inputs, violations: count as usize, clear: clear as usize }
     });
     let steps: Vec<CalibratedThreshold> = calibrated.collect();
-    let passes = |step: &&CalibratedThreshold| binomial.cdf(on_each(step.violations as i64)) <= level;
+    let passes = |step: &&CalibratedThreshold| binomial.cdf(on_each(step.violations)) <= level;
     let walked = steps.iter().take_while(passes).last();
     // Asking alone may break the limit on short inputs, so that even declining everywhere fails. Then the other end is tested:
     // always deciding, which may save more than it takes to ask.

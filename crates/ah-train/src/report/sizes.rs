@@ -75,11 +75,15 @@ fn slowest(rung: &Rung, forms: &[DecisionForm]) -> f64 {
 /// Returns the size in words. Two lines of code for each leaf, and two around them.
 fn name(rung: &Rung, plan: &TrainPlan) -> String {
     match (rung.boosted_trees, rung.leaves) {
-        (0, 1) => "1 leaf".to_owned(),
-        (0, leaves @ ..=SHORT) => format!("{leaves} leaves, {} lines", 2 * leaves + 2),
-        (0, leaves) => format!("{leaves} leaves"),
+        (0, count @ 2..=SHORT) => format!("{}, {} lines", leaves(count), 2 * count + 2),
+        (0, count) => leaves(count),
         (boosted, _) => trees(boosted, plan),
     }
+}
+
+/// Returns a number of leaves in words.
+pub fn leaves(count: usize) -> String {
+    if count == 1 { "1 leaf".to_owned() } else { format!("{count} leaves") }
 }
 
 /// Returns a number of boosted trees in words.

@@ -44,13 +44,12 @@ pub fn trained(trained: &TrainedModel) -> String {
         text += &kept(portfolio, trained.evaluation.table.choices.len());
     }
     let inputs = learned_from(trained);
-    let leaves = model.leaf_count();
+    let leaves = sizes::leaves(model.leaf_count());
     let _ = match model.boosters.len() {
-        0 if leaves == 1 => writeln!(text, "Learned from {inputs}: 1 leaf."),
-        0 => writeln!(text, "Learned from {inputs}: {leaves} leaves."),
+        0 => writeln!(text, "Learned from {inputs}: {leaves}."),
         boosters => writeln!(
             text,
-            "Learned from {inputs}: {}, {leaves} leaves. (`--size smallest`: one tree, which people can read.)",
+            "Learned from {inputs}: {}, {leaves}. (`--size smallest`: one tree, which people can read.)",
             sizes::trees(boosters, &trained.plan),
         ),
     };

@@ -10,14 +10,14 @@
 use std::collections::BTreeSet;
 
 use ah_types::expr::Expr;
-use ah_types::{DerivedFeature, Device, Features, FieldValue, fields};
+use ah_types::{DerivedFeature, Device, Features, FieldValue, fields, random};
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
-use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table, random};
+use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table};
 use crate::learners::{CostTree, Learner};
 use crate::plan::LARGE;
 use crate::tree::Scores;

@@ -6,7 +6,7 @@
 //! boosted trees close 0.21 of the gap to the best solver on CPMP-2015 and 0.65 on SAT11-HAND, a forest 0.36 and 0.75
 //! (docs/laboratory.md).
 
-use ah_types::{Objective, RISK_UNIT};
+use ah_types::{Objective, RISK_UNIT, random};
 use serde::Serialize;
 
 use super::fit_data::FitData;
@@ -14,7 +14,7 @@ use super::grow::grow_fit;
 use super::parameters::CostTree;
 use super::samples::Samples;
 use crate::data::costs::Cost;
-use crate::data::{COST_ONE, Costs, Subset, random};
+use crate::data::{COST_ONE, Costs, Subset};
 use crate::tree::{Booster, Boosters, CompactTree, FittedEnsemble, GrownTree, Scores, nearest};
 
 /// The parameters of boosted trees.

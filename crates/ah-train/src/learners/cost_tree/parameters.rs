@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::data::costs::TEMPERATURE;
+
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostTree {
@@ -37,7 +39,7 @@ impl CostTree {
         Self {
             max_depth,
             min_samples_leaf,
-            temperature: 0.05,
+            temperature: TEMPERATURE,
             min_gain: 1e-4,
             shrinkage: 3.0,
             alpha: 0.3,

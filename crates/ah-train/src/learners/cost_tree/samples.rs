@@ -228,7 +228,7 @@ impl SampleBuilder<'_> {
         let times = count as i32;
         let mut square = 0;
         for cost in costs {
-            let target = (-f64::from(cost.cost) / COST_ONE / self.parameters.temperature).exp();
+            let target = cost.soft_target(self.parameters.temperature);
             // Costs that round to 0 are left out: a handful of entries a row remains.
             let value = (target * self.one).round() as i32;
             if value > 0 {

@@ -1,8 +1,8 @@
 //! The ladder: models of a few sizes, from one leaf to boosted trees, compared on the inputs that folds hold out.
 //!
 //! Each rung is judged by its net loss: under the promise if there is one, and with the time of its decisions and of the
-//! features that it uses. The smallest rung within the tolerance of `--size` is taken. Boosted trees cannot lose less than
-//! nothing, so they are not grown where a tree is already within the tolerance of the best choice.
+//! features that it uses. The smallest rung that `--size` accepts is taken. Boosted trees cannot lose less than nothing, so
+//! they are not grown where a tree loses at most [`GOOD_ENOUGH`].
 
 use std::cell::OnceCell;
 
@@ -14,7 +14,7 @@ use super::trainer::{Heuristic, Trainer};
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
 use crate::net::{ModelUse, Overhead, decision_time};
-use crate::params::SplitBy;
+use crate::params::{Size, SplitBy};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
 use crate::search::cross_validation::BEYOND_NOISE;
@@ -25,6 +25,9 @@ const LEAVES: [usize; 4] = [1, 4, 16, 64];
 /// Without a promise, folds are judged until they hold out this many inputs. With 2000, pad_mm A100 (1245 inputs a fold)
 /// takes the smaller model with seed 1 and loses 1.0032; with 4000 it loses 1.0026, as with all folds.
 const ENOUGH: usize = 4000;
+
+/// A tree that loses less needs no boosted trees beside it: they would take most of the learning time to gain less than this.
+const GOOD_ENOUGH: f64 = 0.005;
 
 /// A model of one size.
 #[derive(Clone, Debug, Serialize)]
@@ -122,9 +125,8 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
             rungs.push((Rung::new(&heuristic, most, trainer), heuristic));
         }
     }
-    let tolerance = 1.0 + plan.size.tolerance();
-    let best = slowdowns(&rungs).fold(f64::INFINITY, f64::min);
-    let boosted = boosted(plan, trainer.configuration).filter(|_| best > tolerance);
+    let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
+    let boosted = boosted(plan, trainer.configuration).filter(|_| best(&rungs) > 1.0 + good_enough);
     let configuration = trainer.configuration.clone();
     let (mut boosted_rung, mut of_forest) = (None, None);
     let one_leaf = OnceCell::new();
@@ -143,7 +145,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
             rungs.push((rung, heuristic));
         }
     }
-    let mut chosen = choose(&rungs, tolerance);
+    let mut chosen = choose(&rungs, plan.size);
     if let Some(trees) = &trees
         && boosted_rung != Some(chosen)
     {
@@ -151,7 +153,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         let losses = || trees.losses(heuristic, rung.most);
         if let (Some(of_forest), Some(forest)) = (&of_forest, boosted_rung) {
             let over_best = |cost| trainer.dataset.table.over_best(cost, inputs);
-            if !suffices(&losses(), of_forest, tolerance, over_best) {
+            if !suffices(&losses(), of_forest, 1.0 + plan.size.tolerance(), over_best) {
                 chosen = forest;
             }
         } else if chosen > 0 {
@@ -178,10 +180,17 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     })
 }
 
-/// Returns the smallest rung that takes at most `tolerance` times as long as the best one.
-fn choose(rungs: &[(Rung, Heuristic)], tolerance: f64) -> usize {
-    let best = slowdowns(rungs).fold(f64::INFINITY, f64::min);
-    slowdowns(rungs).position(|slowdown| slowdown <= best * tolerance).unwrap_or(0)
+/// Returns the smallest rung that this size accepts.
+fn choose(rungs: &[(Rung, Heuristic)], size: Size) -> usize {
+    let one_leaf =
+        rungs.first().filter(|(rung, _)| rung.leaves == 1).map_or(f64::INFINITY, |(rung, _)| rung.slowdown);
+    let greatest = size.greatest_slowdown(best(rungs), one_leaf);
+    slowdowns(rungs).position(|slowdown| slowdown <= greatest).unwrap_or(0)
+}
+
+/// Returns the least slowdown.
+fn best(rungs: &[(Rung, Heuristic)]) -> f64 {
+    slowdowns(rungs).fold(f64::INFINITY, f64::min)
 }
 
 /// Returns the slowdown of each rung; infinite without a promise where another rung has one.

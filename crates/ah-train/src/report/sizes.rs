@@ -21,11 +21,9 @@ pub fn sizes(trained: &TrainedModel) -> String {
     let rule = match plan.size {
         _ if rungs.len() == 1 => String::new(),
         Size::Best => "; the best is taken".to_owned(),
-        Size::Default => format!(
-            "; the smallest within {} % of the best that keeps {} % of its gain is taken",
-            super::percent(plan.size.tolerance()),
-            super::percent(Size::KEPT_GAIN)
-        ),
+        Size::Default => {
+            format!("; the smallest that keeps {} % of the gain is taken", super::percent(Size::KEPT_GAIN))
+        }
         size => format!("; the smallest within {} % of the best is taken", super::percent(size.tolerance())),
     };
     let mut text = format!("Sizes by cross-validation{rule}:\n");

@@ -12,8 +12,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use ah_train::parts::{
-    Boost, Configuration, CostTree, Dataset, Heuristic, RankedFeatures, RankingPolicy, Trainer, calibrate,
-    climb,
+    Configuration, CostTree, Dataset, Heuristic, RankedFeatures, RankingPolicy, Trainer, calibrate, climb,
 };
 use ah_train::{MaxRisk, Params, TrainPlan};
 use rand::{Rng, SeedableRng};
@@ -226,10 +225,14 @@ impl Outcome {
     }
 }
 
-/// The outcomes of one log: of the rule that knows the truth, of the fallback, of one tree, of boosted trees, of the default.
+/// The outcomes of one log.
 struct Run {
     target: f64,
-    outcomes: [Outcome; 5],
+    /// Of the default size.
+    learned: Outcome,
+    /// Of the rule that knows the truth.
+    truth: Outcome,
+    fallback: Outcome,
 }
 
 impl Run {
@@ -269,27 +272,25 @@ impl Run {
         let target = plan.max_risk.expect("a promise");
         let features = dataset.ranked(&logged);
         let tree = Configuration::CostTree(CostTree::new(8, 3));
-        let boosted = tree.boosted(Boost::DEFAULT);
         let ranking = RankingPolicy::default();
-        let trainer = |configuration| Trainer {
+        let trainer = Trainer {
             dataset: &dataset,
             features: &features,
             plan: &plan,
-            configuration,
+            configuration: &tree,
             max_leaves: None,
             ranking: &ranking,
         };
-        let outcome = |heuristic: &Heuristic| {
-            let taken = taken(&dataset, &features, heuristic, &judging);
-            let outcome = Outcome::new(case, &judges, |at| taken[at]);
-            Outcome { promised: heuristic.promise.is_some(), ..outcome }
-        };
-        let whole = |configuration| outcome(&trainer(configuration).learn(&logged).expect("learns"));
         // The size that a training takes.
-        let default = outcome(&climb(&trainer(&tree), &logged).expect("learns").heuristic);
-        let truth = Outcome::of_truth(case, &judges, target);
-        let fallback = Outcome::new(case, &judges, |_| 0);
-        Self { target, outcomes: [truth, fallback, whole(&tree), whole(&boosted), default] }
+        let heuristic = climb(&trainer, &logged).expect("learns").heuristic;
+        let taken = taken(&dataset, &features, &heuristic, &judging);
+        let learned = Outcome::new(case, &judges, |at| taken[at]);
+        Self {
+            target,
+            learned: Outcome { promised: heuristic.promise.is_some(), ..learned },
+            truth: Outcome::of_truth(case, &judges, target),
+            fallback: Outcome::new(case, &judges, |_| 0),
+        }
     }
 }
 
@@ -314,33 +315,29 @@ fn main() {
     let sizes: Vec<usize> = sizes.map(|size| size.parse().expect("inputs=NUMBER,NUMBER")).collect();
     let cases = option("cases").unwrap_or("smooth,heavy,many,duplicates,drift").split(',');
     println!(
-        "| case | inputs | promise | learner | runs, without a promise | broken | share used | decides | of what the truth decides \
-         | loss | of the truth | of the fallback |"
+        "| case | inputs | promise | runs, without a promise | broken | share used | decides | of what the truth decides | loss \
+         | of the truth | of the fallback |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for name in cases {
         let &(_, case) = CASES.iter().find(|case| case.0 == name).unwrap_or_else(|| panic!("no case {name}"));
         for &size in &sizes {
             let of_seed = |seed| Run::new(case, size, target, seed);
             let results: Vec<Run> = (0..runs).into_par_iter().map(of_seed).collect();
-            let mean = |at: usize, f: fn(&Outcome) -> f64| {
-                results.iter().map(|run| f(&run.outcomes[at])).sum::<f64>() / runs as f64
-            };
-            for (at, learner) in [(2, "one tree"), (3, "boosted"), (4, "default")] {
-                let is_broken = |run: &&Run| run.outcomes[at].promised && run.outcomes[at].share > run.target;
-                println!(
-                    "| {name} | {size} | {} % | {learner} | {runs}, {} | {:.1} % | {:.2} % | {:.1} % | {:.0} % | {:.4} | {:.4} | {:.4} |",
-                    results[0].target * 100.0,
-                    results.iter().filter(|run| !run.outcomes[at].promised).count(),
-                    results.iter().filter(is_broken).count() as f64 / runs as f64 * 100.0,
-                    mean(at, |o| o.share) * 100.0,
-                    mean(at, |o| o.decides) * 100.0,
-                    mean(at, |o| o.decides) / mean(0, |o| o.decides) * 100.0,
-                    mean(at, |o| o.loss).exp(),
-                    mean(0, |o| o.loss).exp(),
-                    mean(1, |o| o.loss).exp(),
-                );
-            }
+            let mean = |f: fn(&Run) -> f64| results.iter().map(f).sum::<f64>() / runs as f64;
+            let is_broken = |run: &&Run| run.learned.promised && run.learned.share > run.target;
+            println!(
+                "| {name} | {size} | {} % | {runs}, {} | {:.1} % | {:.2} % | {:.1} % | {:.0} % | {:.4} | {:.4} | {:.4} |",
+                results[0].target * 100.0,
+                results.iter().filter(|run| !run.learned.promised).count(),
+                results.iter().filter(is_broken).count() as f64 / runs as f64 * 100.0,
+                mean(|run| run.learned.share) * 100.0,
+                mean(|run| run.learned.decides) * 100.0,
+                mean(|run| run.learned.decides) / mean(|run| run.truth.decides) * 100.0,
+                mean(|run| run.learned.loss).exp(),
+                mean(|run| run.truth.loss).exp(),
+                mean(|run| run.fallback.loss).exp(),
+            );
         }
     }
 }

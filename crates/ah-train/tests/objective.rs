@@ -73,6 +73,27 @@ fn total_time_and_geometric_mean_take_what_is_best_for_them() {
     assert!((geomean.p99 - 2.0).abs() < 0.01, "{geomean:?}");
 }
 
+/// What a model was learned for stands first in its summary, and the sizes say what they are compared by.
+#[test]
+fn a_summary_begins_with_the_objective() {
+    let run = Run::new();
+    run.write("log.txt", disagreeing());
+    let (stdout, _) =
+        run.learns(&["log.txt", "--objective", "total", "--fallback", "small", "--max-risk", "none"]);
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines[0].contains(" times as fast as small in total time on the held-out "), "{stdout}");
+    assert!(lines[1].starts_with("Total time: ") && lines[2].starts_with("By input: loses "), "{stdout}");
+    assert!(stdout.contains("Sizes by cross-validation, in total time"), "{stdout}");
+    let (times, less) = (lines[0], lines[1]);
+    let times: f64 = times.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let less: f64 = less.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(times > 1.5 && (1.0 / times - (1.0 - less / 100.0)).abs() < 1e-3, "{stdout}");
+    let (stdout, _) = run.learns(&["log.txt", "--max-risk", "none"]);
+    assert!(stdout.lines().next().unwrap().contains(" times as fast as small on the held-out "), "{stdout}");
+    // One leaf: nobody asks it.
+    assert!(!stdout.contains("A decision takes"), "{stdout}");
+}
+
 #[test]
 fn the_optimization_can_name_the_objective_and_the_model_records_it() {
     let run = Run::new();

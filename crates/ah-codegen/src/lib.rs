@@ -121,7 +121,6 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let options = TargetOptions {
         out: request.out,
         runtime_path: request.runtime_path,
-        explain: request.detail.explain,
         // The file's version, not the simplified model's.
         version: request.model.version(),
         rows: request.rows.map(|rows| PinnedRows::new(request.model, rows.log, rows.given)).transpose()?,

@@ -14,20 +14,18 @@ pub struct Detail {
     pub all_leaves: bool,
     /// The most choices that a leaf of a tree in branches ranks.
     pub max_ranked: usize,
-    /// True if the Rust crate has the function `explain`, with two texts a leaf.
-    pub explain: bool,
 }
 
 /// Keeps the decisions, and the choices that a program tries next.
 impl Default for Detail {
     fn default() -> Self {
-        Self { all_leaves: false, max_ranked: 10, explain: false }
+        Self { all_leaves: false, max_ranked: 10 }
     }
 }
 
 impl Detail {
     /// Keeps everything.
-    pub const ALL: Self = Self { all_leaves: true, max_ranked: usize::MAX, explain: true };
+    pub const ALL: Self = Self { all_leaves: true, max_ranked: usize::MAX };
 }
 
 /// Returns the model reduced to `detail`.

@@ -4,8 +4,8 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::{Params, TrainedModel, train};
-use ah_types::{Model, Objective, TrainingPolicy, Value};
+use ah_train::{MaxRisk, Params, TrainedModel, train};
+use ah_types::{LearnerKind, Model, Objective, TrainingPolicy, Value};
 use common::Run;
 
 /// Returns the head of a log with one feature, which tells nothing, and this time limit.
@@ -141,6 +141,39 @@ fn timeouts_count_ten_limits_in_par10() {
     // A log without a limit has no PAR10.
     run.write("log.txt", disagreeing());
     run.refuses(&["log.txt", "--objective", "par10"], 2, &["timeout_ms", "--objective"]);
+}
+
+/// A solver that times out on one of 25 inputs of its half, as `inf`, is still what a program takes there that names nothing.
+#[test]
+fn choose_takes_what_sometimes_times_out() {
+    let run = Run::new();
+    let mut text = head(", \"timeout_ms\": 1000.0");
+    for i in 0..600 {
+        let noise = 1.0 + f64::from(i * 37 % 101) / 1000.0;
+        let of = |is_mine: bool| match (is_mine, i * 7919 % 25) {
+            (true, 0) | (false, 1..) => "inf".to_owned(),
+            _ => format!("{}", 10.0 * noise),
+        };
+        let _ = writeln!(
+            text,
+            "{i},low,{}\n{i},high,{}\n{i},steady,{}",
+            of(i < 300),
+            of(i >= 300),
+            900.0 * noise
+        );
+    }
+    run.write("log.txt", text);
+    let trained = learn(&run, |params| {
+        params.objective = Some(Objective::Par10);
+        params.fallback = Some("steady".to_owned());
+        params.max_risk = MaxRisk::None;
+        params.learner = Some(LearnerKind::CostTree);
+    });
+    let at = |n: f64| {
+        let ranked = trained.model.choose(&[Value::Number(n)]).unwrap();
+        trained.model.choice_name(ranked.choice)
+    };
+    assert_eq!((at(100.0), at(500.0)), ("low", "high"));
 }
 
 #[test]

@@ -115,7 +115,10 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
     let templates = Templates::load(request.templates)?;
-    let model = simplify(request.model, request.detail);
+    let mut model = simplify(request.model, request.detail);
+    if request.form == Form::Switch {
+        model.tree = switch::merged(&model);
+    }
     let lowered = lower::lower(&model, request.form == Form::Module && lower::is_ensemble(request.model));
     lowered.check_size()?;
     let options = TargetOptions {

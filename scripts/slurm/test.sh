@@ -84,7 +84,7 @@ grep -h "^task\|out of time" "$late"/collect.*.out
 grep -q "out of time: requeued" "$late"/collect.*.out || fail "no job ran out of time"
 
 say "== a disk is full"
-if ! { mkdir "$disk" && mount -t tmpfs -o size=128k tmpfs "$disk" 2>/dev/null; }; then
+if ! { mkdir "$disk" && mount -t tmpfs -o size=48k tmpfs "$disk" 2>/dev/null; }; then
   echo "skipped: mounting a small disk needs root, so a full disk is not tested"
 else
   submit "$disk" 1

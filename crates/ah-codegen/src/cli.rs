@@ -59,9 +59,6 @@ pub struct RequestArguments {
     /// Keep sibling leaves apart that decide alike, with the evidence of each
     #[arg(long)]
     pub all_leaves: bool,
-    /// Let the Rust crate explain its decisions (`explain`): the path, what training saw there, the alternatives
-    #[arg(long)]
-    pub explain: bool,
     /// The folder below which everything is written
     #[arg(long, value_name = "DIR", default_value = "generated")]
     pub out: PathBuf,

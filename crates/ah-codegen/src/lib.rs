@@ -115,13 +115,15 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
     let templates = Templates::load(request.templates)?;
-    let model = simplify(request.model, request.detail);
+    let mut model = simplify(request.model, request.detail);
+    if request.form == Form::Switch {
+        model.tree = switch::merged(&model);
+    }
     let lowered = lower::lower(&model, request.form == Form::Module && lower::is_ensemble(request.model));
     lowered.check_size()?;
     let options = TargetOptions {
         out: request.out,
         runtime_path: request.runtime_path,
-        explain: request.detail.explain,
         // The file's version, not the simplified model's.
         version: request.model.version(),
         rows: request.rows.map(|rows| PinnedRows::new(request.model, rows.log, rows.given)).transpose()?,

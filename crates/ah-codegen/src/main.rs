@@ -52,11 +52,7 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
         targets: &arguments.target,
         form: arguments.form,
         out: &arguments.out,
-        detail: Detail {
-            all_leaves: arguments.all_leaves,
-            max_ranked: arguments.max_ranked,
-            explain: arguments.explain,
-        },
+        detail: Detail { all_leaves: arguments.all_leaves, max_ranked: arguments.max_ranked },
         mode: arguments.mode,
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),
@@ -80,7 +76,7 @@ fn tell(arguments: &RequestArguments, report: &Report) -> Result<u8, Failure> {
     if !is_stale {
         return Ok(exit::SUCCESS);
     }
-    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mending = words.join(" ").replace("--mode=check", "").replace("--mode check", "");
     let mending: Vec<&str> = mending.split_whitespace().collect();
     error(&format!("{} is stale; run: {}", arguments.out.display(), mending.join(" ")));

@@ -14,20 +14,18 @@ pub struct Detail {
     pub all_leaves: bool,
     /// The most choices that a leaf of a tree in branches ranks.
     pub max_ranked: usize,
-    /// True if the Rust crate has the function `explain`, with two texts a leaf.
-    pub explain: bool,
 }
 
 /// Keeps the decisions, and the choices that a program tries next.
 impl Default for Detail {
     fn default() -> Self {
-        Self { all_leaves: false, max_ranked: 10, explain: false }
+        Self { all_leaves: false, max_ranked: 10 }
     }
 }
 
 impl Detail {
     /// Keeps everything.
-    pub const ALL: Self = Self { all_leaves: true, max_ranked: usize::MAX, explain: true };
+    pub const ALL: Self = Self { all_leaves: true, max_ranked: usize::MAX };
 }
 
 /// Returns the model reduced to `detail`.
@@ -45,9 +43,7 @@ pub fn simplify(model: &Model, detail: Detail) -> Model {
     let mut simple = model.clone();
     let reduction = Reduction { model, ensemble: is_ensemble(model), detail };
     if !detail.all_leaves && model.boosters.is_empty() {
-        let mut nodes = Vec::with_capacity(model.tree.nodes.len());
-        reduction.merge(&model.tree, 0, &mut nodes);
-        simple.tree = Tree { nodes };
+        simple.tree = merge(&model.tree, &|a, b| reduction.merged(a, b));
     }
     for node in &mut simple.tree.nodes {
         match node {
@@ -94,24 +90,6 @@ impl Reduction<'_> {
         expected.take_while(until_decided).map(decision).collect()
     }
 
-    /// Appends the subtree at this node, with merged leaves, and returns its position.
-    fn merge(&self, tree: &Tree, at: usize, nodes: &mut Vec<Node>) -> u32 {
-        let position = nodes.len();
-        nodes.push(tree.nodes[at].clone());
-        if let Node::Split { test, left, right } = &tree.nodes[at] {
-            let left = self.merge(tree, *left as usize, nodes);
-            let right = self.merge(tree, *right as usize, nodes);
-            nodes[position] = Node::Split { test: test.clone(), left, right };
-            if let (Node::Leaf(a), Node::Leaf(b)) = (&nodes[left as usize], &nodes[right as usize])
-                && let Some(merged) = self.merged(a, b)
-            {
-                nodes.truncate(position);
-                nodes.push(Node::Leaf(merged));
-            }
-        }
-        u32::try_from(position).expect("as many nodes as before at most")
-    }
-
     /// Returns one leaf for two that decide alike.
     fn merged(&self, a: &Leaf, b: &Leaf) -> Option<Leaf> {
         let merged = pooled(a, b);
@@ -128,6 +106,36 @@ impl Reduction<'_> {
             place <= self.detail.max_ranked || decisions.iter().any(|(choice, ..)| *choice == ranked.choice)
         });
     }
+}
+
+/// Returns the tree where one leaf takes the place of two siblings, wherever `merged` returns one.
+pub fn merge(tree: &Tree, merged: &impl Fn(&Leaf, &Leaf) -> Option<Leaf>) -> Tree {
+    let mut nodes = Vec::with_capacity(tree.nodes.len());
+    merge_below(tree, 0, merged, &mut nodes);
+    Tree { nodes }
+}
+
+/// Appends the subtree at this node, with merged leaves, and returns its position.
+fn merge_below(
+    tree: &Tree,
+    at: usize,
+    merged: &impl Fn(&Leaf, &Leaf) -> Option<Leaf>,
+    nodes: &mut Vec<Node>,
+) -> u32 {
+    let position = nodes.len();
+    nodes.push(tree.nodes[at].clone());
+    if let Node::Split { test, left, right } = &tree.nodes[at] {
+        let left = merge_below(tree, *left as usize, merged, nodes);
+        let right = merge_below(tree, *right as usize, merged, nodes);
+        nodes[position] = Node::Split { test: test.clone(), left, right };
+        if let (Node::Leaf(a), Node::Leaf(b)) = (&nodes[left as usize], &nodes[right as usize])
+            && let Some(merged) = merged(a, b)
+        {
+            nodes.truncate(position);
+            nodes.push(Node::Leaf(merged));
+        }
+    }
+    u32::try_from(position).expect("as many nodes as before at most")
 }
 
 /// Returns the joint evidence of two leaves. A choice that only one of them ranks is neither allowed nor

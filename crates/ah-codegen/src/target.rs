@@ -38,8 +38,6 @@ pub struct TargetOptions<'a> {
     pub out: &'a Path,
     /// The folder of the crate `ah-runtime`, if generated code may depend on it.
     pub runtime_path: Option<&'a Path>,
-    /// True if the generated code explains its decisions, at the cost of two texts a leaf.
-    pub explain: bool,
     /// The version of the model's file.
     pub version: String,
     /// The rows of a table of decisions, for targets that write one.

@@ -78,6 +78,27 @@ fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
     assert_eq!(first, files(&at.join("generated")));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_not_unicode_is_checked() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    model(5, "Mine").write(&folder.path().join("model.json")).unwrap();
+    let out = std::ffi::OsStr::from_bytes(b"g\xff");
+    let check = ["model.json", "--target", "c", "--mode", "check", "--out"];
+    let output = Command::cargo_bin("ah-codegen")
+        .unwrap()
+        .current_dir(folder.path())
+        .args(check)
+        .arg(out)
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("is stale; run: ") && !err.contains("panicked"), "{err}");
+}
+
 #[test]
 fn files_of_others_are_never_lost() {
     let folder = tempfile::tempdir().unwrap();

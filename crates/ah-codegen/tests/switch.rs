@@ -229,6 +229,29 @@ fn sets_are_named_by_their_shorter_side() {
     insta::assert_snapshot!([text(&Python), text(&Rust), text(&C)].join("\n"));
 }
 
+/// A leaf that declines and its sibling that takes the fallback return the same, so nobody reads a test between them.
+#[test]
+fn leaves_with_one_result_are_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = with_sets();
+    model.heuristic = "decide".to_owned();
+    let leaf = |choice: u32, allowed: bool| {
+        let measured = RankedChoice { measured: 1, expected: true, ..RankedChoice::default() };
+        let ranking = vec![RankedChoice { choice: ChoiceId(choice), allowed, ..measured }];
+        Node::Leaf(Leaf { samples: 1, ranking, ranges: Vec::new() })
+    };
+    let below = |threshold: f64, left, right| Node::Split {
+        test: Test::Numerical { slot: 0, threshold },
+        left,
+        right,
+    };
+    let nodes = vec![below(50.0, 1, 2), below(8.5, 3, 4), leaf(2, true), leaf(1, false), leaf(0, true)];
+    model.tree = Tree { nodes };
+    let python = emit(&model, &Python, folder.path()).unwrap();
+    assert_eq!(python.matches("if ").count(), 1, "{python}");
+    assert!(python.contains("2 leaves") && python.contains("\"w\"") && python.contains("\"y\""), "{python}");
+}
+
 #[test]
 fn boosted_trees_are_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();

@@ -134,21 +134,21 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
-    print_evaluation(&evaluation, &model.heuristic, args.json)
+    print_evaluation(&evaluation, &model, args.json)
 }
 
-/// Prints the figures of a model on a log under this name.
-fn print_evaluation(evaluation: &Evaluation, name: &str, json: bool) -> Result<(), Failure> {
+/// Prints the figures of a model on a log.
+fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Result<(), Failure> {
     warn(&evaluation.warnings);
     let comparison = &evaluation.comparison;
     if json {
         let mut figures = json!(comparison);
-        figures["name"] = name.into();
+        figures["name"] = json!(model.heuristic);
         figures["warnings"] = json!(evaluation.warnings);
         figures["notes"] = json!(report::summary::notes(comparison));
         return Ok(stdout(&format!("{figures}\n"))?);
     }
-    stdout(&report::summary::evaluated(name, comparison))?;
+    stdout(&report::summary::evaluated(model.objective(), &model.heuristic, comparison))?;
     notes(&report::summary::notes(comparison));
     Ok(())
 }

@@ -8,7 +8,7 @@ use ah_train::parts::Dataset;
 use ah_train::{
     LearnerKind, MaxRisk, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate, report, train,
 };
-use ah_types::CalibrationMode;
+use ah_types::{CalibrationMode, Objective};
 use common::{HEAD, log};
 
 struct Files {
@@ -98,7 +98,7 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
         assert!(summary.contains("> 200 % slower "), "{summary}");
         let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
         assert_eq!(evaluation.comparison.model.over_limit, 0.0);
-        let summary = report::summary::evaluated("T", &evaluation.comparison);
+        let summary = report::summary::evaluated(Objective::Geomean, "T", &evaluation.comparison);
         assert!(summary.contains("> 200 % slower "), "{summary}");
     }
 }

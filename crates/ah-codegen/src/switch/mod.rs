@@ -6,15 +6,14 @@
 
 mod syntax;
 
-use std::collections::BTreeSet;
-
-use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test};
+use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, Tree};
 
 use crate::error::CodegenError;
 use crate::lower::{LoweredModel, Membership, membership};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::Printer;
 use crate::printing::text::shown;
+use crate::simplify::merge;
 use syntax::Plain;
 pub use syntax::Syntax;
 
@@ -142,6 +141,35 @@ fn compression(full: &Model, percent: impl Fn(f64) -> String) -> Option<String> 
     ))
 }
 
+/// Returns the tree where sibling leaves are one if a function that does not decline tries the same choices in both.
+pub fn merged(model: &Model) -> Tree {
+    merge(&model.tree, &|a, b| (tried(model, a) == tried(model, b)).then(|| a.clone()))
+}
+
+/// Returns the choices that a leaf tries in turn where they can run, and the one that it takes where none of these can. Declining is the
+/// fallback here. The order is that of the ranking: the allowed choices, the fallback, and where that cannot run either, the others.
+fn tried(model: &Model, leaf: &Leaf) -> (Vec<ChoiceId>, Option<ChoiceId>) {
+    if leaf.ranking.iter().all(|ranked| !model.eligible.contains_key(&ranked.choice)) {
+        let pick = leaf.choose(model.fallback).map(|ranked| ranked.choice);
+        return (Vec::new(), pick.or(model.fallback));
+    }
+    let default = |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
+    let (allowed, others): (Vec<&RankedChoice>, Vec<&RankedChoice>) =
+        leaf.ranking.iter().filter(default).partition(|ranked| ranked.allowed);
+    let choices =
+        |ranked: Vec<&RankedChoice>| ranked.into_iter().map(|ranked| ranked.choice).collect::<Vec<_>>();
+    let mut conditional = Vec::new();
+    for choice in choices(allowed).into_iter().chain(model.fallback).chain(choices(others)) {
+        if !model.eligible.contains_key(&choice) {
+            return (conditional, Some(choice));
+        }
+        if !conditional.contains(&choice) {
+            conditional.push(choice);
+        }
+    }
+    (conditional, model.fallback)
+}
+
 /// Writes the tree as statements.
 struct Writer<'a> {
     lowered: &'a LoweredModel<'a>,
@@ -165,17 +193,16 @@ impl Writer<'_> {
                     if left_first { (goes_left, left, right) } else { (goes_right, right, left) };
                 let mut inner = Vec::new();
                 self.node(first, level + 1, &mut inner);
-                match &nodes[first] {
-                    // The next condition includes this one.
-                    Node::Leaf(leaf) if self.is_included(test, left_first, leaf, second) => {}
-                    Node::Leaf(leaf) if self.is_plain(leaf) => {
-                        lines.extend(self.plain.guard(
-                            level,
-                            &condition,
-                            &self.plain.result(self.pick(leaf)),
-                        ));
-                    }
-                    _ => lines.extend(self.plain.block(level, &condition, inner)),
+                let leaf = match &nodes[first] {
+                    Node::Leaf(leaf) => Some(leaf),
+                    Node::Split { .. } => None,
+                };
+                // Where it is included, the next condition includes this one.
+                if !leaf.is_some_and(|leaf| self.is_included(test, left_first, leaf, second)) {
+                    lines.extend(match leaf.and_then(|leaf| self.single(leaf)) {
+                        Some(pick) => self.plain.guard(level, &condition, &self.plain.result(pick)),
+                        None => self.plain.block(level, &condition, inner),
+                    });
                 }
                 self.node(second, level, lines);
             }
@@ -193,10 +220,10 @@ impl Writer<'_> {
         let Test::Numerical { slot: other, threshold: wider } = next else { return false };
         let (left, right) = (*left as usize, *right as usize);
         let first = if left_first { left } else { right };
-        let same = |other: &Leaf| self.is_plain(other) && self.pick(other) == self.pick(leaf);
+        let same = |other: &Leaf| self.single(other) == self.single(leaf);
         slot == other
             && if left_first { wider >= threshold } else { wider <= threshold }
-            && self.is_plain(leaf)
+            && self.single(leaf).is_some()
             && left_first == (leaves(nodes, left) <= leaves(nodes, right))
             && matches!(&nodes[first], Node::Leaf(other) if same(other))
     }
@@ -234,43 +261,22 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns true if a leaf returns without further conditions.
-    fn is_plain(&self, leaf: &Leaf) -> bool {
-        leaf.ranking.iter().all(|ranked| !self.lowered.model.eligible.contains_key(&ranked.choice))
+    /// Returns the result of a leaf that returns without further conditions.
+    fn single(&self, leaf: &Leaf) -> Option<Option<ChoiceId>> {
+        let (conditional, last) = tried(self.lowered.model, leaf);
+        conditional.is_empty().then_some(last)
     }
 
-    fn pick(&self, leaf: &Leaf) -> Option<ChoiceId> {
-        let fallback = self.lowered.model.fallback;
-        leaf.choose(fallback).map(|ranked| ranked.choice).or(fallback)
-    }
-
-    /// Returns the statements of a leaf. Declining is the fallback here. A choice that may not run is tried in the order of the
-    /// ranking: the allowed ones, the fallback, and where that cannot run either, the others.
+    /// Returns the statements of a leaf.
     fn leaf(&self, leaf: &Leaf, level: usize) -> Vec<String> {
         let (model, plain) = (self.lowered.model, self.plain);
-        if self.is_plain(leaf) {
-            return vec![plain.returned(level, &plain.result(self.pick(leaf)))];
-        }
-        let default = |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
-        let (allowed, others): (Vec<&RankedChoice>, Vec<&RankedChoice>) =
-            leaf.ranking.iter().filter(default).partition(|ranked| ranked.allowed);
-        let allowed = allowed.into_iter().map(|ranked| ranked.choice);
-        let others = others.into_iter().map(|ranked| ranked.choice);
+        let (conditional, last) = tried(model, leaf);
         let mut lines = Vec::new();
-        let mut seen = BTreeSet::new();
-        for choice in allowed.chain(model.fallback).chain(others) {
-            if !seen.insert(choice) {
-                continue;
-            }
-            let result = plain.result(Some(choice));
-            let Some(condition) = model.eligible.get(&choice) else {
-                lines.push(plain.returned(level, &result));
-                return lines;
-            };
-            let condition = print(self.lowered, plain, |p| p.truth(&condition.typed)).alone();
-            lines.extend(plain.guard(level, &condition, &result));
+        for choice in conditional {
+            let condition = print(self.lowered, plain, |p| p.truth(&model.eligible[&choice].typed)).alone();
+            lines.extend(plain.guard(level, &condition, &plain.result(Some(choice))));
         }
-        lines.push(plain.returned(level, &plain.result(model.fallback)));
+        lines.push(plain.returned(level, &plain.result(last)));
         lines
     }
 }

@@ -22,11 +22,7 @@ fn simplified_models_decide_alike() {
         // Code has arrays of these.
         deep += usize::from(model.boosters.is_empty() && model.tree.depth() > 12);
         boosted += usize::from(!model.boosters.is_empty());
-        let detail = Detail {
-            all_leaves: rng.random_bool(0.2),
-            max_ranked: rng.random_range(0..12),
-            explain: rng.random_bool(0.5),
-        };
+        let detail = Detail { all_leaves: rng.random_bool(0.2), max_ranked: rng.random_range(0..12) };
         let simple = simplify(&model, detail);
         simple.validate().unwrap();
         leaves = [leaves[0] + model.tree.leaves().count(), leaves[1] + simple.tree.leaves().count()];

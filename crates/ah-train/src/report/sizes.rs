@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::DecisionForm;
+use ah_types::{DecisionForm, Objective};
 
 use super::loss;
 use crate::judge::FormReport;
@@ -26,7 +26,12 @@ pub fn sizes(trained: &TrainedModel) -> String {
         }
         size => format!("; the smallest within {} % of the best is taken", super::percent(size.tolerance())),
     };
-    let mut text = format!("Sizes by cross-validation{rule}:\n");
+    let measure = match trained.model.objective() {
+        Objective::Geomean => "",
+        Objective::Total => ", in total time",
+        Objective::Par10 => ", by PAR10",
+    };
+    let mut text = format!("Sizes by cross-validation{measure}{rule}:\n");
     let names: Vec<String> = rungs.iter().map(|rung| name(rung, plan)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
@@ -46,8 +51,12 @@ pub fn sizes(trained: &TrainedModel) -> String {
     text
 }
 
-/// Returns what a decision takes in each form that was asked for, and in Rust and Python.
+/// Returns what a decision takes in each form that was asked for, and in Rust and Python; nothing for a model that always
+/// takes one choice, which nobody needs to ask.
 pub fn decision(trained: &TrainedModel) -> String {
+    if trained.held_out.by_form.iter().all(|report| report.decision_us == 0.0) {
+        return String::new();
+    }
     let shown = |report: &&FormReport| {
         report.asked || matches!(report.form, DecisionForm::Rust | DecisionForm::Python)
     };

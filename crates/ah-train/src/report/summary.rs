@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{CalibrationMode, Model, Promise};
+use ah_types::{CalibrationMode, Model, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
@@ -18,7 +18,7 @@ const NAME: usize = 32;
 /// Returns the summary of a training: gain, loss, risk, promise and size, one line each.
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
-    let mut text = compared(&model.heuristic, "the held-out", comparison);
+    let mut text = compared(model.objective(), &model.heuristic, "the held-out", comparison);
     if let Some(share) = trained.timed {
         let _ = writeln!(
             text,
@@ -185,9 +185,9 @@ fn learned_conditions(model: &Model) -> Option<String> {
     ))
 }
 
-/// Returns the summary of an evaluation.
-pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
-    compared(name, "the log's", comparison)
+/// Returns the summary of an evaluation of a model that was learned for this objective.
+pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
+    compared(objective, name, "the log's", comparison)
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
@@ -232,11 +232,10 @@ fn dear(price: &PromisePrice, comparison: &BaselineComparison, always: &Metrics)
     )
 }
 
-fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
+fn compared(objective: Objective, heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
     let fallback = name(&always_fallback.choice);
     let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
-    let par10 = par10(model, &best_single.metrics, &single);
     let without = match model.inputs - model.comparable {
         0 => String::new(),
         others => format!("; on {others} others it has no time"),
@@ -245,20 +244,36 @@ fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> St
         true => format!("; {} by `choose`, which is not told what is offered", loss(model.plain_slowdown)),
         false => String::new(),
     };
-    format!(
-        "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs{without}.\n\
-         Loses {} to the best choice (always {single}: {}), {:.2} times at worst{plain}.\n\
-         Total time: {} lost (always {single}: {}), {} than {fallback}; p99 {:.2}.\n{par10}\
-         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
-        model.speedup_over_fallback,
-        model.comparable,
+    let is_total = objective == Objective::Total;
+    let by_input = format!(
+        "{} {} to the best choice (always {single}: {}), {:.2} times at worst{plain}.\n",
+        if is_total { "By input: loses" } else { "Loses" },
         loss(model.slowdown),
         loss(best_single.metrics.slowdown),
         model.worst,
+    );
+    let total = format!(
+        "Total time: {} lost (always {single}: {}), {} than {fallback}; p99 {:.2}.\n",
         loss(model.total),
         loss(best_single.metrics.total),
         more_or_less(model.total_over_fallback),
         model.p99,
+    );
+    // What the model was learned for comes first.
+    let (speedup, figures) = match is_total {
+        true => (
+            format!("{:.3} times as fast as {fallback} in total time", 1.0 / model.total_over_fallback),
+            total + &by_input,
+        ),
+        false => {
+            (format!("{:.3} times as fast as {fallback}", model.speedup_over_fallback), by_input + &total)
+        }
+    };
+    format!(
+        "{heuristic}: {speedup} on {which} {} inputs{without}.\n{figures}{}\
+         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
+        model.comparable,
+        par10(model, &best_single.metrics, &single),
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),

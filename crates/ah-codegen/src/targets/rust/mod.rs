@@ -28,8 +28,6 @@ struct CrateView {
     name: String,
     /// The path from the crate to `ah-runtime`, as a string literal.
     runtime_path: Option<String>,
-    /// True if the crate has the function `explain`.
-    explain: bool,
     /// The model's version, which a program can pin.
     model_version: String,
     #[serde(flatten)]
@@ -55,13 +53,7 @@ impl Target for Rust {
         let runtime_path = options.runtime_path.map(|path| relative(&from, path)).transpose()?;
         View::new(
             OutputPlace::Folder(name.clone()),
-            &CrateView {
-                name,
-                runtime_path,
-                explain: options.explain,
-                model_version: options.version.clone(),
-                model,
-            },
+            &CrateView { name, runtime_path, model_version: options.version.clone(), model },
         )
     }
 }

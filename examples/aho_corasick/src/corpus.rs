@@ -14,8 +14,9 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads the Rust sources in cargo's folder of unpacked crates, in the order of their paths.
-    pub fn read() -> Self {
+    /// Reads the Rust sources in cargo's folder of unpacked crates, in the order of their paths: one half of the crates, or the
+    /// other one to judge.
+    pub fn read(judge: bool) -> Self {
         let home = std::env::var("CARGO_HOME").map_or_else(
             |_| PathBuf::from(std::env::var("HOME").unwrap_or_default()).join(".cargo"),
             PathBuf::from,
@@ -23,6 +24,7 @@ impl Corpus {
         let folder = home.join("registry/src");
         let mut files = Vec::new();
         sources(&folder, &mut files);
+        files.retain(|file| is_for_judging(file.strip_prefix(&folder).unwrap_or(file)) == judge);
         files.sort();
         let mut text = Vec::new();
         for file in files {
@@ -31,8 +33,8 @@ impl Corpus {
             }
         }
         assert!(
-            text.len() > 8 << 20,
-            "expected 8 MiB of Rust sources below {}, found {}",
+            text.len() > 20 << 20,
+            "expected 20 MiB of Rust sources below {}, found {}",
             folder.display(),
             text.len()
         );
@@ -45,6 +47,12 @@ impl Corpus {
             .filter(|line| (8..=100).contains(&line.len()));
         Self { words: distinct(words.collect()), lines: distinct(lines.collect()), text }
     }
+}
+
+/// Returns whether a file's crate is in the half that judges: by the sum of its folder's bytes, whatever else is unpacked.
+fn is_for_judging(file: &Path) -> bool {
+    let krate = file.components().nth(1).map_or(&[][..], |part| part.as_os_str().as_encoded_bytes());
+    krate.iter().map(|byte| u32::from(*byte)).sum::<u32>() % 2 == 1
 }
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -1,7 +1,7 @@
 //! A worker: the automata of aho-corasick, each built once for a list of words or lines and then run over a text. ah-collect
 //! measures it; the protocol is in docs/workers.md.
 //!
-//! `aho_corasick_kind [LEAST MOST]`: the least and the most bytes of a text, 64 KiB and 4 MiB without them.
+//! `aho_corasick_kind [judge]`: with `judge`, inputs are drawn from crates that no other input comes from.
 
 mod corpus;
 mod random;
@@ -22,6 +22,9 @@ const KINDS: [(&str, Option<AhoCorasickKind>); 4] = [
     ("dfa", Some(AhoCorasickKind::DFA)),
 ];
 
+/// The bytes that a program searches with one automaton: from a source file to a repository.
+const LENGTHS: [usize; 2] = [1 << 16, 1 << 24];
+
 /// A list of patterns, and the text to run over.
 struct Input<'a> {
     patterns: Vec<&'a [u8]>,
@@ -29,11 +32,8 @@ struct Input<'a> {
 }
 
 fn main() {
-    let corpus = Corpus::read();
-    let lengths: Vec<usize> =
-        std::env::args().skip(1).map(|bytes| bytes.parse().expect("a number of bytes")).collect();
-    let lengths = lengths.first_chunk().copied().unwrap_or([1 << 16, 1 << 22]);
-    let mut input = Input::draw(&corpus, lengths, 0, 0);
+    let corpus = Corpus::read(std::env::args().nth(1).is_some_and(|word| word == "judge"));
+    let mut input = Input::draw(&corpus, 0, 0);
     for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line.expect("a line")).expect("a request in JSON");
         let answer = |mut fields: Value| {
@@ -43,7 +43,7 @@ fn main() {
         };
         let drawn = || {
             let seed = |at: usize| request["seed"][at].as_u64().expect("two whole numbers");
-            Input::draw(&corpus, lengths, seed(0), seed(1))
+            Input::draw(&corpus, seed(0), seed(1))
         };
         let cells = || request["cells"].as_array().into_iter().flatten().enumerate();
         match request["request"].as_str() {
@@ -91,9 +91,9 @@ fn kind(cell: &Value) -> Option<AhoCorasickKind> {
 impl<'a> Input<'a> {
     /// Draws 2 to 5000 words or lines that occur in the corpus, and a text. A program does not know the text when it builds the
     /// automaton, so its length is no feature.
-    fn draw(corpus: &'a Corpus, [least, most]: [usize; 2], run: u64, position: u64) -> Self {
+    fn draw(corpus: &'a Corpus, run: u64, position: u64) -> Self {
         let mut random = Random::new(run, position);
-        let length = random.log_uniform(least, most);
+        let length = random.log_uniform(LENGTHS[0], LENGTHS[1]);
         let start = random.below(corpus.text.len() - length);
         let from = if random.below(10) < 7 { &corpus.words } else { &corpus.lines };
         let count = random.log_uniform(2, 5000);

@@ -17,7 +17,7 @@ use crate::net::{ModelUse, Overhead, decision_time};
 use crate::params::{Size, SplitBy};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
-use crate::search::cross_validation::BEYOND_NOISE;
+use crate::search::cross_validation::{BEYOND_NOISE, difference};
 
 /// Leaves of the small trees. The last rung of trees is the whole one.
 const LEAVES: [usize; 4] = [1, 4, 16, 64];
@@ -233,21 +233,12 @@ fn is_beyond_noise(first: &[f64], second: &[f64]) -> bool {
     saved > BEYOND_NOISE * error
 }
 
-/// Returns whether a tree with these losses is good enough beside a forest with those: with one standard error on top, it takes
-/// at most `tolerance` times as long. Few time-outs decide what PAR10 measures, so a tree is often the best by chance.
+/// Returns whether a tree with these losses is good enough beside a forest with those: with the noise on top, it takes at most
+/// `tolerance` times as long. Few time-outs decide what PAR10 measures, so a tree is often the best by chance.
 fn suffices(tree: &[f64], forest: &[f64], tolerance: f64, over_best: impl Fn(f64) -> f64) -> bool {
     let (more, error) = difference(tree, forest);
     let of_forest = forest.iter().sum::<f64>() / forest.len().max(1) as f64;
-    over_best(of_forest + more + error) <= tolerance * over_best(of_forest)
-}
-
-/// Returns how much the first losses exceed the second on average, on the same inputs, and the standard error.
-fn difference(first: &[f64], second: &[f64]) -> (f64, f64) {
-    let n = first.len().max(1) as f64;
-    let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
-    (mean, squares.sqrt() / n)
+    over_best(of_forest + more + BEYOND_NOISE * error) <= tolerance * over_best(of_forest)
 }
 
 #[cfg(test)]

@@ -97,3 +97,12 @@ pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
     let is_noise = |leaf: &&ScoredConfiguration| leaf.cost - BEYOND_NOISE * leaf.error <= best.cost;
     Some(scored.iter().find(is_leaf).filter(is_noise).unwrap_or(best))
 }
+
+/// Returns how much the first losses exceed the second on average, on the same inputs, and the standard error.
+pub fn difference(first: &[f64], second: &[f64]) -> (f64, f64) {
+    let n = first.len().max(1) as f64;
+    let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
+    let mean = differences.iter().sum::<f64>() / n;
+    let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
+    (mean, squares.sqrt() / n)
+}

@@ -1,12 +1,12 @@
 //! Which features are worth the time that they take.
 //!
 //! A program computes every feature that the model reads before it decides. Each feature with a known time, or each group of
-//! features that are computed together, the most expensive first, is left out if the tree without it loses no more on held-out
-//! folds, this time included.
+//! features that are computed together, the most expensive first, is left out if the tree without it loses less on held-out folds,
+//! this time included, by at least one standard error: the time is certain, and what a few inputs lose is not.
 
 use std::collections::BTreeSet;
 
-use super::cross_validation::cross_validate;
+use super::cross_validation::{cross_validate, difference};
 use super::grid::Grid;
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Dataset, Subset};
@@ -44,16 +44,17 @@ pub fn not_worth_their_time(
     let keys = dataset.keys(SplitBy::Input, training);
     let folds = split::partitions(table, training, &keys, plan.folds, plan.seed);
     let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
-    let mut least = judge.net_loss(training, &left_out)?;
+    let mut least = judge.net_losses(training, &left_out)?;
     for time in expensive {
         let further = &left_out | &time.slots;
         // Without any feature there is one leaf, which competes with trees and forests of all sizes anyway.
         if further.len() == dataset.features.base().len() {
             continue;
         }
-        let loss = judge.net_loss(training, &further)?;
-        if loss <= least {
-            (least, left_out) = (loss, further);
+        let losses = judge.net_losses(training, &further)?;
+        let (more, error) = difference(&losses, &least);
+        if more + error <= 0.0 {
+            (least, left_out) = (losses, further);
         }
     }
     Ok(left_out)
@@ -73,23 +74,22 @@ struct FeatureJudge<'a> {
 }
 
 impl FeatureJudge<'_> {
-    /// Returns the mean cost of trees without these features, with the decision and the features that they use.
-    fn net_loss(&self, training: &[u32], left_out: &BTreeSet<usize>) -> Result<f64, TrainError> {
+    /// Returns the weighted cost of each held-out input by trees without these features, with the decision and the features that
+    /// they use.
+    fn net_losses(&self, training: &[u32], left_out: &BTreeSet<usize>) -> Result<Vec<f64>, TrainError> {
         let Self { dataset, plan, folds, costs } = self;
         let columns = dataset.ranked_without(training, left_out).columns;
         let deepest = plan.max_depths[plan.max_depths.len() - 1];
         let grid = Grid::new(plan.learner, &[deepest], &plan.min_samples_leaves[..1]);
         let tried = cross_validate(&grid, &columns, folds, costs)?;
-        let (mut sum, mut weights) = (0.0, 0.0);
+        let mut net = Vec::new();
         for ((tree, losses), part) in tried[0].folds.iter().zip(folds) {
             let rows = Subset { columns: &columns, inputs: &part.training };
             let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
             for (&input, &loss) in part.held_out.iter().zip(losses) {
-                let weight = f64::from(costs.weight(input));
-                sum += weight * (loss + added(dataset, input, overhead));
-                weights += weight;
+                net.push(f64::from(costs.weight(input)) * (loss + added(dataset, input, overhead)));
             }
         }
-        Ok(sum / weights)
+        Ok(net)
     }
 }

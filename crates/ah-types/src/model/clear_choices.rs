@@ -1,0 +1,91 @@
+//! The choice with the least score, found without the order of a leaf's ranking. Most inputs need no more: the ranking decides
+//! only between equal scores, and where a choice is not allowed or not expected.
+
+use super::boosters::Scoring;
+use crate::choice::ChoiceId;
+use crate::pick::Ranked;
+
+/// Scores that are compared at a time: two registers of any x86-64 or Arm processor.
+const LANES: usize = 4;
+
+/// The leaves of a model's own tree, by choice.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ClearChoices {
+    /// The number of choices, rounded up to whole `LANES`.
+    width: usize,
+    /// By leaf and choice: the first score; infinite where the leaf does not have the choice, or a program is not expected to
+    /// offer it.
+    first: Vec<f64>,
+    /// By leaf and choice: true if nothing but the margin can keep the choice with the least score from being taken.
+    is_clear: Vec<bool>,
+}
+
+impl ClearChoices {
+    pub(super) fn new(choices: usize) -> Self {
+        Self { width: choices.next_multiple_of(LANES), first: Vec::new(), is_clear: Vec::new() }
+    }
+
+    /// Appends a leaf by the choices that a program is expected to offer.
+    pub(super) fn append(&mut self, expected: &[Ranked], scoring: &Scoring) {
+        let start = self.first.len();
+        self.first.resize(start + self.width, f64::INFINITY);
+        self.is_clear.resize(start + self.width, false);
+        let is_fallback = |ranked: &Ranked| Some(ranked.choice) == scoring.fallback;
+        // A margin compares with the fallback.
+        let has_reference = scoring.margin.is_none() || expected.iter().any(is_fallback);
+        for ranked in expected {
+            let at = start + ranked.choice.index();
+            self.first[at] = ranked.score;
+            self.is_clear[at] = ranked.allowed && has_reference && !is_fallback(ranked);
+        }
+    }
+
+    /// Returns the expected choice with the least score in a leaf, if the ranking need not be searched for it.
+    #[inline]
+    pub(super) fn best(&self, leaf: usize, sums: &[i16], scoring: &Scoring) -> Option<ChoiceId> {
+        let range = leaf * self.width..(leaf + 1) * self.width;
+        let first = &self.first[range.clone()];
+        let (fours, _) = first.as_chunks::<LANES>();
+        let (sum_fours, rest) = sums.as_chunks::<LANES>();
+        let mut last = [0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        // By lane: the least score, the place of it, and the score after it, which is the same if two are equal.
+        let mut least = [f64::INFINITY; LANES];
+        let (mut second, mut places, mut place) = (least, [0.0; LANES], 0.0);
+        for (first, sums) in fours.iter().zip(sum_fours.iter().chain([&last])) {
+            for lane in 0..LANES {
+                let score = scoring.with_sum(first[lane], sums[lane]);
+                places[lane] = if score < least[lane] { place } else { places[lane] };
+                second[lane] = lesser(greater(score, least[lane]), second[lane]);
+                least[lane] = lesser(score, least[lane]);
+            }
+            place += 1.0;
+        }
+        let score = least.into_iter().fold(f64::INFINITY, lesser);
+        let lane = least.iter().position(|other| *other == score)?;
+        let is_equal = |at: usize| second[at] == score || (at != lane && least[at] == score);
+        if (0..LANES).any(is_equal) {
+            return None;
+        }
+        let choice = places[lane] as usize * LANES + lane;
+        let is_within = || {
+            let fallback = scoring.fallback.map_or(f64::INFINITY, |fallback| {
+                scoring.with_sum(first[fallback.index()], sums[fallback.index()])
+            });
+            scoring.most(fallback, sums).is_none_or(|most| score <= most)
+        };
+        (self.is_clear[range][choice] && is_within()).then_some(ChoiceId(choice as u32))
+    }
+}
+
+/// Returns the lesser of two numbers, in one step of the processor.
+#[inline]
+fn lesser(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// Returns the greater of two numbers, in one step of the processor.
+#[inline]
+fn greater(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}

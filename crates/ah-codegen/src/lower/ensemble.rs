@@ -92,7 +92,8 @@ impl EnsembleArrays {
         for (tree, (root, end)) in flat.roots.iter().zip(ends).enumerate() {
             let mut ranks: Vec<u32> = flat.nodes[*root as usize..end].iter().map(|node| node.rank).collect();
             let is_leaf = |node: &FlatNode| node.column as usize == flat.columns.len();
-            self.most_leaves = self.most_leaves.max(flat.nodes[*root as usize..end].iter().filter(|n| is_leaf(n)).count());
+            self.most_leaves =
+                self.most_leaves.max(flat.nodes[*root as usize..end].iter().filter(|n| is_leaf(n)).count());
             if tree > 0 {
                 self.first_rows.push(self.rows.len() / flat.row_length);
                 // The leaves are numbered from left to right.
@@ -151,7 +152,8 @@ fn clear_choices(model: &Model, leaf: &[Ranked], expected: &[bool]) -> Vec<u64> 
     let is_fallback = |choice| Some(choice) == model.fallback;
     // A margin compares with the fallback.
     if model.margin.is_none() || leaf.iter().any(|ranked| is_fallback(ranked.choice)) {
-        for (ranked, _) in leaf.iter().zip(expected).filter(|(ranked, expected)| ranked.allowed && **expected) {
+        for (ranked, _) in leaf.iter().zip(expected).filter(|(ranked, expected)| ranked.allowed && **expected)
+        {
             if !is_fallback(ranked.choice) {
                 bits[ranked.choice.index() / 64] |= 1 << (ranked.choice.index() % 64);
             }

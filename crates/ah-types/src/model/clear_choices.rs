@@ -49,25 +49,26 @@ impl ClearChoices {
         let (sum_fours, rest) = sums.as_chunks::<LANES>();
         let mut last = [0; LANES];
         last[..rest.len()].copy_from_slice(rest);
-        // By lane: the least score, the place of it, and the score after it, which is the same if two are equal.
-        let mut least = [f64::INFINITY; LANES];
-        let (mut second, mut places, mut place) = (least, [0.0; LANES], 0.0);
-        for (first, sums) in fours.iter().zip(sum_fours.iter().chain([&last])) {
-            for lane in 0..LANES {
-                let score = scoring.with_sum(first[lane], sums[lane]);
-                places[lane] = if score < least[lane] { place } else { places[lane] };
-                second[lane] = lesser(greater(score, least[lane]), second[lane]);
-                least[lane] = lesser(score, least[lane]);
+        // The least score and the one after it, which is the same if two are equal.
+        let (mut least, mut second) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
+        let places = || fours.iter().zip(sum_fours.iter().chain([&last]));
+        let scores = |(first, sums): (&[f64; LANES], &[i16; LANES])| -> [f64; LANES] {
+            std::array::from_fn(|lane| scoring.with_sum(first[lane], sums[lane]))
+        };
+        for four in places().map(scores) {
+            for ((least, second), score) in least.iter_mut().zip(&mut second).zip(four) {
+                *second = lesser(*second, greater(score, *least));
+                *least = lesser(score, *least);
             }
-            place += 1.0;
         }
-        let score = least.into_iter().fold(f64::INFINITY, lesser);
-        let lane = least.iter().position(|other| *other == score)?;
-        let is_equal = |at: usize| second[at] == score || (at != lane && least[at] == score);
-        if (0..LANES).any(is_equal) {
+        let (score, second) =
+            least.into_iter().zip(second).fold((f64::INFINITY, f64::INFINITY), |best, (least, second)| {
+                (lesser(best.0, least), lesser(lesser(best.1, second), greater(best.0, least)))
+            });
+        if score >= second {
             return None;
         }
-        let choice = places[lane] as usize * LANES + lane;
+        let choice = places().map(scores).flatten().position(|other| other == score)?;
         let is_within = || {
             let fallback = scoring.fallback.map_or(f64::INFINITY, |fallback| {
                 scoring.with_sum(first[fallback.index()], sums[fallback.index()])

@@ -261,8 +261,9 @@ impl Ensemble {
             model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
         ensemble.append(&model.tree, &position, &thresholds, |at, _| leaves[&at]);
         ensemble.tree = ensemble.value_nodes(&thresholds);
-        let mut append =
-            |tree| ensemble.append(tree, &position, &thresholds, |_, row: &ScoreRow| numbers[&**row] as usize);
+        let mut append = |tree| {
+            ensemble.append(tree, &position, &thresholds, |_, row: &ScoreRow| numbers[&**row] as usize)
+        };
         model.boosters.iter().for_each(&mut append);
         ensemble.packed =
             ensemble.nodes.iter().map(|node| node.packed()).collect::<Option<_>>().unwrap_or_default();

@@ -8,10 +8,14 @@
 
 use super::boosters::{ScoreRow, ScoreTree};
 use super::row_sums::ROWS_TOGETHER;
+use crate::inline::Inline;
 use crate::tree::{Column, Node};
 
 /// The most leaves of a booster: the bits of a mask.
 pub(super) const MOST_LEAVES: usize = 64;
+
+/// The most groups of boosters: [`MAX_BOOSTERS`](super::boosters::MAX_BOOSTERS).
+const MOST_GROUPS: usize = 64;
 
 /// The most bytes of masks: half of the second cache of today's processors.
 const MOST_BYTES: usize = 1 << 20;
@@ -46,7 +50,8 @@ pub struct MaskSplit {
 
 impl LeafMasks {
     /// Returns the masks of some boosters, by the sorted columns that they test, the positions of these among all columns, and the
-    /// thresholds of all columns. `None` if a booster has too many leaves, or all have too many splits.
+    /// thresholds of all columns. `None` if a booster has too many leaves, all have too many splits, or none has
+    /// any.
     pub(super) fn new(
         boosters: &[ScoreTree],
         position: impl Fn(&Column<&[String]>) -> usize,
@@ -63,7 +68,7 @@ impl LeafMasks {
         let columns: Vec<(usize, usize)> = required.iter().map(first_row).collect();
         let is_small = boosters.iter().all(|tree| tree.leaves().count() <= MOST_LEAVES)
             && rows * groups * size_of::<[u64; ROWS_TOGETHER]>() <= MOST_BYTES;
-        if boosters.is_empty() || !is_small {
+        if required.is_empty() || !is_small {
             return None;
         }
         let mut splits = Vec::new();
@@ -96,13 +101,15 @@ impl LeafMasks {
     /// The first leaf stands for a booster that fills up.
     #[inline]
     pub(super) fn for_each_group(&self, codes: &[u32], mut group: impl FnMut(usize, [usize; ROWS_TOGETHER])) {
-        for number in 0..self.groups {
-            let mut live = [u64::MAX; ROWS_TOGETHER];
-            for (column, first) in &self.columns {
-                let masks = &self.masks[(first + codes[*column] as usize) * self.groups + number];
-                live.iter_mut().zip(masks).for_each(|(live, mask)| *live &= mask);
-            }
-            group(number * ROWS_TOGETHER, live.map(|live| (live.trailing_zeros() as usize) % MOST_LEAVES));
+        let mut live = Inline::<_, MOST_GROUPS>::new([u64::MAX; ROWS_TOGETHER], self.groups);
+        let all = live.as_flattened_mut();
+        for (column, first) in &self.columns {
+            let row = first + codes[*column] as usize;
+            let masks = &self.masks[row * self.groups..][..self.groups];
+            all.iter_mut().zip(masks.as_flattened()).for_each(|(live, mask)| *live &= mask);
+        }
+        for (number, live) in live.iter().enumerate() {
+            group(number * ROWS_TOGETHER, live.map(|live| live.trailing_zeros() as usize % MOST_LEAVES));
         }
     }
 }

@@ -58,7 +58,8 @@ fn reductions(
         up.0 += down.0;
         up.1 += down.1;
     });
-    let reduction = |(sum, count): &(f64, f64)| if *count > 0.0 { sum * sum / (count + shrinkage) } else { 0.0 };
+    let reduction =
+        |(sum, count): &(f64, f64)| if *count > 0.0 { sum * sum / (count + shrinkage) } else { 0.0 };
     sums.chunks_exact(choices).map(|sums| sums.iter().map(reduction).sum()).collect()
 }
 

@@ -11,7 +11,7 @@ const LANES: usize = 4;
 /// The leaves of a model's own tree, by choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ClearChoices {
-    /// The number of choices, rounded up to whole `LANES`.
+    /// The number of choices.
     width: usize,
     /// By leaf and choice: the first score; infinite where the leaf does not have the choice, or a program is not expected to
     /// offer it.
@@ -22,7 +22,7 @@ pub(super) struct ClearChoices {
 
 impl ClearChoices {
     pub(super) fn new(choices: usize) -> Self {
-        Self { width: choices.next_multiple_of(LANES), first: Vec::new(), is_clear: Vec::new() }
+        Self { width: choices, first: Vec::new(), is_clear: Vec::new() }
     }
 
     /// Appends a leaf by the choices that a program is expected to offer.
@@ -45,22 +45,23 @@ impl ClearChoices {
     pub(super) fn best(&self, leaf: usize, sums: &[i16], scoring: &Scoring) -> Option<ChoiceId> {
         let range = leaf * self.width..(leaf + 1) * self.width;
         let first = &self.first[range.clone()];
-        let (fours, _) = first.as_chunks::<LANES>();
-        let (sum_fours, rest) = sums.as_chunks::<LANES>();
-        let mut last = [0; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        // The least score and the one after it, which is the same if two are equal.
-        let (mut least, mut second) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
-        let places = || fours.iter().zip(sum_fours.iter().chain([&last]));
-        let scores = |(first, sums): (&[f64; LANES], &[i16; LANES])| -> [f64; LANES] {
+        let scores = |first: &[f64; LANES], sums: &[i16; LANES]| -> [f64; LANES] {
             std::array::from_fn(|lane| scoring.with_sum(first[lane], sums[lane]))
         };
-        for four in places().map(scores) {
-            for ((least, second), score) in least.iter_mut().zip(&mut second).zip(four) {
+        // The least score and the one after it, which is the same if two are equal.
+        let (mut least, mut second) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
+        let mut add = |scores: [f64; LANES]| {
+            for ((least, second), score) in least.iter_mut().zip(&mut second).zip(scores) {
                 *second = lesser(*second, greater(score, *least));
                 *least = lesser(score, *least);
             }
-        }
+        };
+        let ((fours, rest), (sum_fours, _)) = (first.as_chunks::<LANES>(), sums.as_chunks::<LANES>());
+        fours.iter().zip(sum_fours).for_each(|(first, sums)| add(scores(first, sums)));
+        let mut last = [f64::INFINITY; LANES];
+        let behind = rest.iter().zip(&sums[first.len() - rest.len()..]);
+        last.iter_mut().zip(behind).for_each(|(to, (first, sum))| *to = scoring.with_sum(*first, *sum));
+        add(last);
         let (score, second) =
             least.into_iter().zip(second).fold((f64::INFINITY, f64::INFINITY), |best, (least, second)| {
                 (lesser(best.0, least), lesser(lesser(best.1, second), greater(best.0, least)))
@@ -68,7 +69,8 @@ impl ClearChoices {
         if score >= second {
             return None;
         }
-        let choice = places().map(scores).flatten().position(|other| other == score)?;
+        let mut all = first.iter().zip(sums);
+        let choice = all.position(|(first, sum)| scoring.with_sum(*first, *sum) == score)?;
         let is_within = || {
             let fallback = scoring.fallback.map_or(f64::INFINITY, |fallback| {
                 scoring.with_sum(first[fallback.index()], sums[fallback.index()])

@@ -74,10 +74,9 @@ impl Rows {
         let row = |number: u32| &self.lanes[number as usize * self.parts..][..self.parts];
         let [a, b, c, d] = numbers.map(row);
         for ((((sum, a), b), c), d) in sums.parts.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            for lane in 0..LANES {
-                let four = a[lane].wrapping_add(b[lane]).wrapping_add(c[lane]).wrapping_add(d[lane]);
-                sum[lane] += i16::from(four);
-            }
+            let four: [i8; LANES] =
+                std::array::from_fn(|i| a[i].wrapping_add(b[i]).wrapping_add(c[i]).wrapping_add(d[i]));
+            sum.iter_mut().zip(four).for_each(|(sum, four)| *sum += i16::from(four));
         }
     }
 }

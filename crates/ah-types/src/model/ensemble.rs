@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::boosters::{ScoreRow, Scoring};
+use super::boosters::Scoring;
 use super::clear_choices::ClearChoices;
 use super::data::Model;
 use super::leaf_masks::{LeafMasks, MOST_LEAVES, leaves_from_left};
@@ -261,10 +261,9 @@ impl Ensemble {
             model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
         ensemble.append(&model.tree, &position, &thresholds, |at, _| leaves[&at]);
         ensemble.tree = ensemble.value_nodes(&thresholds);
-        let mut append = |tree| {
-            ensemble.append(tree, &position, &thresholds, |_, row: &ScoreRow| numbers[&**row] as usize)
-        };
-        model.boosters.iter().for_each(&mut append);
+        for tree in &model.boosters {
+            ensemble.append(tree, &position, &thresholds, |_, row| numbers[&**row] as usize);
+        }
         ensemble.packed =
             ensemble.nodes.iter().map(|node| node.packed()).collect::<Option<_>>().unwrap_or_default();
         ensemble

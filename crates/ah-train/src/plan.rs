@@ -113,7 +113,7 @@ impl TrainPlan {
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
         let usual = Boost::of(dataset.table.pricing.objective, inputs >= LARGE);
-        let boost = boost(params, policy, learner, usual, &mut settings)?;
+        let boost = boost(params, policy, learner, &usual, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -213,7 +213,7 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
-    usual: Boost,
+    usual: &Boost,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -228,7 +228,7 @@ fn boost(
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..usual }))
+    Ok(may.then_some(Boost { max_depth, ..usual.clone() }))
 }
 
 /// Returns the parameters of the readable tree of a large log. Its leaves only hold the evidence of the boosted trees, so

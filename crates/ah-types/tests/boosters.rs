@@ -285,7 +285,7 @@ fn tree<L: Clone + std::fmt::Debug>(leaf: impl Strategy<Value = L>) -> impl Stra
 }
 
 /// Returns a full tree of thresholds between 0 and 6 with these rows, from left to right.
-fn full_tree(rows: Vec<[i8; 4]>) -> ScoreTree {
+fn full_tree(rows: &[[i8; 4]]) -> ScoreTree {
     let mut nodes = Vec::new();
     // The first and last row below a node, and the split whose right child it is.
     let mut open = vec![(0, rows.len(), None)];
@@ -331,7 +331,7 @@ proptest! {
         // A decision goes down the nodes of a booster that has too many leaves for a mask.
         many_leaves in prop::option::of(prop::collection::vec(prop::array::uniform4(-3..=3_i8), 128)),
     ) {
-        let boosters = boosters.into_iter().chain(many_leaves.map(full_tree)).collect::<Vec<_>>();
+        let boosters = boosters.into_iter().chain(many_leaves.as_deref().map(full_tree)).collect::<Vec<_>>();
         let margin = margin.filter(|_| !boosters.is_empty()).map(|margin| f64::from(margin) / 16.0);
         let fallback = fallback.map(ChoiceId);
         let m = Model { tree: tree_of_leaves, boosters, margin, fallback, unit: 1.0 / 16.0, ..model() };

@@ -6,16 +6,21 @@
 use crate::data::Subset;
 use crate::tree::GrownTree;
 
-/// Returns a tree of at most `most` leaves with the splits that reduce the squared errors most. `rows` are the (choice, error) of
-/// each row, and its weight; `shrinkage` further rows without error are in each leaf.
-pub(super) fn best_splits(
-    tree: &GrownTree,
-    part: &Subset<'_>,
-    rows: (&[&[(u32, f64)]], &[u32]),
-    (choices, shrinkage): (usize, f64),
-    most: usize,
-) -> GrownTree {
-    let reductions = reductions(tree, part, rows, (choices, shrinkage));
+/// The rows that a booster is fitted to.
+pub(super) struct ErrorRows<'a> {
+    pub part: &'a Subset<'a>,
+    /// By row: (choice, error).
+    pub errors: &'a [&'a [(u32, f64)]],
+    /// By row.
+    pub weights: &'a [u32],
+    pub choices: usize,
+    /// Each leaf counts this many further rows without error.
+    pub shrinkage: f64,
+}
+
+/// Returns a tree of at most `most` leaves with the splits that reduce the squared errors most.
+pub(super) fn best_splits(tree: &GrownTree, rows: &ErrorRows<'_>, most: usize) -> GrownTree {
+    let reductions = reductions(tree, rows);
     let gain = |node: u32| {
         let split = tree.nodes[node as usize].split.as_ref()?;
         let [left, right] = [split.left, split.right].map(|child| reductions[child as usize]);
@@ -39,12 +44,8 @@ pub(super) fn best_splits(
 }
 
 /// Returns by how much the scores of each node reduce the squared errors of its rows.
-fn reductions(
-    tree: &GrownTree,
-    part: &Subset<'_>,
-    (errors, weights): (&[&[(u32, f64)]], &[u32]),
-    (choices, shrinkage): (usize, f64),
-) -> Vec<f64> {
+fn reductions(tree: &GrownTree, rows: &ErrorRows<'_>) -> Vec<f64> {
+    let &ErrorRows { part, errors, weights, choices, shrinkage } = rows;
     let mut sums = vec![(0.0_f64, 0.0_f64); tree.nodes.len() * choices];
     for ((&input, errors), &weight) in part.inputs.iter().zip(errors).zip(weights) {
         let leaf = tree.leaf_of(part.columns, input) as usize;
@@ -93,9 +94,9 @@ mod tests {
         let rows: Vec<&[(u32, f64)]> = rows.iter().map(Vec::as_slice).collect();
         let inputs: Vec<u32> = (0..8).collect();
         let part = Subset { columns: &columns, inputs: &inputs };
-        let rows = (&rows[..], &[1; 8][..]);
-        let tree = best_splits(&halves(), &part, rows, (1, 0.0), most);
-        let reductions = reductions(&tree, &part, rows, (1, 0.0));
+        let rows = ErrorRows { part: &part, errors: &rows, weights: &[1; 8], choices: 1, shrinkage: 0.0 };
+        let tree = best_splits(&halves(), &rows, most);
+        let reductions = reductions(&tree, &rows);
         let is_leaf = |(node, _): &(usize, &f64)| tree.nodes[*node].split.is_none();
         let of_leaves = reductions.iter().enumerate().filter(is_leaf).map(|(_, x)| *x).collect();
         (tree, of_leaves)

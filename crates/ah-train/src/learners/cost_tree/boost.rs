@@ -9,7 +9,7 @@
 use ah_types::{Objective, RISK_UNIT, random};
 use serde::Serialize;
 
-use super::best_splits::best_splits;
+use super::best_splits::{ErrorRows, best_splits};
 use super::fit_data::FitData;
 use super::grow::grow_fit;
 use super::parameters::CostTree;
@@ -198,7 +198,11 @@ impl Boost {
         let samples = Samples::from_values(choices, &values, &weights);
         let tree = grow_fit(&FitData::with_samples(parameters, &part, samples));
         let tree = match self.max_leaves {
-            Some(most) => best_splits(&tree, &part, (&values, &weights), (choices, self.shrinkage), most),
+            Some(most) => {
+                let shrinkage = self.shrinkage;
+                let rows = ErrorRows { part: &part, errors: &values, weights: &weights, choices, shrinkage };
+                best_splits(&tree, &rows, most)
+            }
             None => tree,
         };
         CompactTree::new(&tree, &kept, &columns)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{DecisionForm, LearnerKind, Objective, TrainingPolicy};
+use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -21,8 +21,8 @@ const TEST_SHARE: f64 = 0.2;
 const FOLDS: usize = 5;
 /// The depth limits to search.
 const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
-/// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable tree only has the
-/// evidence.
+/// Inputs from which on a log is large: its boosted trees have many leaves and are judged on one fold, and its readable
+/// tree only has the evidence.
 pub const LARGE: usize = 20_000;
 
 /// All settings of a training.
@@ -112,7 +112,8 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let boost = boost(params, policy, learner, dataset.table.pricing.objective, &mut settings)?;
+        let usual = Boost::of(dataset.table.pricing.objective, inputs >= LARGE);
+        let boost = boost(params, policy, learner, &usual, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -212,7 +213,7 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
-    objective: Objective,
+    usual: &Boost,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -226,9 +227,8 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
-    let usual = Boost::of(objective);
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..usual }))
+    Ok(may.then_some(Boost { max_depth, ..usual.clone() }))
 }
 
 /// Returns the parameters of the readable tree of a large log. Its leaves only hold the evidence of the boosted trees, so

@@ -62,10 +62,10 @@ pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{
-    CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LogRecord,
-    LoggedRow, MARGIN_STEP, Model, ModelError, ModelPlace, Path, Precondition, Predicted, Promise,
-    Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, Sums, ThresholdSearch,
-    add_row, risk,
+    CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LeafMasks,
+    LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace, Path, Precondition,
+    Predicted, Promise, Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, Sums,
+    ThresholdSearch, add_row, risk,
 };
 pub use optimization::{
     ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Objective, Optimization, OptimizationError,

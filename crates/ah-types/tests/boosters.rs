@@ -284,6 +284,28 @@ fn tree<L: Clone + std::fmt::Debug>(leaf: impl Strategy<Value = L>) -> impl Stra
     })
 }
 
+/// Returns a full tree of thresholds between 0 and 6 with these rows, from left to right.
+fn full_tree(rows: &[[i8; 4]]) -> ScoreTree {
+    let mut nodes = Vec::new();
+    // The first and last row below a node, and the split whose right child it is.
+    let mut open = vec![(0, rows.len(), None)];
+    while let Some((start, end, right_of)) = open.pop() {
+        let here = nodes.len() as u32;
+        if let Some(Node::Split { right, .. }) = right_of.and_then(|at: usize| nodes.get_mut(at)) {
+            *right = here;
+        }
+        if end - start == 1 {
+            nodes.push(Node::Leaf(rows[start].into()));
+            continue;
+        }
+        let middle = (start + end) / 2;
+        let threshold = 7.0 * middle as f64 / rows.len() as f64 - 0.5;
+        nodes.push(Node::Split { test: Test::Numerical { slot: 0, threshold }, left: here + 1, right: 0 });
+        open.extend([(middle, end, Some(here as usize)), (start, middle, None)]);
+    }
+    Tree { nodes }
+}
+
 /// A leaf that ranks some of the choices.
 fn any_leaf() -> impl Strategy<Value = Leaf> {
     let choices = prop::collection::vec((any::<bool>(), 0..5_u8, any::<bool>(), any::<bool>()), 3);
@@ -306,7 +328,10 @@ proptest! {
         fallback in prop::option::of(0..3_u32),
         offered in prop::collection::vec(prop::bool::weighted(0.8), 3),
         inputs in prop::collection::vec((0..7_u8, 0..7_u8, prop_oneof!["half", "float", "int4"]), 8),
+        // A decision goes down the nodes of a booster that has too many leaves for a mask.
+        many_leaves in prop::option::of(prop::collection::vec(prop::array::uniform4(-3..=3_i8), 128)),
     ) {
+        let boosters = boosters.into_iter().chain(many_leaves.as_deref().map(full_tree)).collect::<Vec<_>>();
         let margin = margin.filter(|_| !boosters.is_empty()).map(|margin| f64::from(margin) / 16.0);
         let fallback = fallback.map(ChoiceId);
         let m = Model { tree: tree_of_leaves, boosters, margin, fallback, unit: 1.0 / 16.0, ..model() };
@@ -322,6 +347,9 @@ proptest! {
             prop_assert_eq!(picked, m.decide(&values, is_offered).map(|r| r.choice));
             let plain = reached.and_then(|r| r.pick(|c| r.is_expected(c)));
             prop_assert_eq!(plain, m.choose(&values).map(|r| r.choice));
+            prop_assert_eq!(reached.and_then(|r| r.pick_expected(|_| true)), plain);
+            let both = reached.and_then(|r| r.pick(|c| r.is_expected(c) && is_offered(c)));
+            prop_assert_eq!(reached.and_then(|r| r.pick_expected(is_offered)), both);
             prop_assert_eq!(reached.map(|r| r.ranking()), m.ranking(&values));
         }
     }

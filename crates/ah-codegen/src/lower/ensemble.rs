@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ah_types::{Ensemble, Model, Ranked};
+use ah_types::{Ensemble, FlatNode, Model, Ranked};
 
 /// The most trees that go down together: as many steps as the registers of a processor hold.
 const TOGETHER: usize = 9;
@@ -21,7 +21,7 @@ pub struct EnsembleArrays {
     /// By booster: the number of its first row.
     pub first_rows: Vec<usize>,
     /// The rows of the boosters' leaves, one after the other.
-    pub rows: Vec<i16>,
+    pub rows: Vec<i8>,
     /// By leaf: the position of its ranking.
     pub starts: Vec<usize>,
     /// The distinct rankings, one after the other: the number of choices, then the choices. From the lowest bit, these are the
@@ -30,8 +30,14 @@ pub struct EnsembleArrays {
     pub rankings: Vec<u64>,
     /// The number of bits that hold a choice.
     pub choice_bits: u32,
-    /// With boosters, the score of each choice in `rankings`, and 0 for the numbers of choices.
-    pub scores: Vec<f64>,
+    /// With boosters: the distinct rows of the leaves' first scores, by choice. Leaves that agree on the choices that they both
+    /// have share a row; a choice that none of them has is infinite.
+    pub score_rows: Vec<Vec<f64>>,
+    /// With boosters, by leaf: the number of its row of scores.
+    pub scores_of: Vec<usize>,
+    /// With boosters, by leaf: a bit for each choice, 64 a number. It is set if the choice is taken wherever it has the least score
+    /// and is within the margin: a program is expected to offer it, and the leaf allows it.
+    pub clear: Vec<u64>,
 }
 
 /// Trees that go down together.
@@ -52,9 +58,15 @@ impl EnsembleArrays {
             let choices = end - leaf.ranking.len()..end;
             (&flat.choices[choices.clone()], &flat.expected[choices], shares)
         });
-        let has_scores = !model.boosters.is_empty();
+        let (mut score_rows, mut scores_of, mut clear) = (Vec::new(), Vec::new(), Vec::new());
         let starts = leaves
-            .map(|(choices, expected, shares)| rankings.position(choices, expected, &shares, has_scores))
+            .map(|(choices, expected, shares)| {
+                if !model.boosters.is_empty() {
+                    scores_of.push(row_of_scores(&mut score_rows, choices, model.choices.len()));
+                    clear.extend(clear_choices(model, choices, expected));
+                }
+                rankings.position(choices, expected, &shares)
+            })
             .collect();
         let mut arrays = Self {
             nodes: Vec::with_capacity(flat.nodes.len()),
@@ -65,7 +77,9 @@ impl EnsembleArrays {
             starts,
             choice_bits: rankings.choice_bits,
             rankings: rankings.entries,
-            scores: rankings.scores,
+            score_rows,
+            scores_of,
+            clear,
             flat,
         };
         arrays.append_nodes();
@@ -76,23 +90,28 @@ impl EnsembleArrays {
         let flat = &self.flat;
         let ends = flat.roots.iter().skip(1).map(|root| *root as usize).chain([flat.nodes.len()]);
         for (tree, (root, end)) in flat.roots.iter().zip(ends).enumerate() {
-            let is_booster = tree > 0;
-            if is_booster {
+            let mut ranks: Vec<u32> = flat.nodes[*root as usize..end].iter().map(|node| node.rank).collect();
+            let is_leaf = |node: &FlatNode| node.column as usize == flat.columns.len();
+            self.most_leaves =
+                self.most_leaves.max(flat.nodes[*root as usize..end].iter().filter(|n| is_leaf(n)).count());
+            if tree > 0 {
                 self.first_rows.push(self.rows.len() / flat.row_length);
-            }
-            let mut leaves = 0;
-            for node in &flat.nodes[*root as usize..end] {
-                let mut rank = u64::from(node.rank);
-                if node.column as usize == flat.columns.len() {
-                    if is_booster {
-                        rank = leaves;
+                // The leaves are numbered from left to right.
+                let (mut leaves, mut open) = (0, vec![*root]);
+                while let Some(at) = open.pop() {
+                    let node = flat.nodes[at as usize];
+                    if is_leaf(&node) {
                         self.rows.extend(flat.row(node.rank as usize));
+                        ranks[(at - root) as usize] = leaves;
+                        leaves += 1;
+                    } else {
+                        open.extend([node.left + 1, node.left]);
                     }
-                    leaves += 1;
                 }
-                self.nodes.push(u64::from(node.left) << 32 | rank << 16 | u64::from(node.column));
             }
-            self.most_leaves = self.most_leaves.max(leaves as usize);
+            for (node, rank) in flat.nodes[*root as usize..end].iter().zip(ranks) {
+                self.nodes.push(u64::from(node.left) << 32 | u64::from(rank) << 16 | u64::from(node.column));
+            }
         }
     }
 }
@@ -113,19 +132,48 @@ fn bits(count: usize) -> u32 {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1)
 }
 
+/// Returns the number of a row that agrees with a leaf's first scores; appends one if none does.
+fn row_of_scores(rows: &mut Vec<Vec<f64>>, leaf: &[Ranked], choices: usize) -> usize {
+    // Avoids -0.0.
+    let scores = || leaf.iter().map(|ranked| (ranked.choice.index(), ranked.score + 0.0));
+    let agrees =
+        |row: &Vec<f64>| scores().all(|(choice, score)| row[choice] == score || row[choice].is_infinite());
+    let number = rows.iter().position(agrees).unwrap_or_else(|| {
+        rows.push(vec![f64::INFINITY; choices]);
+        rows.len() - 1
+    });
+    scores().for_each(|(choice, score)| rows[number][choice] = score);
+    number
+}
+
+/// Returns the bits of the choices of a leaf that are taken wherever they have the least score and are within the margin.
+fn clear_choices(model: &Model, leaf: &[Ranked], expected: &[bool]) -> Vec<u64> {
+    let mut bits = vec![0; model.choices.len().div_ceil(64)];
+    let is_fallback = |choice| Some(choice) == model.fallback;
+    // A margin compares with the fallback.
+    if model.margin.is_none() || leaf.iter().any(|ranked| is_fallback(ranked.choice)) {
+        for (ranked, _) in leaf.iter().zip(expected).filter(|(ranked, expected)| ranked.allowed && **expected)
+        {
+            if !is_fallback(ranked.choice) {
+                bits[ranked.choice.index() / 64] |= 1 << (ranked.choice.index() % 64);
+            }
+        }
+    }
+    bits
+}
+
 /// The distinct rankings of leaves.
 #[derive(Default)]
 struct Rankings {
     choice_bits: u32,
-    /// The positions of the rankings in `entries`, by their numbers and the bits of their scores.
-    found: HashMap<(Vec<u64>, Vec<u64>), usize>,
+    /// The positions of the rankings in `entries`, by their numbers.
+    found: HashMap<Vec<u64>, usize>,
     entries: Vec<u64>,
-    scores: Vec<f64>,
 }
 
 impl Rankings {
     /// Returns the position of a leaf's ranking.
-    fn position(&mut self, choices: &[Ranked], expected: &[bool], shares: &[f64], has_scores: bool) -> usize {
+    fn position(&mut self, choices: &[Ranked], expected: &[bool], shares: &[f64]) -> usize {
         let entry = |((ranked, expected), share): ((&Ranked, &bool), &f64)| {
             // The share has two digits: simplification rounds it.
             let percent = (share * 100.0).round().clamp(0.0, 100.0) as u64;
@@ -134,17 +182,10 @@ impl Rankings {
         };
         let entries = choices.iter().zip(expected).zip(shares).map(entry);
         let entries: Vec<u64> = [choices.len() as u64].into_iter().chain(entries).collect();
-        // Avoids -0.0.
-        let scores = [0.0].into_iter().chain(choices.iter().map(|ranked| ranked.score + 0.0));
-        let scores: Vec<f64> = scores.filter(|_| has_scores).collect();
-        let key = (entries, scores.iter().map(|score| score.to_bits()).collect());
-        if let Some(&position) = self.found.get(&key) {
-            return position;
-        }
-        let position = self.entries.len();
-        self.entries.extend(&key.0);
-        self.scores.extend(scores);
-        self.found.insert(key, position);
-        position
+        let (next, all) = (self.entries.len(), &mut self.entries);
+        *self.found.entry(entries).or_insert_with_key(|entries| {
+            all.extend(entries);
+            next
+        })
     }
 }

@@ -127,10 +127,8 @@ impl LoweredModel<'_> {
     pub fn boosters(&self) -> Vec<Vec<(usize, Event<'_>)>> {
         let Some(ensemble) = &self.ensemble else { return Vec::new() };
         let rows = ensemble.rows.chunks(ensemble.flat.row_length);
-        let numbers: HashMap<Vec<i16>, usize> =
-            rows.enumerate().map(|(number, row)| (row.to_vec(), number)).collect();
-        let widened = |row: &ScoreRow| row.iter().map(|number| i16::from(*number)).collect::<Vec<i16>>();
-        let number = |row: &ScoreRow| numbers[&widened(row)];
+        let numbers: HashMap<&[i8], usize> = rows.enumerate().map(|(number, row)| (row, number)).collect();
+        let number = |row: &ScoreRow| numbers[&**row];
         self.model.boosters.iter().map(|tree| branches::booster(self.model, tree, number)).collect()
     }
 

@@ -99,7 +99,7 @@ impl<'a> Corrected<'a> {
     }
 
     /// Returns what another choice than the fallback risks for what it saves over it. `risk` is the sum of the boosters' rows.
-    fn ratio(&self, saved: Option<f64>, risk: Option<i32>) -> f64 {
+    fn ratio(&self, saved: Option<f64>, risk: Option<i16>) -> f64 {
         let Some(saved) = saved else { return f64::INFINITY };
         let tail = |saved: f64| {
             let tail = StudentsT::new(0.0, 1.0, FREEDOM).map(|t| t.sf((self.limit + saved) / self.spread));

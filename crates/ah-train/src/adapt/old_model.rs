@@ -24,7 +24,7 @@ pub struct NewInput {
     /// The leaf where it ends.
     pub leaf: u32,
     /// The last sum of the boosters' rows, which is the risk; `None` without boosters.
-    pub risk: Option<i32>,
+    pub risk: Option<i16>,
     /// The choices that the leaf ranks and the log times.
     pub choices: Vec<OldScore>,
 }

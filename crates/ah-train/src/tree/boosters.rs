@@ -35,7 +35,7 @@ pub fn nearest(value: f64, unit: f64) -> i8 {
 
 impl Boosters {
     /// Returns the sum of the rows that an input with these codes reaches; empty without boosters.
-    pub fn sums(&self, codes: &[u16]) -> Vec<i32> {
+    pub fn sums(&self, codes: &[u16]) -> Vec<i16> {
         let mut sums = vec![0; self.row_length];
         for tree in self.trees.iter().chain(&self.risk_trees) {
             let start = tree.splits.leaf(codes) * self.row_length;

@@ -65,7 +65,7 @@ impl FittedEnsemble {
     }
 
     /// Returns the scores of a leaf with those that the boosters add, and the sum of their rows.
-    fn boosted<'a>(&self, scores: &'a [f64], columns: &Columns, input: u32) -> (Cow<'a, [f64]>, Vec<i32>) {
+    fn boosted<'a>(&self, scores: &'a [f64], columns: &Columns, input: u32) -> (Cow<'a, [f64]>, Vec<i16>) {
         let mut scores = Cow::from(scores);
         if !self.is_boosted() {
             return (scores, Vec::new());
@@ -97,7 +97,7 @@ impl FittedEnsemble {
     }
 
     /// Returns the risk ratio of a choice in a leaf with these scores. `sums` are those of the boosters' rows.
-    pub fn ratio(&self, leaf: u32, scores: &[f64], sums: &[i32], choice: ChoiceId) -> f64 {
+    pub fn ratio(&self, leaf: u32, scores: &[f64], sums: &[i16], choice: ChoiceId) -> f64 {
         match &self.risks {
             Some(risks) if choice != risks.fallback => {
                 let saved = scores[risks.fallback.index()] - scores[choice.index()];

@@ -47,7 +47,7 @@ pub fn risk_ratio(risk: f64, saved: f64) -> f64 {
 }
 
 /// Returns the risk of a choice beside boosters whose rows have this last sum.
-pub fn risk_of_rows(sum: i32) -> f64 {
+pub fn risk_of_rows(sum: i16) -> f64 {
     RISK_OF_ROWS * ah_types::risk(sum)
 }
 
@@ -112,7 +112,7 @@ impl Risks {
     }
 
     /// Returns the risk of a choice in a leaf, beside boosters whose rows have this sum.
-    pub fn of(&self, leaf: u32, choice: ChoiceId, sums: &[i32]) -> f64 {
+    pub fn of(&self, leaf: u32, choice: ChoiceId, sums: &[i16]) -> f64 {
         match sums.last() {
             Some(sum) => risk_of_rows(*sum),
             None => f64::from(self.risks[leaf as usize * self.choices + choice.index()]),

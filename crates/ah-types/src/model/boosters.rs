@@ -42,13 +42,13 @@ pub type ScoreTree = Tree<ScoreRow>;
 pub type ScoreRow = Box<[i8]>;
 
 /// Returns the risk for this sum of the last numbers of the rows.
-pub fn risk(sum: i32) -> f64 {
+pub fn risk(sum: i16) -> f64 {
     (1.0 + RISK_UNIT * f64::from(sum)).max(LEAST_RISK)
 }
 
 /// Adds a row to a sum.
-pub fn add_row(sums: &mut [i32], row: &[i8]) {
-    sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += i32::from(*number));
+pub fn add_row(sums: &mut [i16], row: &[i8]) {
+    sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += i16::from(*number));
 }
 
 /// What makes scores of a leaf's scores and a sum of rows. A model without boosters has empty sums.
@@ -64,24 +64,34 @@ pub struct Scoring {
 
 impl Scoring {
     /// Returns the score of a choice that has this one in its leaf.
-    pub fn score(&self, choice: ChoiceId, score: f64, sums: &[i32]) -> f64 {
-        sums.get(choice.index()).map_or(score, |sum| score + self.unit * f64::from(*sum))
+    pub fn score(&self, choice: ChoiceId, score: f64, sums: &[i16]) -> f64 {
+        sums.get(choice.index()).map_or(score, |sum| self.with_sum(score, *sum))
+    }
+
+    /// Returns a first score with the sum of its numbers.
+    #[inline]
+    pub(super) fn with_sum(&self, score: f64, sum: i16) -> f64 {
+        score + self.unit * f64::from(sum)
+    }
+
+    /// Returns the greatest score that the margin allows, by the score of the fallback; `None` without a margin.
+    #[inline]
+    pub(super) fn most(&self, fallback: f64, sums: &[i16]) -> Option<f64> {
+        self.margin.zip(sums.last()).map(|(margin, last)| fallback - margin * risk(*last))
     }
 
     /// Returns the ranking of a leaf with these sums of rows, in the order of the leaf.
     pub fn ranked<'a>(
         self,
         leaf: impl Iterator<Item = Ranked> + Clone + 'a,
-        sums: &'a [i32],
+        sums: &'a [i16],
     ) -> impl Iterator<Item = Ranked> + 'a {
         let is_fallback = move |choice: ChoiceId| Some(choice) == self.fallback;
         // The greatest score that is allowed.
-        let most = self.margin.zip(sums.last()).map_or(f64::INFINITY, |(margin, last)| {
-            let fallback = leaf.clone().find(|ranked| is_fallback(ranked.choice));
-            fallback.map_or(f64::NEG_INFINITY, |fallback| {
-                self.score(fallback.choice, fallback.score, sums) - margin * risk(*last)
-            })
-        });
+        let fallback = leaf.clone().find(|ranked| is_fallback(ranked.choice));
+        let fallback =
+            fallback.map_or(f64::NEG_INFINITY, |ranked| self.score(ranked.choice, ranked.score, sums));
+        let most = self.most(fallback, sums).unwrap_or(f64::INFINITY);
         leaf.map(move |Ranked { choice, score, allowed }| {
             let score = self.score(choice, score, sums);
             Ranked { choice, score, allowed: allowed && (score <= most || is_fallback(choice)) }

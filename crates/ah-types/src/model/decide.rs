@@ -86,7 +86,7 @@ impl Model {
     }
 
     /// Returns the leaf that these values reach, and the sum of the boosters' rows.
-    fn reached(&self, values: &[Value]) -> Result<(&Leaf, Vec<i32>), Unsure> {
+    fn reached(&self, values: &[Value]) -> Result<(&Leaf, Vec<i16>), Unsure> {
         let (leaf, logged) = (self.leaf(values)?, self.row(values));
         Ok((leaf, self.booster_sums(&self.features.row(&logged))?))
     }
@@ -113,7 +113,7 @@ impl Model {
     /// # Errors
     /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
     /// that training never saw.
-    pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i32>, Unsure> {
+    pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i16>, Unsure> {
         let value = |column: &Column<&[String]>| self.column_value(column, row);
         self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
         let mut sums = Vec::new();
@@ -126,7 +126,7 @@ impl Model {
     }
 
     /// Returns the ranking of a leaf with this sum of rows, in the order of the leaf.
-    pub fn ranked<'a>(&self, leaf: &'a Leaf, sums: &'a [i32]) -> impl Iterator<Item = Ranked> + 'a {
+    pub fn ranked<'a>(&self, leaf: &'a Leaf, sums: &'a [i16]) -> impl Iterator<Item = Ranked> + 'a {
         self.scoring().ranked(leaf.ranking.iter().map(RankedChoice::ranked), sums)
     }
 }

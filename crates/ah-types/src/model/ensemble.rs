@@ -2,10 +2,12 @@
 //! [`Model::decide`].
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Deref;
 
 use super::boosters::Scoring;
+use super::clear_choices::ClearChoices;
 use super::data::Model;
+use super::leaf_masks::{LeafMasks, MOST_LEAVES, leaves_from_left};
+use super::row_sums::{ROWS_TOGETHER, Rows, Sums};
 use crate::choice::ChoiceId;
 use crate::inline::Inline;
 use crate::pick::{Ranked, pick, pick_sorted};
@@ -15,10 +17,6 @@ use crate::unsure::Unsure;
 
 /// Columns that a decision keeps on the stack. More cost an allocation.
 const INLINE: usize = 256;
-
-/// Numbers of a row that are added at a time. A register of any x86-64 or Arm processor holds as many.
-const LANES: usize = 8;
-type Lanes = [i16; LANES];
 
 /// Trees that go down together: their steps overlap in the processor.
 const TOGETHER: usize = 8;
@@ -60,8 +58,14 @@ pub struct Ensemble {
     packed: Vec<u64>,
     /// The model's own tree, to go down by values.
     tree: Vec<ValueNode>,
-    /// The distinct rows of the boosters, one after the other, each filled up to whole `LANES`.
-    rows: Vec<Lanes>,
+    /// The boosters as bit masks, if they have few leaves. Else a decision goes down their nodes.
+    pub masks: Option<LeafMasks>,
+    /// With masks, by booster and leaf from left to right: the number of its row. Filled up to whole groups of boosters.
+    leaf_rows: Vec<[u32; MOST_LEAVES]>,
+    /// The distinct rows of the boosters.
+    rows: Rows,
+    /// With boosters: what `defaults` are, by choice.
+    clear: ClearChoices,
     /// The length of a row: the model's number of choices, and one for the risk.
     pub row_length: usize,
     /// What makes scores of these numbers.
@@ -174,18 +178,6 @@ struct ValueNode {
     left: u32,
 }
 
-/// The sums of the boosters' rows for one input; empty without boosters.
-#[derive(Clone, Debug)]
-pub struct Sums(Inline<i32, INLINE>);
-
-impl Deref for Sums {
-    type Target = [i32];
-
-    fn deref(&self) -> &[i32] {
-        &self.0
-    }
-}
-
 /// What one input reaches in an ensemble.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached<'e> {
@@ -193,7 +185,7 @@ pub struct Reached<'e> {
     /// The number of the leaf, in the order of the nodes.
     pub leaf: usize,
     /// The sums of the boosters' rows; empty without boosters.
-    pub sums: &'e [i32],
+    pub sums: &'e [i16],
 }
 
 impl Ensemble {
@@ -213,12 +205,15 @@ impl Ensemble {
             // -0 and 0 are one threshold.
             thresholds.dedup();
         }
+        let row_length = model.choices.len() + 1;
+        let (rows, numbers) =
+            Rows::new(model.boosters.iter().flat_map(Tree::leaves).map(|(_, row)| row), row_length);
+        let required: Vec<usize> = required.iter().map(position).collect();
         let mut ensemble = Self {
             columns: columns
                 .iter()
                 .map(|c| Column { slot: c.slot, categories: c.categories.map(<[String]>::to_vec) })
                 .collect(),
-            required: required.iter().map(position).collect(),
             searches: thresholds.iter().map(|sorted| ThresholdSearch::new(sorted)).collect(),
             nodes: Vec::new(),
             roots: Vec::new(),
@@ -231,9 +226,13 @@ impl Ensemble {
             picks: Vec::new(),
             packed: Vec::new(),
             tree: Vec::new(),
-            rows: Vec::new(),
-            row_length: model.choices.len() + 1,
+            masks: LeafMasks::new(&model.boosters, position, &required, &thresholds),
+            leaf_rows: Vec::new(),
+            rows,
+            clear: ClearChoices::new(model.choices.len()),
+            row_length,
             scoring: model.scoring(),
+            required,
         };
         for (_, leaf) in model.tree.leaves() {
             ensemble.choices.extend(leaf.ranking.iter().map(RankedChoice::ranked));
@@ -244,27 +243,27 @@ impl Ensemble {
                 |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
             ensemble.defaults.extend(leaf.ranking.iter().filter(is_default).map(RankedChoice::ranked));
             ensemble.default_ends.push(ensemble.defaults.len());
-            let defaults = ensemble.defaults[first..].iter().copied();
-            ensemble.picks.push(pick(defaults, model.fallback, |_| true));
+            let defaults = &ensemble.defaults[first..];
+            ensemble.picks.push(pick(defaults.iter().copied(), model.fallback, |_| true));
+            if !model.boosters.is_empty() {
+                ensemble.clear.append(defaults, &ensemble.scoring);
+            }
         }
-        let mut numbers = HashMap::new();
-        for (_, row) in model.boosters.iter().flat_map(Tree::leaves) {
-            let next = numbers.len();
-            numbers.entry(row).or_insert_with(|| {
-                for part in row.chunks(LANES) {
-                    let mut lanes = [0; LANES];
-                    lanes.iter_mut().zip(part).for_each(|(lane, number)| *lane = i16::from(*number));
-                    ensemble.rows.push(lanes);
-                }
-                next
-            });
+        if ensemble.masks.is_some() {
+            let all_zero = [ensemble.rows.zero(); MOST_LEAVES];
+            ensemble.leaf_rows = vec![all_zero; model.boosters.len().next_multiple_of(ROWS_TOGETHER)];
+            for (numbers_of, tree) in ensemble.leaf_rows.iter_mut().zip(&model.boosters) {
+                let found = leaves_from_left(tree).map(|row| numbers[&**row]);
+                numbers_of.iter_mut().zip(found).for_each(|(to, number)| *to = number);
+            }
         }
         let leaves: HashMap<usize, usize> =
             model.tree.leaves().enumerate().map(|(number, (at, _))| (at, number)).collect();
         ensemble.append(&model.tree, &position, &thresholds, |at, _| leaves[&at]);
         ensemble.tree = ensemble.value_nodes(&thresholds);
-        let mut append = |tree| ensemble.append(tree, &position, &thresholds, |_, row| numbers[row]);
-        model.boosters.iter().for_each(&mut append);
+        for tree in &model.boosters {
+            ensemble.append(tree, &position, &thresholds, |_, row| numbers[&**row] as usize);
+        }
         ensemble.packed =
             ensemble.nodes.iter().map(|node| node.packed()).collect::<Option<_>>().unwrap_or_default();
         ensemble
@@ -284,9 +283,8 @@ impl Ensemble {
     }
 
     /// Returns the row of this number.
-    pub fn row(&self, number: usize) -> impl Iterator<Item = i16> + '_ {
-        let lanes = self.row_length.div_ceil(LANES);
-        self.rows[number * lanes..][..lanes].iter().flatten().copied().take(self.row_length)
+    pub fn row(&self, number: usize) -> &[i8] {
+        self.rows.row(number)
     }
 
     /// Appends the nodes of a tree, level by level; `number` returns the number of a leaf by its position and itself.
@@ -335,53 +333,54 @@ impl Ensemble {
     pub fn sums(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<Sums, Unsure> {
         let boosters = &self.roots[1..];
         if boosters.is_empty() {
-            return Ok(Sums(Inline::new(0, 0)));
+            return Ok(Sums::new(0));
         }
         let mut codes: Inline<u32, INLINE> = Inline::new(0, self.columns.len() + 1);
         for &column in &self.required {
             codes[column] = self.searches[column].code(value(column)?);
         }
+        let mut sums = Sums::new(self.row_length);
+        if let Some(masks) = &self.masks {
+            masks.for_each_group(&codes, |first, leaves| {
+                let rows = &self.leaf_rows[first..];
+                self.rows.add(&mut sums, std::array::from_fn(|i| rows[i][leaves[i]]));
+            });
+            return Ok(sums);
+        }
         let mut ends: Inline<u32, INLINE> = Inline::new(0, boosters.len());
         ends.copy_from_slice(boosters);
+        self.descend_boosters(&mut ends, &codes);
+        for ends in ends.chunks(ROWS_TOGETHER) {
+            let row = |end: &u32| self.nodes[*end as usize].rank;
+            self.rows.add(&mut sums, std::array::from_fn(|i| ends.get(i).map_or(self.rows.zero(), row)));
+        }
+        Ok(sums)
+    }
+
+    /// Replaces the roots of the boosters by the leaves that these codes reach.
+    fn descend_boosters(&self, ends: &mut [u32], codes: &[u32]) {
         let depth = self.depths[1..].iter().copied().max().unwrap_or(0);
         if self.packed.is_empty() {
             let child = |at: u32| {
                 let node = self.nodes[at as usize];
                 node.left + u32::from(codes[node.column as usize] > node.rank)
             };
-            descend(&mut ends, depth, child);
+            descend(ends, depth, child);
         } else {
             // As large as the numbers that a column may have, so that no index is checked.
             let mut shifted = [0; 1 << u8::BITS];
-            shifted.iter_mut().zip(&*codes).for_each(|(shifted, code)| *shifted = code << 16);
+            shifted.iter_mut().zip(codes).for_each(|(shifted, code)| *shifted = code << 16);
             let child = |at: u32| {
                 let node = self.packed[at as usize];
                 (node >> 32) as u32 + u32::from(shifted[usize::from(node as u8)] > node as u32)
             };
-            descend(&mut ends, depth, child);
+            descend(ends, depth, child);
         }
-        Ok(Sums(self.added_rows(&ends)))
     }
 
     /// Returns what an input reaches by its leaf and the sums of its rows.
-    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e [i32]) -> Reached<'e> {
+    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e [i16]) -> Reached<'e> {
         Reached { ensemble: self, leaf, sums }
-    }
-
-    /// Returns the sums of the rows of these leaves of boosters. The sum of a part of all rows stays in a register.
-    fn added_rows(&self, leaves: &[u32]) -> Inline<i32, INLINE> {
-        let mut sums = Inline::new(0, self.row_length);
-        let parts = self.row_length.div_ceil(LANES);
-        for (part, sums) in sums.chunks_mut(LANES).enumerate() {
-            // At most 255 numbers between -29 and 27 fit into 16 bits.
-            let mut total = [0; LANES];
-            for leaf in leaves {
-                let row = &self.rows[self.nodes[*leaf as usize].rank as usize * parts + part];
-                total = std::array::from_fn(|lane| total[lane] + row[lane]);
-            }
-            sums.iter_mut().zip(total).for_each(|(sum, total)| *sum = i32::from(total));
-        }
-        sums
     }
 
     /// Returns the leaf that these values reach in the model that this ensemble was made of, and the sums of its rows.
@@ -447,8 +446,14 @@ impl Reached<'_> {
     ///
     /// # Errors
     /// [`Unsure::NoneAllowed`] declines.
-    pub fn pick_expected(&self, eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
-        let Ensemble { defaults, default_ends, .. } = self.ensemble;
+    pub fn pick_expected(&self, mut eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
+        let Ensemble { defaults, default_ends, clear, scoring, .. } = self.ensemble;
+        if !self.sums.is_empty()
+            && let Some(choice) = clear.best(self.leaf, self.sums, scoring)
+            && eligible(choice)
+        {
+            return Ok(choice);
+        }
         let start = self.leaf.checked_sub(1).map_or(0, |before| default_ends[before]);
         self.pick_among(&defaults[start..default_ends[self.leaf]], eligible)
     }

@@ -3,13 +3,16 @@
 
 mod booster_file;
 mod boosters;
+mod clear_choices;
 mod data;
 mod decide;
 mod ensemble;
 mod error;
 mod explain;
 mod file;
+mod leaf_masks;
 mod migrate;
+mod row_sums;
 mod tree_file;
 mod tree_text;
 mod validate;
@@ -19,6 +22,8 @@ pub use boosters::{
 };
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;
-pub use ensemble::{Ensemble, FlatNode, Reached, Sums, ThresholdSearch};
+pub use ensemble::{Ensemble, FlatNode, Reached, ThresholdSearch};
 pub use error::{InvalidModel, ModelError, ModelPlace};
 pub use explain::{Change, Evidence, Explanation, Path, Predicted};
+pub use leaf_masks::{LeafMasks, MaskSplit};
+pub use row_sums::Sums;

@@ -1,6 +1,6 @@
 //! The view of an ensemble: arrays of numbers.
 
-use ah_types::{LEAST_RISK, RISK_UNIT, ThresholdSearch};
+use ah_types::{LEAST_RISK, LeafMasks, MaskSplit, RISK_UNIT, ThresholdSearch};
 use serde::Serialize;
 
 use super::viewer::Viewer;
@@ -23,6 +23,8 @@ pub struct EnsembleView {
     groups: Vec<GroupView>,
     /// The number of trees, the model's own one included.
     trees: usize,
+    /// The number of splits on the longest path of the model's own tree.
+    own_depth: usize,
     /// By leaf: the position of its ranking.
     starts: Vec<String>,
     leaves: usize,
@@ -32,8 +34,6 @@ pub struct EnsembleView {
     entry_width: u32,
     choice_bits: u32,
     choice_mask: u64,
-    /// The score of each choice in `rankings`.
-    scores: Vec<String>,
     boosters: Option<BoostersView>,
 }
 
@@ -44,23 +44,55 @@ pub struct BoostersView {
     count: usize,
     /// By booster: the number of its first row.
     first_rows: Vec<usize>,
+    /// The boosters as bit masks, if they have few leaves.
+    masks: Option<MasksView>,
     rows: usize,
-    /// The number of their characters, the filler's included.
-    bytes: usize,
     /// The rows, several in a line of code, each as characters: `@` is 0, `A` is 1. None of them is `"` or `\`.
     lines: Vec<Vec<String>>,
     /// The length of a row.
     row: usize,
     /// The same, filled up to whole registers.
     padded: usize,
-    /// The characters that fill up the last row.
+    /// The number of all characters.
+    bytes: usize,
+    /// With masks, the last row: it is all 0.
+    zeros: String,
+    /// The number of choices, rounded up to whole fours.
+    width: usize,
+    /// The characters that fill up a row.
     filler: String,
     /// The sum of `@` over all boosters.
     zero: usize,
+    /// The distinct rows of first scores, by choice.
+    scores: Vec<Vec<String>>,
+    /// By leaf: the number of its row of scores.
+    scores_of: Vec<String>,
+    /// By leaf: the choices that are taken wherever they have the least score.
+    clear: Vec<String>,
+    /// The length of a leaf's part of `clear`.
+    clear_words: usize,
     unit: String,
     margin: Option<String>,
     risk_unit: String,
     least_risk: String,
+}
+
+/// The boosters as bit masks.
+#[derive(Debug, Serialize)]
+struct MasksView {
+    columns: Vec<MaskColumnView>,
+    rows: usize,
+    /// By group of four boosters: the number of each one's first row.
+    groups: Vec<Vec<usize>>,
+    count: usize,
+    splits: Vec<String>,
+}
+
+/// A column, and the row of its code 0.
+#[derive(Debug, Serialize)]
+struct MaskColumnView {
+    column: usize,
+    first: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -152,6 +184,7 @@ impl<L: Language> Viewer<'_, L> {
             nodes: lines(arrays.nodes.iter().map(u64::to_string)),
             groups,
             trees: end,
+            own_depth: arrays.flat.depths[0],
             starts: lines(arrays.starts.iter().map(usize::to_string)),
             leaves: arrays.starts.len(),
             entries: arrays.rankings.len(),
@@ -159,7 +192,6 @@ impl<L: Language> Viewer<'_, L> {
             entry_width: if greatest >> 16 == 0 { 16 } else { 32 },
             choice_bits: arrays.choice_bits,
             choice_mask: (1 << arrays.choice_bits) - 1,
-            scores: lines(arrays.scores.iter().map(|score| number(*score))),
             boosters: self.boosters(arrays),
         }
     }
@@ -167,26 +199,51 @@ impl<L: Language> Viewer<'_, L> {
     fn boosters(&self, arrays: &EnsembleArrays) -> Option<BoostersView> {
         let model = self.lowered.model;
         // Numbers between -29 and 27.
-        let character = |x: &i16| char::from(b'@'.wrapping_add_signed(*x as i8));
+        let character = |x: &i8| char::from(b'@'.wrapping_add_signed(*x));
         let rows = arrays.rows.chunks(arrays.flat.row_length);
         let rows: Vec<String> = rows.map(|row| row.iter().map(character).collect()).collect();
         let padded = arrays.flat.row_length.next_multiple_of(REGISTER);
         let in_line = (LINE / arrays.flat.row_length).max(1);
+        let masks = arrays.flat.masks.as_ref().map(|masks| masks_view(masks, &arrays.first_rows, rows.len()));
+        let scores = |row: &Vec<f64>| lines(row.iter().map(|score| self.language.threshold(*score)));
         (!model.boosters.is_empty()).then(|| BoostersView {
             count: model.boosters.len(),
             first_rows: arrays.first_rows.clone(),
             rows: rows.len(),
-            bytes: arrays.rows.len() + padded - arrays.flat.row_length,
             lines: rows.chunks(in_line).map(<[String]>::to_vec).collect(),
             row: arrays.flat.row_length,
             padded,
+            bytes: (rows.len() + usize::from(masks.is_some())) * padded,
+            zeros: "@".repeat(padded),
+            masks,
+            width: model.choices.len().next_multiple_of(4),
             filler: "@".repeat(padded - arrays.flat.row_length),
             zero: model.boosters.len() * usize::from(b'@'),
+            scores: arrays.score_rows.iter().map(scores).collect(),
+            scores_of: lines(arrays.scores_of.iter().map(usize::to_string)),
+            clear: lines(arrays.clear.iter().map(|bits| format!("{bits:#x}"))),
+            clear_words: model.choices.len().div_ceil(64),
             unit: number(model.unit),
             margin: model.margin.map(number),
             risk_unit: number(RISK_UNIT),
             least_risk: number(LEAST_RISK),
         })
+    }
+}
+
+/// Returns the view of the boosters' masks. The row behind all others is all 0.
+fn masks_view(masks: &LeafMasks, first_rows: &[usize], rows: usize) -> MasksView {
+    let column = |&(column, first): &(usize, usize)| MaskColumnView { column, first };
+    let group = |group: &[usize]| (0..4).map(|i| group.get(i).copied().unwrap_or(rows)).collect();
+    let split = |s: &MaskSplit| {
+        (s.row as u64) << 32 | (s.booster as u64) << 16 | (s.end as u64) << 8 | s.start as u64
+    };
+    MasksView {
+        columns: masks.columns.iter().map(column).collect(),
+        rows: masks.rows,
+        groups: first_rows.chunks(4).map(group).collect(),
+        count: masks.splits.len(),
+        splits: lines(masks.splits.iter().map(|s| split(s).to_string())),
     }
 }
 

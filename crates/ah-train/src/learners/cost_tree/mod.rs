@@ -21,6 +21,7 @@
 //! | `polish` | alternating optimisation |
 //! | `boost` | boosted trees |
 
+mod best_splits;
 mod boost;
 mod compact;
 mod fit_data;

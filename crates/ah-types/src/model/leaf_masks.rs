@@ -1,0 +1,152 @@
+//! Small boosters as bit masks (QuickScorer; Lucchese et al., "QuickScorer: a fast algorithm to rank documents with additive
+//! ensembles of regression trees", 2015).
+//!
+//! A booster has a bit for each leaf, from left to right. A split whose test sends a value to the right removes the leaves on its
+//! left, and the lowest bit that remains after all splits is the leaf that the value reaches. All splits of a column that send a
+//! code to the right are merged beforehand, so a decision reads one row of masks for each column: no step waits for the one
+//! before it, as a path does. 24 boosters of mixed_mm (12 columns) then take 0.2 of the instructions that their paths take.
+
+use super::boosters::{ScoreRow, ScoreTree};
+use super::row_sums::ROWS_TOGETHER;
+use crate::inline::Inline;
+use crate::tree::{Column, Node};
+
+/// The most leaves of a booster: the bits of a mask.
+pub(super) const MOST_LEAVES: usize = 64;
+
+/// The most groups of boosters: [`MAX_BOOSTERS`](super::boosters::MAX_BOOSTERS).
+const MOST_GROUPS: usize = 64;
+
+/// The most bytes of masks: half of the second cache of today's processors.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The masks of all boosters of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeafMasks {
+    /// The columns that boosters test, and the position of the row of each one's code 0. Those of its other codes follow.
+    pub columns: Vec<(usize, usize)>,
+    /// The number of rows.
+    pub rows: usize,
+    /// The splits of all boosters, sorted.
+    pub splits: Vec<MaskSplit>,
+    /// Row by row, the masks of all boosters, filled up to whole groups.
+    masks: Vec<[u64; ROWS_TOGETHER]>,
+    /// The groups of boosters in a row.
+    groups: usize,
+}
+
+/// The leaves that a split removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MaskSplit {
+    /// The row of the least code that goes right.
+    pub row: usize,
+    /// The position of the booster.
+    pub booster: usize,
+    /// The first leaf on the left.
+    pub start: usize,
+    /// The first leaf on the right.
+    pub end: usize,
+}
+
+impl LeafMasks {
+    /// Returns the masks of some boosters, by the sorted columns that they test, the positions of these among all columns, and the
+    /// thresholds of all columns. `None` if a booster has too many leaves, all have too many splits, or none has
+    /// any.
+    pub(super) fn new(
+        boosters: &[ScoreTree],
+        position: impl Fn(&Column<&[String]>) -> usize,
+        required: &[usize],
+        thresholds: &[Vec<f64>],
+    ) -> Option<Self> {
+        let groups = boosters.len().div_ceil(ROWS_TOGETHER);
+        let mut rows = 0;
+        let first_row = |&column: &usize| {
+            let first = rows;
+            rows += thresholds[column].len() + 1;
+            (column, first)
+        };
+        let columns: Vec<(usize, usize)> = required.iter().map(first_row).collect();
+        let is_small = boosters.iter().all(|tree| tree.leaves().count() <= MOST_LEAVES)
+            && rows * groups * size_of::<[u64; ROWS_TOGETHER]>() <= MOST_BYTES;
+        if required.is_empty() || !is_small {
+            return None;
+        }
+        let mut splits = Vec::new();
+        for (booster, tree) in boosters.iter().enumerate() {
+            for_each_split(tree, |at, [start, end]| {
+                let Node::Split { test, .. } = &tree.nodes[at] else { return };
+                let (column, threshold) = test.column();
+                let column = position(&column);
+                let rank = thresholds[column].partition_point(|other| *other < threshold);
+                let first = columns[columns.partition_point(|(other, _)| *other < column)].1;
+                splits.push(MaskSplit { row: first + rank + 1, booster, start, end });
+            });
+        }
+        splits.sort_unstable();
+        let mut masks = vec![[u64::MAX; ROWS_TOGETHER]; rows * groups];
+        let mut next = splits.iter().peekable();
+        for row in 0..rows {
+            if row > 0 && columns.iter().all(|(_, first)| *first != row) {
+                masks.copy_within((row - 1) * groups..row * groups, row * groups);
+            }
+            while let Some(split) = next.next_if(|split| split.row == row) {
+                let group = &mut masks[row * groups + split.booster / ROWS_TOGETHER];
+                group[split.booster % ROWS_TOGETHER] &= split.mask();
+            }
+        }
+        Some(Self { columns, rows, splits, masks, groups })
+    }
+
+    /// Calls `group` with the position of the first booster of each group and the leaves that these codes reach in its boosters.
+    /// The first leaf stands for a booster that fills up.
+    #[inline]
+    pub(super) fn for_each_group(&self, codes: &[u32], mut group: impl FnMut(usize, [usize; ROWS_TOGETHER])) {
+        let mut live = Inline::<_, MOST_GROUPS>::new([u64::MAX; ROWS_TOGETHER], self.groups);
+        let all = live.as_flattened_mut();
+        for (column, first) in &self.columns {
+            let row = first + codes[*column] as usize;
+            let masks = &self.masks[row * self.groups..][..self.groups];
+            all.iter_mut().zip(masks.as_flattened()).for_each(|(live, mask)| *live &= mask);
+        }
+        for (number, live) in live.iter().enumerate() {
+            group(number * ROWS_TOGETHER, live.map(|live| live.trailing_zeros() as usize % MOST_LEAVES));
+        }
+    }
+}
+
+impl MaskSplit {
+    /// Returns the bits of the leaves that a split to the right keeps.
+    fn mask(self) -> u64 {
+        !(((1 << (self.end - self.start)) - 1) << self.start)
+    }
+}
+
+/// Calls `split` with each split of a tree and the range of the leaves on its left, which are numbered from left to right.
+fn for_each_split(tree: &ScoreTree, mut split: impl FnMut(usize, [usize; 2])) {
+    let mut leaves = 0;
+    // A node, and the first leaf below it once its left side is done.
+    let mut open = vec![(0, None)];
+    while let Some((at, start)) = open.pop() {
+        match (&tree.nodes[at], start) {
+            (Node::Leaf(_), _) => leaves += 1,
+            (Node::Split { left, .. }, None) => open.extend([(at, Some(leaves)), (*left as usize, None)]),
+            (Node::Split { right, .. }, Some(start)) => {
+                split(at, [start, leaves]);
+                open.push((*right as usize, None));
+            }
+        }
+    }
+}
+
+/// Returns the rows of a tree's leaves from left to right.
+pub(super) fn leaves_from_left(tree: &ScoreTree) -> impl Iterator<Item = &ScoreRow> {
+    let mut open = vec![0];
+    std::iter::from_fn(move || {
+        loop {
+            match &tree.nodes[open.pop()?] {
+                Node::Leaf(row) => return Some(row),
+                Node::Split { left, right, .. } => open.extend([*right as usize, *left as usize]),
+            }
+        }
+    })
+}

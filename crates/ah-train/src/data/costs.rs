@@ -1,5 +1,7 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
+use std::ops::Range;
+
 use ah_types::{ChoiceId, Objective};
 
 use super::objective::Pricing;
@@ -39,7 +41,12 @@ pub struct Costs {
     objective: Objective,
     /// Whole numbers, at least 1, so that weighted sums stay exact.
     weights: Vec<u32>,
+    /// The first further input.
+    further: u32,
 }
+
+/// How much an input of the log counts beside a further one.
+const OF_LOG: u32 = 2;
 
 impl Costs {
     /// Returns the costs of a table. Rare choices have none, so they are never ranked.
@@ -50,6 +57,7 @@ impl Costs {
             costs: Vec::new(),
             objective: table.pricing.objective,
             weights: whole(&table.cost_weights()),
+            further: table.inputs.len() as u32,
         };
         for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
@@ -79,6 +87,18 @@ impl Costs {
             }
         }
         self
+    }
+
+    /// Returns the same costs, where the inputs from `first` on are [further](Self::further) ones.
+    pub fn with_further(mut self, first: usize) -> Self {
+        self.further = first as u32;
+        self.weights[..first].iter_mut().for_each(|weight| *weight *= OF_LOG);
+        self
+    }
+
+    /// Returns the inputs that are not of the log: only boosted trees learn from them.
+    pub fn further(&self) -> Range<u32> {
+        self.further..self.inputs() as u32
     }
 
     /// Returns the same with [saturated](Objective::saturate) costs.
@@ -112,6 +132,7 @@ impl Costs {
             costs: costs.map(cost).collect(),
             objective: Objective::Geomean,
             weights: vec![1; inputs],
+            further: inputs as u32,
         }
     }
 
@@ -125,7 +146,7 @@ impl Costs {
     /// Returns the costs of no input.
     pub fn empty(choices: usize) -> Self {
         let objective = Objective::Geomean;
-        Self { choices, offsets: vec![0], costs: Vec::new(), objective, weights: Vec::new() }
+        Self { choices, offsets: vec![0], costs: Vec::new(), objective, weights: Vec::new(), further: 0 }
     }
 
     /// Adds an input: its measured (choice, log slowdown) and its weight.
@@ -139,6 +160,7 @@ impl Costs {
         self.costs.extend(cells.iter().map(cost));
         self.offsets.push(self.costs.len() as u32);
         self.weights.push(weight);
+        self.further += 1;
     }
 
     /// Returns the objective.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition, Value};
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
@@ -62,6 +62,10 @@ pub struct Dataset {
     pub table: Table,
     /// Inputs × all choices, to judge by; `None`: the table to learn from.
     judging: Option<Table>,
+    /// The costs to learn, from a joint model; `None`: those of the table.
+    lessons: Option<Costs>,
+    /// What the heuristic that ships learns from; `None`: the same.
+    shipping: Option<Box<Shipping>>,
     /// The features of all inputs.
     values: FeatureValues,
     /// The domain.
@@ -78,6 +82,13 @@ pub struct Dataset {
     pub settings: Settings,
     /// Sentences for the user.
     pub warnings: Vec<String>,
+}
+
+/// The data of the heuristic that ships, where they are other ones.
+#[derive(Clone)]
+struct Shipping {
+    table: Table,
+    lessons: Option<Costs>,
 }
 
 impl Dataset {
@@ -144,6 +155,8 @@ impl Dataset {
             features,
             table,
             judging: None,
+            lessons: None,
+            shipping: None,
             values,
             precondition,
             eligible,
@@ -167,9 +180,32 @@ impl Dataset {
         Ok(self)
     }
 
-    /// Returns the same dataset with tables that a joint model completed: one to learn from, one to judge by.
-    pub fn with_estimates(self, table: Table, judging: Table) -> Self {
-        Self { table, judging: Some(judging), ..self }
+    /// Returns the same dataset with further inputs, on which nothing was timed.
+    pub fn with_further(self, inputs: Vec<Box<[Value]>>) -> Self {
+        let table = self.table.with_further(inputs);
+        let values = FeatureValues::new(&table, &self.features);
+        Self { judging: Some(self.table), table, values, ..self }
+    }
+
+    /// Returns the same dataset with tables that joint models completed: one to learn from, and one for what ships, which judges.
+    pub fn with_estimates(self, table: Table, shipping: Table) -> Self {
+        let judging = Some(shipping.clone());
+        let shipping = Some(Box::new(Shipping { table: shipping, lessons: None }));
+        Self { table, judging, shipping, ..self }
+    }
+
+    /// Returns the same dataset with times to learn from in the place of the table's, and those for what ships.
+    pub fn with_lessons(self, lessons: &Table, shipping: &Table) -> Self {
+        let logged = self.table.logged();
+        let costs = |lessons: &Table| Some(Costs::new(lessons).with_further(logged));
+        let table = self.shipping_table().clone();
+        let shipping = Some(Box::new(Shipping { table, lessons: costs(shipping) }));
+        Self { lessons: costs(lessons), shipping, ..self }
+    }
+
+    /// Returns the table that the heuristic that ships learns from.
+    pub fn shipping_table(&self) -> &Table {
+        self.shipping.as_ref().map_or(&self.table, |shipping| &shipping.table)
     }
 
     /// Returns whether the table holds estimates beside times.
@@ -188,13 +224,16 @@ impl Dataset {
         self.named_fallback = self.named_fallback.and_then(renumbered);
         let whole = std::mem::replace(&mut self.table, table);
         self.judging.get_or_insert(whole);
+        if let Some(shipping) = &mut self.shipping {
+            shipping.table = shipping.table.narrowed(choices);
+        }
         self
     }
 
     /// Returns the dataset that what ships learns from, where it is another one: its estimates come from all inputs.
     pub fn of_all_inputs(&self) -> Option<Self> {
-        let judging = self.judging.as_ref().filter(|table| table.has_estimates())?;
-        Some(Self { table: judging.narrowed(&self.table.choices), ..self.clone() })
+        let Shipping { table, lessons } = self.shipping.as_deref()?.clone();
+        Some(Self { table, lessons, ..self.clone() })
     }
 
     /// Returns the table to judge by, and a choice's id there.
@@ -266,7 +305,7 @@ impl Dataset {
 
     /// Returns the costs of all inputs.
     pub fn costs(&self) -> Costs {
-        Costs::new(&self.table)
+        self.lessons.clone().unwrap_or_else(|| Costs::new(&self.table))
     }
 
     /// [`costs`](Self::costs) for learning with a promise: they include a penalty for each choice

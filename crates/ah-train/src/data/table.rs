@@ -62,7 +62,7 @@ pub struct Input {
 pub struct Table {
     /// The choices' names, sorted: a [`ChoiceId`] is a position here.
     pub choices: Vec<String>,
-    /// Sorted by text.
+    /// Sorted by text; further inputs come last.
     pub inputs: Vec<Input>,
     cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
@@ -158,22 +158,39 @@ impl Table {
         Self { choices: choices.to_vec(), rare: rare.collect(), ..table }
     }
 
-    /// Returns the table with estimates, by input: (choice, milliseconds), ascending, of choices without a cell.
+    /// Returns the table with estimates, by input: (choice, milliseconds) of choices without a cell.
     pub fn with_estimates(&self, estimates: &[Vec<(ChoiceId, f64)>]) -> Self {
         self.with_cells(0..index(self.inputs.len()), |input, cells| {
             let start = cells.len();
             cells.extend_from_slice(self.cells(input));
-            cells.extend(estimates[input as usize].iter().map(|&(choice, time)| Cell {
-                choice,
-                time,
-                log_slowdown: 0.0,
-                interval: (time, time),
-                samples: 0,
-                ties_winner: false,
-            }));
+            cells.extend(estimates[input as usize].iter().map(estimate));
             cells[start..].sort_unstable_by_key(|cell| cell.choice);
             compare(&mut cells[start..])
         })
+    }
+
+    /// Returns the table with estimates instead of its cells, by input: (choice, milliseconds), ascending.
+    pub fn with_times(&self, times: &[Vec<(ChoiceId, f64)>]) -> Self {
+        self.with_cells(0..index(self.inputs.len()), |input, cells| {
+            let start = cells.len();
+            cells.extend(times[input as usize].iter().map(estimate));
+            compare(&mut cells[start..])
+        })
+    }
+
+    /// Returns the table with further inputs behind its own, on which nothing was timed.
+    pub fn with_further(&self, values: Vec<Box<[Value]>>) -> Self {
+        let end = index(self.cells.len());
+        let input = |values| Input {
+            text: "".into(),
+            values,
+            best: f64::INFINITY,
+            weight: 1.0,
+            never_held_out: true,
+            cells: end..end,
+        };
+        let inputs = self.inputs.iter().cloned().chain(values.into_iter().map(input)).collect();
+        Self { inputs, ..self.clone() }
     }
 
     /// Returns a table of these inputs with other cells: `write` appends those of an input, and returns its best time.
@@ -191,6 +208,11 @@ impl Table {
         let inputs = inputs.collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
         Self { choices, inputs, cells, copies: self.copies, pricing: self.pricing, rare }
+    }
+
+    /// Returns the number of inputs that are not further ones.
+    pub fn logged(&self) -> usize {
+        self.inputs.partition_point(|input| !input.text.is_empty())
     }
 
     /// Returns whether some cells are estimates.
@@ -349,6 +371,11 @@ impl Table {
             SingleChoice::best(self.choices.len(), &inputs.iter().map(times), |choice| !self.is_rare(choice));
         single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
     }
+}
+
+/// Returns the cell of an estimated time.
+fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
+    Cell { choice, time, log_slowdown: 0.0, interval: (time, time), samples: 0, ties_winner: false }
 }
 
 /// Compares the cells of an input with its winner. Returns the winner's time.

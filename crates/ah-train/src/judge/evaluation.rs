@@ -60,7 +60,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
             "the figures are estimates: the log has {:.1} % of the times, a joint model of inputs and choices the others",
             joint::timed_share(&table, &inputs) * 100.0
         ));
-        table = joint::completed(&table, &inputs, model.provenance.seed);
+        table = joint::Estimator::fit(&table, &inputs, model.provenance.seed).complete(&table);
     }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

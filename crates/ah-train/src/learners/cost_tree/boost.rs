@@ -113,7 +113,11 @@ impl Boost {
     /// Learns trees that add to the scores of `tree`.
     pub fn fit(&self, tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
         let choices = targets.choices();
-        let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
+        // A leaf of lessons is as large a share of the inputs as one of the log alone, so trees keep their size.
+        let inputs: Vec<u32> = rows.inputs.iter().copied().chain(targets.further()).collect();
+        let least = self.min_samples_leaf * inputs.len() / rows.inputs.len().max(1);
+        let parameters = CostTree::greedy(self.max_depth, least);
+        let (own, rows) = (rows, &Subset { columns: rows.columns, inputs: &inputs });
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let greatest = targets.objective().greatest();
         // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
@@ -121,7 +125,7 @@ impl Boost {
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
         // convolutions lose 1.0448 instead of 1.0398 (mean of two seeds).
-        let first = Scores::constant(rows, &targets, tree.nodes.len());
+        let first = Scores::constant(own, &targets, tree.nodes.len());
         let error = |c: &Cost| f64::from(c.cost) / COST_ONE - first.node(0)[c.choice.index()];
         let row = |&input: &u32| targets.of(input).iter().map(|c| (c.choice.0, error(c))).collect();
         let mut left: Vec<Vec<(u32, f64)>> = rows.inputs.iter().map(row).collect();
@@ -147,7 +151,7 @@ impl Boost {
             boosters.trees.push(Booster { splits: grown, rows: rows.collect() });
         }
         let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
-        let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
+        let scores = fitted.scores.measured_by(&fitted.members(own), &targets);
         FittedEnsemble { scores, ..fitted }
     }
 

@@ -1,0 +1,103 @@
+//! A joint model of a table's choices, asked by the names of choices: it completes sparse tables, and writes lessons.
+
+use ah_joint::{FEW, JointModel, Timing};
+use ah_types::{ChoiceId, Value};
+use rayon::prelude::*;
+
+use crate::data::{Cell, Table};
+
+/// Most cells of a completed table; a cell takes 56 bytes. Of more choices, those that are fastest on average get estimates.
+const MAX_CELLS: usize = 1_000_000;
+
+/// Estimates the times of a table's choices.
+pub struct Estimator {
+    model: JointModel,
+    /// The choices of the table that the model learned from, sorted.
+    choices: Vec<String>,
+}
+
+impl Estimator {
+    /// Learns from the times of these inputs. It knows the numbers of all inputs.
+    pub fn fit(table: &Table, inputs: &[u32], seed: u64) -> Self {
+        let values: Vec<&[Value]> = table.inputs.iter().map(|input| &*input.values).collect();
+        let timings = timings(table, inputs);
+        let model = JointModel::fit(ah_joint::numbers(&values), &table.choices, &timings, seed);
+        Self { model, choices: table.choices.clone() }
+    }
+
+    /// Returns the table that it learned from with estimates where an input has no time of a choice.
+    pub fn complete(&self, table: &Table) -> Table {
+        let most = (MAX_CELLS / table.inputs.len().max(1)).max(FEW);
+        let candidates = self.model.fastest(most);
+        table.with_estimates(&of_each_input(table, |input| self.missing(table, input, &candidates)))
+    }
+
+    /// Returns the estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected to
+    /// fail, or that the log hardly times, have none.
+    fn missing(&self, table: &Table, input: u32, candidates: &[ChoiceId]) -> Vec<(ChoiceId, f64)> {
+        let predict = |choice: ChoiceId| self.model.predict(input, choice.0);
+        let Some(level) = level(table.cells(input), predict) else { return Vec::new() };
+        let is_missing = |choice: &&ChoiceId| table.cell(input, **choice).is_none();
+        let may_run = |choice: &&ChoiceId| !table.is_rare(**choice) && !self.model.fails(input, choice.0);
+        let missing = candidates.iter().filter(is_missing).filter(may_run);
+        missing.map(|choice| (*choice, (level + predict(*choice)).exp())).collect()
+    }
+
+    /// Returns the table with smoother times to learn from. A measured time becomes the geometric mean of itself and of its
+    /// prediction. An input without any time gets the predictions themselves. `table` may have fewer choices than the model.
+    pub fn lessons(&self, table: &Table) -> Table {
+        let known = |name: &String| Some(self.choices.binary_search(name).ok()? as u32);
+        let ids: Vec<Option<u32>> = table.choices.iter().map(known).collect();
+        let may_learn = |choice: &ChoiceId| !table.is_rare(*choice);
+        table.with_times(&of_each_input(table, |input| {
+            let predicted = |choice: ChoiceId| Some(self.model.predict(input, ids[choice.index()]?));
+            let cells = table.cells(input);
+            let known = cells.iter().filter(|cell| ids[cell.choice.index()].is_some()).copied();
+            let level = level(&known.collect::<Vec<_>>(), |choice| predicted(choice).unwrap_or(f64::NAN));
+            if let Some(level) = level {
+                let smooth = |cell: &Cell| match predicted(cell.choice) {
+                    Some(x) if cell.is_measured() && cell.time.is_finite() => {
+                        (0.5 * (cell.time.ln() + level + x)).exp()
+                    }
+                    _ => cell.time,
+                };
+                return cells.iter().map(|cell| (cell.choice, smooth(cell))).collect();
+            }
+            let all = (0..table.choices.len() as u32).map(ChoiceId).filter(may_learn);
+            let runs = |choice: ChoiceId| {
+                let fails = ids[choice.index()].is_none_or(|id| self.model.fails(input, id));
+                (!fails).then_some((choice, predicted(choice)?.exp()))
+            };
+            all.filter_map(runs).collect()
+        }))
+    }
+}
+
+fn of_each_input<T: Send>(table: &Table, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
+    (0..table.inputs.len() as u32).into_par_iter().map(of).collect()
+}
+
+/// Returns the level of an input from its cells and their predictions: the mean difference, where those near the best count
+/// most, as they do in learning.
+fn level(cells: &[Cell], predict: impl Fn(ChoiceId) -> f64) -> Option<f64> {
+    let timed: Vec<(f64, f64)> = cells
+        .iter()
+        .filter(|cell| cell.time.is_finite())
+        .map(|cell| (cell.time.ln(), predict(cell.choice)))
+        .collect();
+    let best = timed.iter().map(|(_, predicted)| *predicted).fold(f64::INFINITY, f64::min);
+    let weight = |predicted: f64| ah_joint::weight(predicted - best);
+    let sum: f64 =
+        timed.iter().map(|(log_time, predicted)| weight(*predicted) * (log_time - predicted)).sum();
+    let count: f64 = timed.iter().map(|(_, predicted)| weight(*predicted)).sum();
+    (count > 0.0).then(|| sum / count)
+}
+
+/// Returns the timings of these inputs.
+pub fn timings(table: &Table, inputs: &[u32]) -> Vec<Timing> {
+    let of = |&input: &u32| {
+        let cells = table.cells(input).iter().filter(|cell| !table.is_rare(cell.choice));
+        cells.map(move |cell| Timing { input, choice: cell.choice.0, log_time: cell.time.ln() })
+    };
+    inputs.iter().flat_map(of).collect()
+}

@@ -1,0 +1,102 @@
+//! Many choices: a joint model of inputs and choices (`ah_joint`) learns from the times of all of them.
+//!
+//! It [completes](complete) sparse tables, and gives boosted trees [lessons]: what it predicts on the inputs of the log and on
+//! further ones. The portfolio is chosen from times and estimates. An estimate is no evidence: a leaf ranks only choices that were
+//! measured there.
+
+mod estimates;
+pub mod lessons;
+
+use ah_joint::FEW;
+
+use crate::data::{Dataset, Table};
+use crate::error::TrainError;
+
+pub use estimates::Estimator;
+use estimates::timings;
+
+/// The share of missing cells from which on a table is sparse.
+const SPARSE: f64 = 0.05;
+/// Fewest choices that an input must time on average, so that choices can be compared.
+const LEAST_TIMED: f64 = 3.0;
+
+/// Returns whether a portfolio replaces all choices: there are many, and a missing time means that it was not measured.
+/// Choices without fields may be missing because they cannot run.
+pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
+    table.choices.len() > FEW && (!is_incomplete(table, inputs) || ah_joint::have_fields(&table.choices))
+}
+
+/// Returns whether a joint model must complete the table: inputs time too few of many choices to compare them.
+pub fn is_sparse(table: &Table, inputs: &[u32]) -> bool {
+    is_of_many(table, inputs) && is_incomplete(table, inputs)
+}
+
+fn is_incomplete(table: &Table, inputs: &[u32]) -> bool {
+    timed_share(table, inputs) < 1.0 - SPARSE
+}
+
+/// Returns the share of the cells of these inputs that were measured.
+pub fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
+    let measured = |&input: &u32| table.cells(input).iter().filter(|cell| cell.is_measured()).count();
+    let measured: usize = inputs.iter().map(measured).sum();
+    measured as f64 / (table.choices.len() * inputs.len()).max(1) as f64
+}
+
+/// The estimators of one training: of the heuristic that is judged, and of the one that ships.
+pub struct Estimators {
+    /// Learned from the training part.
+    learning: Estimator,
+    /// Learned from all inputs.
+    shipping: Estimator,
+}
+
+impl Estimators {
+    /// Learns both from a table.
+    pub fn fit(table: &Table, training: &[u32], usable: &[u32], seed: u64) -> Self {
+        let fit = |inputs: &[u32]| Estimator::fit(table, inputs, seed);
+        let (learning, shipping) = rayon::join(|| fit(training), || fit(usable));
+        Self { learning, shipping }
+    }
+
+    /// Returns the dataset with tables that they completed: one to learn from, and one for what ships, which judges.
+    fn complete(&self, dataset: Dataset) -> Dataset {
+        let complete = |estimator: &Estimator| estimator.complete(&dataset.table);
+        let (learning, shipping) = rayon::join(|| complete(&self.learning), || complete(&self.shipping));
+        dataset.with_estimates(learning, shipping)
+    }
+
+    /// Returns the dataset with lessons on its choices.
+    pub fn teach(&self, dataset: Dataset) -> Dataset {
+        let lessons = self.learning.lessons(&dataset.table);
+        let shipping = self.shipping.lessons(dataset.shipping_table());
+        dataset.with_lessons(&lessons, &shipping)
+    }
+}
+
+/// Completes the tables of a sparse log. `None`: no table needs it.
+///
+/// # Errors
+/// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
+pub fn complete(
+    dataset: Dataset,
+    training: &[u32],
+    seed: u64,
+) -> Result<(Dataset, Option<Estimators>), TrainError> {
+    let (table, usable) = (&dataset.table, &dataset.usable);
+    if !dataset.ad_hoc || !is_sparse(table, usable) {
+        return Ok((dataset, None));
+    }
+    let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
+    if timed < LEAST_TIMED {
+        return Err(TrainError::TooLittle {
+            what: format!(
+                "expected at least {LEAST_TIMED} timed choices an input, found {timed:.1} of {} on average (a choice counts \
+                 if several inputs time it)",
+                table.choices.len()
+            ),
+            hint: "time 10 or more choices on each input, and each choice on several inputs",
+        });
+    }
+    let estimators = Estimators::fit(table, training, usable, seed);
+    Ok((estimators.complete(dataset), Some(estimators)))
+}

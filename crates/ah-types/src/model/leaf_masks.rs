@@ -4,7 +4,8 @@
 //! A booster has a bit for each leaf, from left to right. A split whose test sends a value to the right removes the leaves on its
 //! left, and the lowest bit that remains after all splits is the leaf that the value reaches. All splits of a column that send a
 //! code to the right are merged beforehand, so a decision reads one row of masks for each column: no step waits for the one
-//! before it, as a path does. 24 boosters of mixed_mm (12 columns) then take 0.2 of the instructions that their paths take.
+//! before it, as a path does. Together with faster sums and a faster pick, 24 boosters of mixed_mm (21 columns) take 2,786 instead of
+//! 5,232 instructions in generated Rust.
 
 use super::boosters::{ScoreRow, ScoreTree};
 use super::row_sums::ROWS_TOGETHER;
@@ -17,7 +18,7 @@ pub(super) const MOST_LEAVES: usize = 64;
 /// The most groups of boosters: [`MAX_BOOSTERS`](super::boosters::MAX_BOOSTERS).
 const MOST_GROUPS: usize = 64;
 
-/// The most bytes of masks: half of the second cache of today's processors.
+/// The most bytes of masks: they fit into the second cache of a core (1.25 MiB on the Xeon of the measurements).
 const MOST_BYTES: usize = 1 << 20;
 
 /// The masks of all boosters of a model.

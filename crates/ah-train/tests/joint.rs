@@ -204,6 +204,31 @@ fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
     assert!(metrics.model.slowdown < metrics.best_single.metrics.slowdown);
 }
 
+/// Without fields nobody can tell a choice that was not timed from one that cannot run.
+#[test]
+fn few_times_of_choices_without_fields_are_warned_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(8);
+    let (mut log, mut named) = (Product::new(&[]), Product::new(&[]));
+    for [m, n, k] in shapes(60, &mut random) {
+        for at in (0..48).filter(|_| random.random::<f64>() < 0.3) {
+            let _ = writeln!(log.text, "{m},{n},{k},option {at},{}", 1 + at % 7);
+            let _ = writeln!(named.text, "{m},{n},{k},option={at},{}", 1 + at % 7);
+        }
+    }
+    let mut warnings = |log: &Product, name: &str| {
+        std::fs::write(folder.path().join(name), &log.text).unwrap();
+        let warnings = learn(folder.path().join(name)).warnings;
+        warnings.into_iter().filter(|text| text.contains("have no fields")).collect::<Vec<_>>()
+    };
+    let found = warnings(&log, "log.txt");
+    assert!(
+        found.len() == 1 && found[0].contains("of 48 choices") && found[0].contains("KEY=VALUE"),
+        "{found:?}"
+    );
+    assert_eq!(warnings(&named, "named.txt"), Vec::<String>::new());
+}
+
 #[test]
 fn times_that_cannot_be_compared_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -78,12 +78,13 @@ impl Estimators {
 /// # Errors
 /// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
 pub fn complete(
-    dataset: Dataset,
+    mut dataset: Dataset,
     training: &[u32],
     seed: u64,
 ) -> Result<(Dataset, Option<Estimators>), TrainError> {
     let (table, usable) = (&dataset.table, &dataset.usable);
     if !dataset.ad_hoc || !is_sparse(table, usable) {
+        dataset.warnings.extend(without_fields(&dataset));
         return Ok((dataset, None));
     }
     let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
@@ -99,4 +100,19 @@ pub fn complete(
     }
     let estimators = Estimators::fit(table, training, usable, seed);
     Ok((estimators.complete(dataset), Some(estimators)))
+}
+
+/// Returns a warning about a log that times few of many choices, whose names tell nothing about them.
+fn without_fields(dataset: &Dataset) -> Option<String> {
+    let (choices, timed) = (&dataset.table.choices, timed_share(&dataset.table, &dataset.usable));
+    let is_blind = dataset.ad_hoc && choices.len() > FEW && timed < 0.5 && !ah_joint::have_fields(choices);
+    is_blind.then(|| {
+        format!(
+            "inputs time {:.1} % of {} choices on average, and the names of the choices have no fields. So a choice without a \
+             time counts as one that cannot run, and the figures compare with the best of those that were timed. Name choices \
+             KEY=VALUE_KEY=VALUE, so that a joint model can estimate the others, or time the same choices on each input",
+            timed * 100.0,
+            choices.len(),
+        )
+    })
 }

@@ -216,7 +216,7 @@ fn few_times_of_choices_without_fields_are_warned_about() {
             let _ = writeln!(named.text, "{m},{n},{k},option={at},{}", 1 + at % 7);
         }
     }
-    let mut warnings = |log: &Product, name: &str| {
+    let warnings = |log: &Product, name: &str| {
         std::fs::write(folder.path().join(name), &log.text).unwrap();
         let warnings = learn(folder.path().join(name)).warnings;
         warnings.into_iter().filter(|text| text.contains("have no fields")).collect::<Vec<_>>()

@@ -1,9 +1,9 @@
 //! The time of one decision, by form and by the size of the model.
 //!
 //! A line a form: nanoseconds that every decision takes, and nanoseconds for each part of the model that it visits.
-//! `scripts/decision_time.py` fits them to nine models of the logs under `data/` (one core of a Xeon at 2.8 GHz, other work on the
-//! second one, 23 November 2026) and prints them. There, one tree takes 29 to 69 ns in Rust and 2 to 4.5 us in Python, 24 boosted
-//! trees of 42 and 54 choices 0.5 and 25 us.
+//! `scripts/decision_time.py` fits them to nine models of the logs under `data/` (one core of a Xeon at 2.8 GHz, 23 November 2026; with
+//! other work on the second one, the last two parts with none) and prints them. There, one tree takes 24 to 69 ns in Rust and 1.5 to
+//! 4.7 us in Python, 24 boosted trees of 41 and 49 choices 0.2 and 0.3 us in Rust and 12 and 22 us in Python.
 
 use ah_types::DecisionForm;
 
@@ -29,12 +29,12 @@ struct Nanoseconds {
     row_number: f64,
 }
 
-const RUST: Nanoseconds = Nanoseconds { call: 0.3, split: 10.3, derived: 0.0, booster: 6.1, row_number: 0.2 };
-const C: Nanoseconds = Nanoseconds { call: 0.3, split: 8.6, derived: 0.0, booster: 20.5, row_number: 0.4 };
+const RUST: Nanoseconds = Nanoseconds { call: 0.3, split: 10.3, derived: 0.0, booster: 0.0, row_number: 0.14 };
+const C: Nanoseconds = Nanoseconds { call: 0.3, split: 8.6, derived: 0.0, booster: 7.9, row_number: 0.43 };
 const PYTHON: Nanoseconds =
-    Nanoseconds { call: 188.9, split: 256.5, derived: 602.9, booster: 329.0, row_number: 9.2 };
+    Nanoseconds { call: 188.9, split: 256.5, derived: 602.9, booster: 46.0, row_number: 7.1 };
 const MODEL_FILE: Nanoseconds =
-    Nanoseconds { call: 10.6, split: 35.1, derived: 14.3, booster: 8.8, row_number: 0.5 };
+    Nanoseconds { call: 10.6, split: 35.1, derived: 14.3, booster: 0.0, row_number: 0.35 };
 
 /// Returns the milliseconds of a decision. PyTorch decides while a model compiles, so a run does not wait for it. A model
 /// of one leaf without boosted trees needs no decision: a program names that choice.

@@ -1,7 +1,6 @@
 //! What a collecting program measures, and how its flags name it.
 
 use std::fmt::{self, Debug};
-use std::path::Path;
 
 use ah_measure::{Runner, Subject};
 use ah_types::Optimization;
@@ -34,17 +33,6 @@ pub(crate) trait Source {
 
     /// Returns what can be measured.
     fn list(self: Box<Self>) -> Result<Vec<Listing>, CollectError>;
-}
-
-/// Refuses the optimization that was `found` in a file if it is not the `expected` one.
-pub(super) fn expect_name(expected: &str, found: &str, path: &Path, is: &str) -> Result<(), CollectError> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(CollectError::Usage(format!(
-        "{} {is} the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
-        path.display()
-    )))
 }
 
 /// An optimization that can be measured.

@@ -8,7 +8,7 @@ use ah_measure::Runner;
 use ah_types::Optimization;
 use clap::ValueEnum;
 
-use super::source::{Listing, Program, Source, expect_name};
+use super::source::{Listing, Program, Source};
 use crate::backend::Backend;
 use crate::custom::{CustomChoices, OptimizationFile};
 use crate::error::CollectError;
@@ -249,6 +249,17 @@ impl Source for ToolSource {
             };
         optimizations.into_iter().map(list).collect()
     }
+}
+
+/// Refuses the optimization that was `found` in a file if it is not the `expected` one.
+fn expect_name(expected: &str, found: &str, path: &Path, is: &str) -> Result<(), CollectError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(CollectError::Usage(format!(
+        "{} {is} the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
+        path.display()
+    )))
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ struct Nanoseconds {
     row_number: f64,
 }
 
-const RUST: Nanoseconds = Nanoseconds { call: 0.3, split: 10.3, derived: 0.0, booster: 0.0, row_number: 0.14 };
+const RUST: Nanoseconds =
+    Nanoseconds { call: 0.3, split: 10.3, derived: 0.0, booster: 0.0, row_number: 0.14 };
 const C: Nanoseconds = Nanoseconds { call: 0.3, split: 8.6, derived: 0.0, booster: 7.9, row_number: 0.43 };
 const PYTHON: Nanoseconds =
     Nanoseconds { call: 188.9, split: 256.5, derived: 602.9, booster: 46.0, row_number: 7.1 };

@@ -104,9 +104,12 @@ pub fn complete(
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.
 fn without_fields(dataset: &Dataset) -> Option<String> {
-    let (choices, timed) = (&dataset.table.choices, timed_share(&dataset.table, &dataset.usable));
-    let is_blind = dataset.ad_hoc && choices.len() > FEW && timed < 0.5 && !ah_joint::have_fields(choices);
-    is_blind.then(|| {
+    let choices = &dataset.table.choices;
+    if !dataset.ad_hoc || choices.len() <= FEW || ah_joint::have_fields(choices) {
+        return None;
+    }
+    let timed = timed_share(&dataset.table, &dataset.usable);
+    (timed < 0.5).then(|| {
         format!(
             "inputs time {:.1} % of {} choices on average, and the names of the choices have no fields. So a choice without a \
              time counts as one that cannot run, and the figures compare with the best of those that were timed. Name choices \

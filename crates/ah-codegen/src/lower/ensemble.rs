@@ -60,10 +60,11 @@ impl EnsembleArrays {
         });
         let (mut score_rows, mut scores_of, mut clear) = (Vec::new(), Vec::new(), Vec::new());
         let starts = leaves
-            .map(|(choices, expected, shares)| {
+            .enumerate()
+            .map(|(leaf, (choices, expected, shares))| {
                 if !model.boosters.is_empty() {
                     scores_of.push(row_of_scores(&mut score_rows, choices, model.choices.len()));
-                    clear.extend(clear_choices(model, choices, expected));
+                    clear.extend(packed(flat.clear_choices(leaf)));
                 }
                 rankings.position(choices, expected, &shares)
             })
@@ -90,10 +91,10 @@ impl EnsembleArrays {
         let flat = &self.flat;
         let ends = flat.roots.iter().skip(1).map(|root| *root as usize).chain([flat.nodes.len()]);
         for (tree, (root, end)) in flat.roots.iter().zip(ends).enumerate() {
-            let mut ranks: Vec<u32> = flat.nodes[*root as usize..end].iter().map(|node| node.rank).collect();
+            let nodes = &flat.nodes[*root as usize..end];
+            let mut ranks: Vec<u32> = nodes.iter().map(|node| node.rank).collect();
             let is_leaf = |node: &FlatNode| node.column as usize == flat.columns.len();
-            self.most_leaves =
-                self.most_leaves.max(flat.nodes[*root as usize..end].iter().filter(|n| is_leaf(n)).count());
+            self.most_leaves = self.most_leaves.max(nodes.iter().filter(|node| is_leaf(node)).count());
             if tree > 0 {
                 self.first_rows.push(self.rows.len() / flat.row_length);
                 // The leaves are numbered from left to right.
@@ -109,7 +110,7 @@ impl EnsembleArrays {
                     }
                 }
             }
-            for (node, rank) in flat.nodes[*root as usize..end].iter().zip(ranks) {
+            for (node, rank) in nodes.iter().zip(ranks) {
                 self.nodes.push(u64::from(node.left) << 32 | u64::from(rank) << 16 | u64::from(node.column));
             }
         }
@@ -146,20 +147,9 @@ fn row_of_scores(rows: &mut Vec<Vec<f64>>, leaf: &[Ranked], choices: usize) -> u
     number
 }
 
-/// Returns the bits of the choices of a leaf that are taken wherever they have the least score and are within the margin.
-fn clear_choices(model: &Model, leaf: &[Ranked], expected: &[bool]) -> Vec<u64> {
-    let mut bits = vec![0; model.choices.len().div_ceil(64)];
-    let is_fallback = |choice| Some(choice) == model.fallback;
-    // A margin compares with the fallback.
-    if model.margin.is_none() || leaf.iter().any(|ranked| is_fallback(ranked.choice)) {
-        for (ranked, _) in leaf.iter().zip(expected).filter(|(ranked, expected)| ranked.allowed && **expected)
-        {
-            if !is_fallback(ranked.choice) {
-                bits[ranked.choice.index() / 64] |= 1 << (ranked.choice.index() % 64);
-            }
-        }
-    }
-    bits
+/// Returns a bit for each of some truth values, 64 a number.
+fn packed(all: &[bool]) -> impl Iterator<Item = u64> + '_ {
+    all.chunks(64).map(|part| part.iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(*bit)))
 }
 
 /// The distinct rankings of leaves.

@@ -40,11 +40,15 @@ impl ClearChoices {
         }
     }
 
+    /// Returns by choice whether nothing but the margin can keep it from being taken where it has the least score in a leaf.
+    pub(super) fn of(&self, leaf: usize) -> &[bool] {
+        &self.is_clear[leaf * self.width..][..self.width]
+    }
+
     /// Returns the expected choice with the least score in a leaf, if the ranking need not be searched for it.
     #[inline]
     pub(super) fn best(&self, leaf: usize, sums: &[i16], scoring: &Scoring) -> Option<ChoiceId> {
-        let range = leaf * self.width..(leaf + 1) * self.width;
-        let first = &self.first[range.clone()];
+        let first = &self.first[leaf * self.width..][..self.width];
         let scores = |first: &[f64; LANES], sums: &[i16; LANES]| -> [f64; LANES] {
             std::array::from_fn(|lane| scoring.with_sum(first[lane], sums[lane]))
         };
@@ -77,7 +81,7 @@ impl ClearChoices {
             });
             scoring.most(fallback, sums).is_none_or(|most| score <= most)
         };
-        (self.is_clear[range][choice] && is_within()).then_some(ChoiceId(choice as u32))
+        (self.of(leaf)[choice] && is_within()).then_some(ChoiceId(choice as u32))
     }
 }
 

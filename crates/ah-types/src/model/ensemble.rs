@@ -282,6 +282,12 @@ impl Ensemble {
         self.nodes.iter().map(value_node).collect()
     }
 
+    /// Returns by choice whether nothing but the margin can keep it from being taken where it has the least score in this leaf.
+    /// For models with boosters.
+    pub fn clear_choices(&self, leaf: usize) -> &[bool] {
+        self.clear.of(leaf)
+    }
+
     /// Returns the row of this number.
     pub fn row(&self, number: usize) -> &[i8] {
         self.rows.row(number)

@@ -7,7 +7,7 @@
 //! before it, as a path does. Together with faster sums and a faster pick, 24 boosters of mixed_mm (21 columns) take 2,786 instead of
 //! 5,232 instructions in generated Rust.
 
-use super::boosters::{ScoreRow, ScoreTree};
+use super::boosters::{MAX_BOOSTERS, ScoreRow, ScoreTree};
 use super::row_sums::ROWS_TOGETHER;
 use crate::inline::Inline;
 use crate::tree::{Column, Node};
@@ -15,8 +15,8 @@ use crate::tree::{Column, Node};
 /// The most leaves of a booster: the bits of a mask.
 pub(super) const MOST_LEAVES: usize = 64;
 
-/// The most groups of boosters: [`MAX_BOOSTERS`](super::boosters::MAX_BOOSTERS).
-const MOST_GROUPS: usize = 64;
+/// The most groups of boosters.
+const MOST_GROUPS: usize = MAX_BOOSTERS.div_ceil(ROWS_TOGETHER);
 
 /// The most bytes of masks: they fit into the second cache of a core (1.25 MiB on the Xeon of the measurements).
 const MOST_BYTES: usize = 1 << 20;

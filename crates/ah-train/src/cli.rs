@@ -6,7 +6,7 @@ use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
 use ah_import::ImportParams;
 use ah_train::{AdaptParams, Params};
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, Parser, Subcommand};
 
 /// Learn from a log which choice to take, and generate the code that takes it.
 #[derive(Parser)]
@@ -86,13 +86,20 @@ pub enum Command {
 #[command(
     after_help = IMPORT_EXAMPLES,
     mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet").help_heading(None)),
-    mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name"))
+    mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name")),
+    mut_args(of_learning)
 )]
 pub struct ImportArgs {
     #[command(flatten)]
     params: ImportParams,
     #[command(flatten, next_help_heading = "Learning")]
     pub train: TrainArgs,
+}
+
+/// Refuses a flag of learning without a name to learn for: it would have no effect.
+fn of_learning(arg: Arg) -> Arg {
+    let imports = ["heuristic_name", "skip_bad_rows", "json", "threads"].contains(&arg.get_id().as_str());
+    if imports || arg.get_help_heading().is_none() { arg } else { arg.requires("heuristic_name") }
 }
 
 impl ImportArgs {

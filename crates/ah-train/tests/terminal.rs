@@ -78,3 +78,13 @@ fn parameters_of_learners_are_flags() {
     refused(&["--learner", "lifna"], "[possible values: auto, cost_tree, boosted, linfa]");
     refused(&["--learner", "soft"], "is now \"cost_tree\"");
 }
+
+#[test]
+fn an_import_refuses_a_flag_of_learning_that_would_have_no_effect() {
+    let run = Run::new();
+    run.write("t.csv", "m,way,ms\n1,a,2\n1,b,3\n");
+    let import = "import t.csv --name t --features m --choice way --time ms --fallback a";
+    let (code, _, err) = run.run(&import.split(' ').collect::<Vec<_>>());
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("--heuristic-name <NAME>"), "{err}");
+}

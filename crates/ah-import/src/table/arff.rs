@@ -1,8 +1,9 @@
 //! ARFF, the text format of Weka: names and types of columns, then a row a line.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+
+use ah_types::artefact::open_file;
 
 use crate::error::{Fault, ImportError, RowNumber, io_error};
 
@@ -16,7 +17,7 @@ pub struct Arff {
 impl Arff {
     /// Opens a file and reads it.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
-        let file = File::open(path).map_err(io_error(path, "read"))?;
+        let file = open_file(path).map_err(io_error(path, "read"))?;
         Self::read(path, BufReader::new(file))
     }
 

@@ -3,9 +3,9 @@
 //! Each instance is an input, each algorithm a choice. A run that reaches the cutoff takes the cutoff, and the log names it
 //! as its time limit; a run that ends in another way without a solution failed. Values of features may be missing.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use ah_types::artefact::read_text;
 use rustc_hash::FxHashMap;
 
 use super::arff::Arff;
@@ -40,9 +40,12 @@ pub fn open(path: &Path) -> Result<Table, ImportError> {
             "another file",
         )
     })?;
-    let (cutoff, mut notes) = (cutoff(&folder.join("description.txt"))?, Vec::new());
+    let description = folder.join("description.txt");
+    let text = read_text(&description, 1).map_err(io_error(&description, "read"))?;
+    expect_times(&description, &text)?;
+    let (cutoff, mut notes) = (cutoff(&description, &text)?, Vec::new());
     let features = Features::read(&folder.join("feature_values.arff"), &mut notes)?;
-    let feature_times = feature_steps::times(folder)?;
+    let feature_times = feature_steps::times(folder, &text)?;
     let names = features.names.clone();
     let columns: Vec<String> =
         [INSTANCE, ALGORITHM, TIME].map(str::to_owned).into_iter().chain(names.iter().cloned()).collect();
@@ -65,19 +68,35 @@ pub fn open(path: &Path) -> Result<Table, ImportError> {
 }
 
 /// Returns the time limit of a run in seconds.
-fn cutoff(path: &Path) -> Result<f64, ImportError> {
-    let file = std::fs::File::open(path).map_err(io_error(path, "read"))?;
-    let mut found = "none".to_owned();
-    for line in BufReader::new(file).lines() {
-        let line = line.map_err(io_error(path, "read"))?;
-        if let Some(value) = line.trim().strip_prefix("algorithm_cutoff_time:") {
-            match value.trim().parse::<f64>() {
-                Ok(seconds) if seconds > 0.0 && seconds.is_finite() => return Ok(seconds),
-                _ => found = format!("{:?}", value.trim()),
-            }
+fn cutoff(path: &Path, description: &str) -> Result<f64, ImportError> {
+    let found = value(description, "algorithm_cutoff_time");
+    match found.and_then(|text| text.parse::<f64>().ok()) {
+        Some(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => {
+            let found = found.map_or("none".to_owned(), |text| format!("{text:?}"));
+            Err(ImportError::unreadable(path, "a line algorithm_cutoff_time with seconds above 0", found))
         }
     }
-    Err(ImportError::unreadable(path, "a line algorithm_cutoff_time with seconds above 0", found))
+}
+
+/// Refuses a scenario whose runs are not judged by their time.
+fn expect_times(path: &Path, description: &str) -> Result<(), ImportError> {
+    for (key, expected) in [("performance_type", "runtime"), ("maximize", "false")] {
+        let found = value(description, key).unwrap_or(expected);
+        if found != expected && (expected, found) != ("false", "no") {
+            let expected = format!("{key} {expected}: only times of runs are learned from");
+            return Err(ImportError::unreadable(path, &expected, format!("{found:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the value of a key of a description, which is YAML; the first one of a list.
+fn value<'a>(description: &'a str, key: &str) -> Option<&'a str> {
+    let mut lines = description.lines();
+    let rest = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim();
+    let value = if rest.is_empty() { lines.next()?.trim().strip_prefix('-')?.trim() } else { rest };
+    Some(value.trim_matches(['\'', '"', '[', ']']))
 }
 
 /// The features of each instance.

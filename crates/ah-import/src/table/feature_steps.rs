@@ -9,18 +9,16 @@ use std::path::Path;
 
 use super::arff::Arff;
 use super::rows::FeatureTimes;
-use crate::error::{ImportError, io_error};
+use crate::error::ImportError;
 
-/// Returns what the features take; nothing where the scenario has no costs.
-pub fn times(folder: &Path) -> Result<FeatureTimes, ImportError> {
+/// Returns what the features of a scenario with this description take; nothing where it has no costs.
+pub fn times(folder: &Path, description: &str) -> Result<FeatureTimes, ImportError> {
     let path = folder.join("feature_costs.arff");
     if !path.exists() {
         return Ok(FeatureTimes::default());
     }
-    let description = folder.join("description.txt");
-    let text = std::fs::read_to_string(&description).map_err(io_error(&description, "read"))?;
     let ms = mean_milliseconds(&Arff::open(&path)?);
-    let mut groups = groups(&text);
+    let mut groups = groups(description);
     groups.retain(|step, _| ms.contains_key(step));
     Ok(FeatureTimes { ms, groups })
 }

@@ -89,6 +89,13 @@ fn mistakes_name_the_file() {
     for (file, from, to, expected) in [
         ("description.txt", "1.0e+2", "?", "description.txt: expected a line algorithm_cutoff_time"),
         (
+            "description.txt",
+            "scenario_id: OWN",
+            "performance_type:\n    - solution_quality",
+            "description.txt: expected performance_type runtime: only times of runs are learned from, found \"solution_quality\"",
+        ),
+        ("description.txt", "scenario_id: OWN", "maximize: true", "expected maximize false"),
+        (
             "algorithm_runs.arff",
             "7,memout",
             "7,lost",

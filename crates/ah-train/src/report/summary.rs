@@ -45,12 +45,17 @@ pub fn trained(trained: &TrainedModel) -> String {
     }
     let inputs = learned_from(trained);
     let leaves = sizes::leaves(model.leaf_count());
-    let _ = match model.boosters.len() {
+    let boosted = trained.ladder.rung().boosted_trees;
+    let of_risk = match model.boosters.len().saturating_sub(boosted) {
+        0 => String::new(),
+        risk => format!(" and {risk} of the risk"),
+    };
+    let _ = match boosted {
         0 => writeln!(text, "Learned from {inputs}: {leaves}."),
-        boosters => writeln!(
+        _ => writeln!(
             text,
-            "Learned from {inputs}: {}, {leaves}. (`--size smallest`: one tree, which people can read.)",
-            sizes::trees(boosters, &trained.plan),
+            "Learned from {inputs}: {}{of_risk}, {leaves}. (`--size smallest`: one tree, which people can read.)",
+            sizes::trees(boosted, &trained.plan),
         ),
     };
     text

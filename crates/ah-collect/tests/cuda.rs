@@ -30,9 +30,13 @@ fn start(folder: &Folder, arguments: &[&str]) -> Child {
 }
 
 /// Waits until the log has this many lines. Reads nothing else of it, as it may be half written.
-fn wait_for_lines(folder: &Folder, count: usize) {
+fn wait_for_lines(folder: &Folder, child: &mut Child, count: usize) {
     let begin = Instant::now();
     while std::fs::read_to_string(folder.log()).unwrap_or_default().lines().count() < count {
+        if child.try_wait().unwrap().is_some() {
+            let message = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+            panic!("the run ended before it had {count} lines: {message}");
+        }
         assert!(begin.elapsed() < Duration::from_secs(120), "nothing is measured");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -94,8 +98,8 @@ fn an_interrupted_run_finishes_its_input_and_continues_later() {
         return;
     }
     let folder = Folder::new();
-    let child = start(&folder, &["--num-samples", "100000"]);
-    wait_for_lines(&folder, 300);
+    let mut child = start(&folder, &["--num-samples", "100000"]);
+    wait_for_lines(&folder, &mut child, 300);
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
@@ -116,7 +120,7 @@ fn a_killed_run_loses_at_most_the_input_in_hand() {
     }
     let folder = Folder::new();
     let mut child = start(&folder, &["--num-samples", "100000"]);
-    wait_for_lines(&folder, 1000);
+    wait_for_lines(&folder, &mut child, 1000);
     child.kill().unwrap();
     child.wait().unwrap();
     let before = inputs(&folder);

@@ -41,6 +41,16 @@ fn the_page_works_in_a_browser() {
     assert!(dom.contains("as fast as orig") && dom.contains("training inputs"), "{dom}");
 }
 
+/// Draws of the learning curve may hold few inputs, whose features are all constant, or none.
+#[test]
+fn a_training_of_few_inputs_has_a_study() {
+    for inputs in 10..16 {
+        let (_folder, trained, _) = trained(&log(inputs));
+        let curve = &trained.study.as_ref().unwrap().learning_curve;
+        assert!(curve.iter().all(|point| point.slowdown.is_finite()), "{inputs} inputs: {curve:?}");
+    }
+}
+
 /// Uses what can be clicked, and notes the result on the page.
 const CLICKS: &str = r#"{
     const branches = [...document.querySelectorAll("[id=trees] details")];

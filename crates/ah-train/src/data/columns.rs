@@ -24,7 +24,6 @@ use super::values::{FeatureValues, Values};
 #[derive(Clone, Debug)]
 pub struct Columns {
     columns: Vec<Column>,
-    rows: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -87,10 +86,9 @@ impl RankedFeatures {
             inputs.iter().flat_map(|&i| c.codes[i as usize].to_le_bytes()).collect()
         };
         columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
-        let rows = columns.first().map_or(0, |c| c.codes.len());
         let is_missing = |(_, values): &(usize, &Values)| values.is_missing_on(inputs);
         let missing = values.by_slot.iter().enumerate().filter(is_missing).map(|(slot, _)| slot).collect();
-        Self { columns: Columns { columns, rows }, missing, categories }
+        Self { columns: Columns { columns }, missing, categories }
     }
 }
 
@@ -100,14 +98,13 @@ impl Columns {
         let rows = values.first().map_or(0, Vec::len);
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
-        let columns = values.par_iter().enumerate().map(column).collect();
-        Self { columns, rows }
+        Self { columns: values.par_iter().enumerate().map(column).collect() }
     }
 
     /// Returns the columns, by position, for which `keep` holds.
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
-        Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
+        Self { columns: kept.map(|(_, column)| column.clone()).collect() }
     }
 
     /// Returns the columns with at most this many codes in an order of categories: neighbours share one.
@@ -140,11 +137,6 @@ impl Columns {
     /// Returns all columns.
     pub fn all(&self) -> &[Column] {
         &self.columns
-    }
-
-    /// Returns the number of inputs.
-    pub fn rows(&self) -> usize {
-        self.rows
     }
 }
 

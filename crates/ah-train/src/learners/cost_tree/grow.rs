@@ -282,7 +282,7 @@ mod tests {
     /// Checks that every split gains the most possible in its node (with look-ahead: together with
     /// its children), and that no leaf can be split.
     fn check(parameters: &CostTree, columns: &Columns, targets: &Costs) {
-        let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
+        let inputs: Vec<u32> = (0..columns.all()[0].codes().len() as u32).collect();
         let tree = grow(parameters, &Subset { columns, inputs: &inputs }, targets);
         let samples = Samples::new(parameters, targets, &inputs);
         let all: Vec<&Column> = columns.all().iter().collect();

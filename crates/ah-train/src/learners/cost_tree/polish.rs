@@ -61,7 +61,8 @@ impl Sweep<'_> {
         let members = tree.members(self.rows, 1);
         let mut changed = vec![false; tree.nodes.len()];
         // The cost of each input in the leaf that it reaches.
-        let mut present = vec![0; self.rows.columns.rows()];
+        let inputs = self.rows.inputs.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut present = vec![0; inputs];
         for (node, members) in (0_u32..).zip(&members) {
             if tree.nodes[node as usize].split.is_none() {
                 for &input in members {

@@ -134,6 +134,23 @@ fn a_sparse_table_is_learned_and_its_figures_are_true() {
     assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
 }
 
+/// A decision takes time, and one that always takes the same choice saves none.
+#[test]
+fn where_one_choice_is_the_fastest_nobody_needs_to_ask() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(4);
+    let tiles = &Tile::all()[..40];
+    let mut log = Product::new(tiles);
+    for shape in shapes(60, &mut random) {
+        for (rank, tile) in tiles.iter().enumerate().filter(|_| random.random_bool(0.8)) {
+            log.add(shape, tile, (1.0 + 0.1 * rank as f64) * shape[0] / 1000.0);
+        }
+    }
+    let trained = learn(log.write(&folder, "log.txt"));
+    assert!(trained.timed.is_some());
+    assert_eq!((trained.model.boosters.len(), trained.model.leaf_count()), (0, 1));
+}
+
 #[test]
 fn what_a_leaf_ranks_was_measured_and_what_fails_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -111,10 +111,13 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     let plan = trainer.plan;
     let parts = parts(trainer, inputs);
     let mut rungs: Vec<(Rung, Heuristic)> = Vec::new();
-    let trees = match plan.learner {
-        LearnerKind::Boosted => None,
-        _ => Some(CrossFit::new(trainer, inputs, &parts)?),
+    let single = match plan.learner {
+        // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
+        LearnerKind::Boosted => trainer.dataset.has_estimates().then(|| trainer.configuration.with_depth(0)),
+        _ => Some(trainer.configuration.clone()),
     };
+    let of_single = single.as_ref().map(|configuration| Trainer { configuration, ..*trainer });
+    let trees = of_single.as_ref().map(|trainer| CrossFit::new(trainer, inputs, &parts)).transpose()?;
     if let Some(trees) = &trees {
         for most in sizes(plan, trees.leaves()) {
             let heuristic = trees.heuristic(most);
@@ -127,7 +130,6 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     }
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let boosted = boosted(plan, trainer.configuration).filter(|_| best(&rungs) > 1.0 + good_enough);
-    let configuration = trainer.configuration.clone();
     let (mut boosted_rung, mut of_forest) = (None, None);
     let one_leaf = OnceCell::new();
     if let Some(boosted) = &boosted {
@@ -166,7 +168,8 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         }
     }
     let ladder = Ladder { rungs: rungs.iter().map(|rung| rung.0.clone()).collect(), chosen };
-    let configuration = boosted.filter(|_| boosted_rung == Some(chosen)).unwrap_or(configuration);
+    let configuration = boosted.filter(|_| boosted_rung == Some(chosen)).or(single);
+    let configuration = configuration.unwrap_or_else(|| trainer.configuration.clone());
     let heuristic = rungs.swap_remove(chosen).1;
     Ok(Climbed { ladder, configuration, heuristic })
 }

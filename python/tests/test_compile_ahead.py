@@ -166,3 +166,44 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     other = Call((1,), (x, y, None, 0.5, 100), {"D": 32, "HAS_B": False})
     module.compile_ahead(kernel, [module.Compilation(other, range(4), nothing_fits)])
     assert "needs 0 bytes of -1" in nothing_fits.why_not(3), "what a compiled kernel needs is known"
+
+
+DESCRIPTORS = """
+import triton
+import triton.language as tl
+
+def set_block(arguments):
+    arguments["x"].block_shape = arguments["y"].block_shape = [arguments["BLOCK"], 64]
+
+configs = [triton.Config({"BLOCK": b}, num_warps=4, pre_hook=set_block) for b in (32, 64)]
+
+@triton.autotune(configs, key=["M"])
+@triton.jit
+def copied(x, y, M, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * BLOCK
+    y.store([row, 0], x.load([row, 0]))
+"""
+
+
+@with_triton
+def test_kernels_with_tensor_descriptors_are_compiled_ahead(tmp_path, monkeypatch, device):
+    """The hook of a configuration sets the blocks of its descriptors, on which the compiled kernel depends."""
+    import triton
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    (tmp_path / "descriptor_package.py").write_text(DESCRIPTORS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    triton.runtime.driver.set_active(Hopper())
+    tuner = importlib.import_module("descriptor_package").copied
+    kernel = Kernel(tuner, tuner.configs)
+    x, y = (TensorDescriptor(fake_device.Tensor([1.0] * 8192), [128, 64], [64, 1], [1, 1]) for _ in range(2))
+    call = Call((1,), (x, y, 128), {})
+    hits = []
+    monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
+    module.compile_ahead(kernel, [module.Compilation(call, range(2), Fits(kernel.all_kwargs, 232448))])
+    for config in tuner.configs:
+        config.pre_hook({"x": x, "y": y, **config.kwargs})
+        assert kernel.run(x, y, 128, grid=(1,), warmup=True, **config.all_kwargs()).asm["cubin"]
+    assert hits == [True] * 2, "compiled by other processes"
+    assert kernel.specialization(call) == kernel.specialization(call)

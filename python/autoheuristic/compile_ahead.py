@@ -30,39 +30,37 @@ RESULT = struct.Struct("<iq")
 class Compilation(NamedTuple):
     """Configurations to compile for a call."""
 
+    kernel: Kernel
     call: Call
     choices: Sequence[int]
     fits: Fits
     """Gets what the compiled ones need."""
 
 
+class Jobs(NamedTuple):
+    """Compilations as ``run_forked`` takes them."""
+
+    jobs: Sequence[Callable[[], Any]]
+    is_wanted: Callable[[int], bool]
+    done: Callable[[int, int], None]
+
+
 def compile_ahead(
-    kernel: Kernel,
-    compilations: Iterable[Compilation],
-    seconds: float = MOST_SECONDS,
-    each: Callable[[], None] = lambda: None,
+    compilations: Iterable[Compilation], seconds: float = MOST_SECONDS, each: Callable[[], None] = lambda: None
 ) -> None:
-    """Compiles, where Triton hands compilations out (3.4 and later). Failures show at launch.
+    """Compiles, and waits for it. Failures show at launch.
 
     After ``seconds``, compilations are left to the launches. ``each`` is called often.
     """
+    run_forked(*jobs_of(compilations, each), seconds, each)
+
+
+def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lambda: None) -> Jobs:
+    """Returns the compilations that this process has not made, where Triton hands them out (3.4 and later)."""
     import triton
 
-    mode = getattr(triton, "AsyncCompileMode", None)
-    if mode is None or not hasattr(os, "fork"):
-        return
     waiting = _Waiting()
     owners: list[tuple[Fits, int]] = []
-    with mode(waiting, ignore_errors=True):
-        for call, choices, fits in compilations:
-            for i in fits.smallest_first(choices):
-                try:
-                    kernel.launch(call, i, warmup=True)
-                except Exception as error:
-                    if not cannot_launch(error):
-                        raise
-                owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
-                each()
 
     def is_wanted(job: int) -> bool:
         fits, i = owners[job]
@@ -72,7 +70,20 @@ def compile_ahead(
         fits, i = owners[job]
         fits.note(i, shared_memory)
 
-    run_forked(waiting.jobs, seconds, each, is_wanted, done)
+    mode = getattr(triton, "AsyncCompileMode", None)
+    if mode is None or not hasattr(os, "fork"):
+        return Jobs([], is_wanted, done)
+    with mode(waiting, ignore_errors=True):
+        for kernel, call, choices, fits in compilations:
+            for i in fits.smallest_first(choices):
+                try:
+                    kernel.launch(call, i, warmup=True)
+                except Exception as error:
+                    if not cannot_launch(error):
+                        raise
+                owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
+                each()
+    return Jobs(waiting.jobs, is_wanted, done)
 
 
 class _Waiting(Executor):
@@ -90,10 +101,10 @@ class _Waiting(Executor):
 
 def run_forked(
     jobs: Sequence[Callable[[], Any]],
-    seconds: float = MOST_SECONDS,
-    each: Callable[[], None] = lambda: None,
     is_wanted: Callable[[int], bool] = lambda job: True,
     done: Callable[[int, int], None] = lambda job, shared_memory: None,
+    seconds: float = MOST_SECONDS,
+    each: Callable[[], None] = lambda: None,
 ) -> None:
     """Runs functions in as many processes as there are cores, and waits for them. What they raise is lost.
 

@@ -32,6 +32,7 @@ class Hook:
         self._removed = False
         self._init: Any = None
         self._lock = threading.Lock()
+        session.autotuners = lambda: [kernel.autotuner for kernel in self.kernels()]
         self._finder: _Finder | None = None
         atexit.register(self._at_exit)
         if MODULE in sys.modules:

@@ -161,3 +161,81 @@ fn id(runner: &dyn Runner, cell: &WireCell) -> Result<ChoiceId, Failure> {
     let id = id.and_then(|id| u32::try_from(id).ok()).map(ChoiceId);
     id.ok_or_else(|| Failure::failed(format!("{:?} is none of the choices", cell.choice)))
 }
+
+#[cfg(test)]
+mod tests {
+    use ah_measure::sampling::Seed;
+    use ah_measure::{Bench, Subject, Times, this_cpu};
+    use ah_types::{Context, Feature, Optimization, TimingPolicy};
+
+    use super::*;
+
+    /// A runner that only notes what it is told to compile.
+    struct Compiler {
+        subject: Subject,
+        planned: Vec<Planned>,
+    }
+
+    impl Bench for Compiler {
+        fn check(&mut self, _: ChoiceId) -> Result<(), Failure> {
+            Err(Failure::failed("runs nothing"))
+        }
+        fn run(&mut self, _: ChoiceId, _: Burst) -> Result<Times, Failure> {
+            Err(Failure::failed("runs nothing"))
+        }
+    }
+
+    impl Runner for Compiler {
+        fn subject(&self) -> &Subject {
+            &self.subject
+        }
+        fn draw(&self, _: Seed) -> Result<Context, Failure> {
+            Err(Failure::failed("draws nothing"))
+        }
+        fn accepts(&self, _: &Context) -> Result<(), String> {
+            Ok(())
+        }
+        fn label(&self, context: &Context) -> String {
+            context.to_string()
+        }
+        fn load(&mut self, _: &Context, _: Seed) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn unload(&mut self) {}
+        fn look_ahead(&self) -> usize {
+            10
+        }
+        fn compile_ahead(&mut self, planned: &[Planned]) {
+            self.planned.extend_from_slice(planned);
+        }
+    }
+
+    #[test]
+    fn a_runner_that_compiles_says_so_and_gets_the_inputs_and_choices_of_each_group() {
+        let optimization =
+            Optimization { features: vec![Feature::numerical("n")], ..Optimization::new("compiled") };
+        let subject = Subject {
+            optimization,
+            device: this_cpu(),
+            choices: ["a", "b", "c"].map(str::to_owned).into(),
+            timing: TimingPolicy::default(),
+        };
+        let mut runner = Compiler { subject, planned: Vec::new() };
+        assert!(Description::of(&runner).can.contains("compile"));
+        let request = r#"{"request":"compile","groups":[
+            {"contexts":[{"n":1},{"n":2},{"m":3}],"choices":["c","a","unknown"]},{"contexts":[{"n":4}]}]}"#;
+        let answers = answers(&mut runner, 7, serde_json::from_str(request).unwrap());
+        assert_eq!(answers, [Answer(Map::new())]);
+        let with = |n: u32| Context::new().with("n", n);
+        assert_eq!(
+            runner.planned,
+            [
+                Planned {
+                    contexts: vec![with(1), with(2)],
+                    choices: Some(vec![ChoiceId(0), ChoiceId(2)])
+                },
+                Planned { contexts: vec![with(4)], choices: None },
+            ]
+        );
+    }
+}

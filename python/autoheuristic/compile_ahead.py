@@ -12,9 +12,10 @@ import gc
 import os
 import signal
 import struct
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from .kernel import Call, Kernel, cannot_launch
 
 MOST_SECONDS = 120.0
 """A fork of a process with threads can hang: after this time the launches compile what is left."""
+PAUSE = 0.005
+"""Seconds between two looks at the processes."""
 RESULT = struct.Struct("<iq")
 """A job, and the bytes of shared memory that it needs. A pipe takes records of this size whole."""
 
@@ -111,6 +114,31 @@ def run_forked(
     ``is_wanted`` is asked before each job begins. ``done`` gets the shared memory of a job that returned a compiled
     kernel. ``each`` is called often.
     """
+    for _ in _forked(jobs, is_wanted, done, seconds):
+        each()
+        time.sleep(PAUSE)
+
+
+def run_in_background(work: Jobs, seconds: float = MOST_SECONDS) -> None:
+    """Does the same without waiting."""
+    running = _forked(*work, seconds)
+    # The processes begin here, while no other thread compiles: its locks would stay locked in them.
+    next(running, None)
+
+    def supervise() -> None:
+        for _ in running:
+            time.sleep(PAUSE)
+
+    threading.Thread(target=supervise, daemon=True).start()
+
+
+def _forked(
+    jobs: Sequence[Callable[[], Any]],
+    is_wanted: Callable[[int], bool],
+    done: Callable[[int, int], None],
+    seconds: float,
+) -> Iterator[None]:
+    """Begins the processes, and yields between one look at them and the next."""
     count = min(len(jobs), _cores())
     if count < 2:
         return
@@ -146,8 +174,7 @@ def run_forked(
                     os.write(more, job.to_bytes(4, "little"))
                     begun += 1
             children -= {child for child in children if _has_ended(child)}
-            each()
-            time.sleep(0.005)
+            yield
         _receive(results, done)
     finally:
         for file in (numbers, results, report, *([more] if more >= 0 else ())):

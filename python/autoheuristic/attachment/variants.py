@@ -8,14 +8,13 @@ process, without the device. The program does not wait: what it needs sooner it 
 from __future__ import annotations
 
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import device
 from ..choices import distinct
-from ..compile_ahead import Compilation, jobs_of, run_forked
+from ..compile_ahead import Compilation, jobs_of, run_in_background
 from ..fits import Fits
 from ..kernel import Call, Kernel
 from . import calls
@@ -47,9 +46,7 @@ def compile_in_background(folder: Folder, autotuners: Iterable[Any]) -> None:
         of_kernel = lines.get((autotuner.base_fn.__module__, autotuner.base_fn.__name__))
         if of_kernel:
             compilations += _picks(folder, Kernel(autotuner, distinct(autotuner.configs)), of_kernel)
-    jobs = jobs_of(compilations)
-    if len(jobs) > 1:
-        threading.Thread(target=run_forked, args=jobs, daemon=True).start()
+    run_in_background(jobs_of(compilations))
 
 
 def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -> list[Compilation]:

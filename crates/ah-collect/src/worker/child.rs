@@ -230,10 +230,7 @@ mod tests {
         assert_eq!(
             runner.planned,
             [
-                Planned {
-                    contexts: vec![with(1), with(2)],
-                    choices: Some(vec![ChoiceId(0), ChoiceId(2)])
-                },
+                Planned { contexts: vec![with(1), with(2)], choices: Some(vec![ChoiceId(0), ChoiceId(2)]) },
                 Planned { contexts: vec![with(4)], choices: None },
             ]
         );

@@ -77,8 +77,9 @@ impl Runner for CudaRunner {
             let is_in = |choices: &Vec<ChoiceId>| choices.iter().any(|id| id.index() == choice);
             planned.iter().any(|planned| planned.choices.as_ref().is_none_or(is_in))
         };
-        let new: Vec<usize> =
-            (0..self.is_compiled.len()).filter(|&choice| !self.is_compiled[choice] && is_wanted(choice)).collect();
+        let new: Vec<usize> = (0..self.is_compiled.len())
+            .filter(|&choice| !self.is_compiled[choice] && is_wanted(choice))
+            .collect();
         new.iter().for_each(|&choice| self.is_compiled[choice] = true);
         self.bench.compile(new.iter().map(|&choice| self.kernel.choices[choice].defines.clone()));
     }

@@ -154,7 +154,9 @@ class Live:
         finite = [s for s in slowdowns if math.isfinite(s)]
         found = {"loss": geometric_mean(finite), "worst": max(slowdowns), "declined or failed": declined}
         found |= {"choices": len(heuristic.CHOICES), "kB": (self.work / f"{name}.py").stat().st_size // 1000}
-        self.keep(**{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}})
+        self.keep(
+            **{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}}
+        )
 
     def main(self):
         options = self.options

@@ -16,9 +16,9 @@ HANG_SECONDS = "120"
 
 
 def collect(kernel: str, words: Sequence[str]) -> NoReturn:
-    """Measures ``MODULE:KERNEL`` with these further arguments of ``ah-collect collect``, which takes this process's place.
+    """Measures ``MODULE:KERNEL`` with these further arguments of ``ah-collect collect``.
 
-    So a signal to this process reaches it.
+    It takes the place of this process, so a signal to this process reaches it.
 
     Raises:
         UsageError: ``ah-collect`` is not installed, or the name has a quotation mark.

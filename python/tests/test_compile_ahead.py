@@ -97,7 +97,9 @@ def test_jobs_that_become_needless_do_not_begin(tmp_path):
     assert set(range(21)) <= ran and len(ran) < 60, "the first that do not fit are 21 and 22"
     assert [fits.why_not(i) for i in (20, 21, 22)] == [None] * 3
     # Either of the two may end first.
-    assert fits.why_not(23) in [f"predicted not to fit: a smaller configuration needs {n} bytes of 20" for n in (21, 22)]
+    assert fits.why_not(23) in [
+        f"predicted not to fit: a smaller configuration needs {n} bytes of 20" for n in (21, 22)
+    ]
 
 
 def test_other_arguments_say_nothing_about_fitting():

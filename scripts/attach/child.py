@@ -183,7 +183,12 @@ def _compared(rows):
     def ratios(pairs):
         found = sorted(a / b for a, b in pairs)
         mean = math.exp(statistics.fmean(map(math.log, found)))
-        return {"mean": mean, "more than 5 % slower": sum(r > 1.05 for r in found), "least": found[0], "worst": found[-1]}
+        return {
+            "mean": mean,
+            "more than 5 % slower": sum(r > 1.05 for r in found),
+            "least": found[0],
+            "worst": found[-1],
+        }
 
     return {
         "shapes": len(rows),

@@ -226,6 +226,7 @@ def main():
     parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "attach")))
     parser.add_argument("--seconds", type=float, default=510.0, help="begin no stage after this time")
+    parser.add_argument("--before", type=float, default=40.0, help="limit of a package's own first calls; 0: not run")
     parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [110, 50, others 12]")
     parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state; 0: none")
     parser.add_argument("--only", help="operations of the section, separated by commas")
@@ -240,8 +241,8 @@ def main():
     names = SECTIONS["fla" if options.section == "before" else options.section]
     names = [name for name in names if not options.only or name in options.only.split(",")]
     for name in names:
-        if options.section == "before" or WORKLOADS[name].package != "fla":
-            comparison.before(name, None if options.section == "before" else 40.0)
+        if options.section == "before" or (WORKLOADS[name].package != "fla" and options.before):
+            comparison.before(name, None if options.section == "before" else options.before)
         if options.section != "before":
             comparison.compare(name, options.collect, options.shapes)
         comparison.pack()

@@ -53,7 +53,7 @@ class Settings:
 
 
 def is_of(function: Callable[..., Any], package: str) -> bool:
-    """Whether a kernel is of a package, by its module or by its file: FlagGems imports some files as modules elsewhere."""
+    """Whether a kernel is of a package, by its module or its file: FlagGems imports some files as modules elsewhere."""
     folders = getattr(sys.modules.get(package), "__path__", ())
     is_inside = any(function.__code__.co_filename.startswith(os.path.join(folder, "")) for folder in folders)
     return is_inside or f"{function.__module__}.".startswith(f"{package}.")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from .errors import UsageError
 from .tools import tool
@@ -15,8 +15,10 @@ HANG_SECONDS = "120"
 """The limit of one answer, unless the user gives another: a check may compile the kernel first."""
 
 
-def collect(kernel: str, words: Sequence[str]) -> int:
-    """Measures ``MODULE:KERNEL`` with these further arguments of ``ah-collect collect``; returns its exit code.
+def collect(kernel: str, words: Sequence[str]) -> NoReturn:
+    """Measures ``MODULE:KERNEL`` with these further arguments of ``ah-collect collect``.
+
+    It takes the place of this process, so a signal to this process reaches it.
 
     Raises:
         UsageError: ``ah-collect`` is not installed, or the name has a quotation mark.
@@ -29,9 +31,4 @@ def collect(kernel: str, words: Sequence[str]) -> int:
     command = [tool("ah-collect"), "collect", "--worker", worker, *limit, *words]
     # The worker finds this package also where it is not installed.
     path = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(path)})
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue  # ah-collect has the signal too, and ends after the input in hand.
+    os.execve(command[0], command, {**os.environ, "PYTHONPATH": os.pathsep.join(path)})

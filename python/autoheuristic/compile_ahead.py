@@ -12,9 +12,10 @@ import gc
 import os
 import signal
 import struct
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from .kernel import Call, Kernel, cannot_launch
 
 MOST_SECONDS = 120.0
 """A fork of a process with threads can hang: after this time the launches compile what is left."""
+PAUSE = 0.005
+"""Seconds between two looks at the processes."""
 RESULT = struct.Struct("<iq")
 """A job, and the bytes of shared memory that it needs. A pipe takes records of this size whole."""
 
@@ -30,39 +33,37 @@ RESULT = struct.Struct("<iq")
 class Compilation(NamedTuple):
     """Configurations to compile for a call."""
 
+    kernel: Kernel
     call: Call
     choices: Sequence[int]
     fits: Fits
     """Gets what the compiled ones need."""
 
 
+class Jobs(NamedTuple):
+    """Compilations as ``run_forked`` takes them."""
+
+    jobs: Sequence[Callable[[], Any]]
+    is_wanted: Callable[[int], bool]
+    done: Callable[[int, int], None]
+
+
 def compile_ahead(
-    kernel: Kernel,
-    compilations: Iterable[Compilation],
-    seconds: float = MOST_SECONDS,
-    each: Callable[[], None] = lambda: None,
+    compilations: Iterable[Compilation], seconds: float = MOST_SECONDS, each: Callable[[], None] = lambda: None
 ) -> None:
-    """Compiles, where Triton hands compilations out (3.4 and later). Failures show at launch.
+    """Compiles, and waits for it. Failures show at launch.
 
     After ``seconds``, compilations are left to the launches. ``each`` is called often.
     """
+    run_forked(*jobs_of(compilations, each), seconds, each)
+
+
+def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lambda: None) -> Jobs:
+    """Returns the compilations that this process has not made, where Triton hands them out (3.4 and later)."""
     import triton
 
-    mode = getattr(triton, "AsyncCompileMode", None)
-    if mode is None or not hasattr(os, "fork"):
-        return
     waiting = _Waiting()
     owners: list[tuple[Fits, int]] = []
-    with mode(waiting, ignore_errors=True):
-        for call, choices, fits in compilations:
-            for i in fits.smallest_first(choices):
-                try:
-                    kernel.launch(call, i, warmup=True)
-                except Exception as error:
-                    if not cannot_launch(error):
-                        raise
-                owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
-                each()
 
     def is_wanted(job: int) -> bool:
         fits, i = owners[job]
@@ -72,7 +73,20 @@ def compile_ahead(
         fits, i = owners[job]
         fits.note(i, shared_memory)
 
-    run_forked(waiting.jobs, seconds, each, is_wanted, done)
+    mode = getattr(triton, "AsyncCompileMode", None)
+    if mode is None or not hasattr(os, "fork"):
+        return Jobs([], is_wanted, done)
+    with mode(waiting, ignore_errors=True):
+        for kernel, call, choices, fits in compilations:
+            for i in fits.smallest_first(choices):
+                try:
+                    kernel.launch(call, i, warmup=True)
+                except Exception as error:
+                    if not cannot_launch(error):
+                        raise
+                owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
+                each()
+    return Jobs(waiting.jobs, is_wanted, done)
 
 
 class _Waiting(Executor):
@@ -90,16 +104,41 @@ class _Waiting(Executor):
 
 def run_forked(
     jobs: Sequence[Callable[[], Any]],
-    seconds: float = MOST_SECONDS,
-    each: Callable[[], None] = lambda: None,
     is_wanted: Callable[[int], bool] = lambda job: True,
     done: Callable[[int, int], None] = lambda job, shared_memory: None,
+    seconds: float = MOST_SECONDS,
+    each: Callable[[], None] = lambda: None,
 ) -> None:
     """Runs functions in as many processes as there are cores, and waits for them. What they raise is lost.
 
     ``is_wanted`` is asked before each job begins. ``done`` gets the shared memory of a job that returned a compiled
     kernel. ``each`` is called often.
     """
+    for _ in _forked(jobs, is_wanted, done, seconds):
+        each()
+        time.sleep(PAUSE)
+
+
+def run_in_background(work: Jobs, seconds: float = MOST_SECONDS) -> None:
+    """Does the same without waiting."""
+    running = _forked(*work, seconds)
+    # The processes begin here, while no other thread compiles: its locks would stay locked in them.
+    next(running, None)
+
+    def supervise() -> None:
+        for _ in running:
+            time.sleep(PAUSE)
+
+    threading.Thread(target=supervise, daemon=True).start()
+
+
+def _forked(
+    jobs: Sequence[Callable[[], Any]],
+    is_wanted: Callable[[int], bool],
+    done: Callable[[int, int], None],
+    seconds: float,
+) -> Iterator[None]:
+    """Begins the processes, and yields between one look at them and the next."""
     count = min(len(jobs), _cores())
     if count < 2:
         return
@@ -135,8 +174,7 @@ def run_forked(
                     os.write(more, job.to_bytes(4, "little"))
                     begun += 1
             children -= {child for child in children if _has_ended(child)}
-            each()
-            time.sleep(0.005)
+            yield
         _receive(results, done)
     finally:
         for file in (numbers, results, report, *([more] if more >= 0 else ())):

@@ -72,8 +72,11 @@ class Kernel:
     def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
         """Launches one configuration, or only compiles it."""
         config, chosen = self.configs[index], self.all_kwargs[index]
-        if config.pre_hook is not None and not warmup:
-            config.pre_hook({**self.named_args(call), **chosen})
+        if config.pre_hook is not None:
+            named = self.named_args(call)
+            # What is compiled depends on the blocks of tensor descriptors, which the hook sets.
+            if not warmup or any(map(_is_descriptor, named.values())):
+                config.pre_hook({**named, **chosen})
         return self.run(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
 
     def prepared(self, call: Call, index: int) -> Launch:
@@ -170,9 +173,16 @@ def cannot_launch(error: Exception) -> bool:
 def _kind(value: Any, is_constant: bool) -> tuple[Any, ...]:
     if hasattr(value, "data_ptr"):
         return "tensor", str(value.dtype), value.data_ptr() % 16 == 0
+    if _is_descriptor(value):
+        return "descriptor", str(value.base.dtype)
     if isinstance(value, int) and not is_constant:
         return "int", value == 1, value % 16 == 0, not -(2**31) <= value < 2**31
     return ("float",) if isinstance(value, float) and not is_constant else ("constant", str(value))
+
+
+def _is_descriptor(value: Any) -> bool:
+    """Whether an argument is a tensor descriptor, through which the tensor memory accelerator loads blocks."""
+    return hasattr(value, "block_shape") and hasattr(value, "base")
 
 
 def _innermost(fn: Any) -> Any:

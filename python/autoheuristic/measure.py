@@ -30,7 +30,7 @@ def measure(kernel: Kernel, call: Call, choices: Sequence[int], reference: int, 
 
     """
     fits = Fits(kernel.all_kwargs, device.current()["shared_memory"])
-    compile_ahead(kernel, [Compilation(call, choices, fits)])
+    compile_ahead([Compilation(kernel, call, choices, fits)])
     order = [reference, *(i for i in choices if i != reference)]
     too_large = {i: why for i in order if (why := fits.why_not(i)) is not None}
     order = [i for i in order if i not in too_large]

@@ -117,7 +117,7 @@ class Worker:
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
-        compile_ahead(self._kernel, self._to_compile(request["groups"]), COMPILING_SECONDS, self._alive)
+        compile_ahead(self._to_compile(request["groups"]), COMPILING_SECONDS, self._alive)
         return {}
 
     def _to_compile(self, groups: Sequence[Mapping[str, Any]]) -> Iterator[Compilation]:
@@ -136,7 +136,7 @@ class Worker:
                 self._compiled.update((kind, i) for i in new)
                 limit = device.current()["shared_memory"]
                 fits = self._fits.setdefault(kind, Fits(self._kernel.all_kwargs, limit))
-                yield Compilation(call, [i for i in new if i in offered], fits)
+                yield Compilation(self._kernel, call, [i for i in new if i in offered], fits)
 
     def _cells(self, name: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
         refused = {at: self._refused(cell["choice"]) for at, cell in enumerate(cells)}

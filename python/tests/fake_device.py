@@ -81,6 +81,7 @@ class Event:
 class Dtype:
     def __init__(self, name, is_floating_point=True):
         self.name, self.is_floating_point = name, is_floating_point
+        self.itemsize = int(name.lstrip("float").lstrip("int")) // 8
 
     def __str__(self):
         return f"torch.{self.name}"

@@ -116,6 +116,22 @@ def test_the_pick_is_launched_and_nothing_else_compiled(kernel, device, folder):
     ]
 
 
+def test_a_kernel_in_a_package_s_folder_is_attached_under_any_module_name(kernel, device, folder, monkeypatch):
+    """FlagGems imports the files of its backends as modules of their own names."""
+    outer, other = types.ModuleType("outer"), types.ModuleType("other")
+    outer.__path__, other.__path__ = [os.path.dirname(__file__)], [os.path.dirname(__file__)[:-1]]
+    for module in (outer, other):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    tuner = package(kernel, device)
+    learned(folder, tuner)
+    autoheuristic.attach("other", folder=folder)
+    call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 64], "a folder whose name begins alike is another one"
+    autoheuristic.attach("outer", folder=folder)
+    call(tuner, 100)
+    assert kernel.launched[4:] == [16]
+
+
 def test_the_features_that_the_heuristic_does_not_use_do_not_ask_again(kernel, device, folder):
     tuner = package(kernel, device)
     learned(folder, tuner)

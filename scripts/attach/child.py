@@ -11,12 +11,18 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from workloads import WORKLOADS  # noqa: E402
 
-PASSES = 3
+TURNS = 21
+CALLS = 5
+QUEUED_CYCLES = 40_000_000
+"""About 20 ms, in which the host queues a whole pass."""
+SHORT_CYCLES = 200_000
+"""About 0.1 ms, in which the host queues the replay of a graph."""
 SIDES = ("heuristic", "package")
 LEAST_SHAPES = 12
 """A heuristic needs ten inputs."""
@@ -58,83 +64,139 @@ def first(workload):
 
 
 def steady(workload, folder, count, seconds):
-    """Times unseen shapes under heuristics and under the package's own autotuner, in turns."""
+    """Compares unseen shapes under the heuristics and under the package's own autotuner."""
     import autoheuristic
     import torch
 
-    begin, shapes = time.monotonic(), workload.unseen(int(count))
-    times = {side: [[] for _ in shapes] for side in SIDES}
-    results, found = {}, {"shapes": 0}
-    for turn in range(PASSES):
-        for side in SIDES if turn % 2 == 0 else reversed(SIDES):
-            if side == "package":
-                autoheuristic.detach()
-            else:
-                autoheuristic.attach(workload.package, folder=folder)
-            workload.forget()
-            # The package tunes in its first pass, which may take long; the heuristics' first pass comes before it.
-            share = {(0, "heuristic"): 0.4, (0, "package"): 0.75}.get((turn, side), 1.0)
-            for i, shape in enumerate(shapes):
-                if time.monotonic() - begin > share * float(seconds):
-                    break
-                if turn and not all(times[s][i] for s in SIDES):
-                    continue
-                torch.manual_seed(i)
-                run = workload.make(**shape)
-                ms, result = _ms(run)
-                times[side][i].append(ms)
-                if turn == 0 and i < 5:
-                    results[side, i] = [part.detach().float() for part in _tensors(result)]
-            print(f"pass {turn}, {side}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
-        found = _compared(times, results)
-        print(json.dumps(found), flush=True)  # The last line counts, also where the time ends before the passes do.
-    autoheuristic.detach()
+    begin, rows, notes = time.monotonic(), [], []
+
+    def enter(side):
+        if side == "package":
+            autoheuristic.detach()
+        else:
+            autoheuristic.attach(workload.package, folder=folder)
+        workload.forget()
+
+    for i, shape in enumerate(workload.unseen(int(count))):
+        if time.monotonic() - begin > float(seconds):
+            break
+        torch.manual_seed(i)
+        run = workload.make(**shape)
+        sides = {}
+        for side in SIDES:
+            enter(side)
+            result = [part.detach().float() for part in _tensors(run())] if i < 5 else []
+            # The second pass of the heuristics shows how far two passes of the same kernels differ.
+            passes = [_Pass(run, notes, lambda side=side: enter(side)) for _ in range(2 if side == "heuristic" else 1)]
+            sides[side] = _Side(_host_ms(run), passes, result)
+        autoheuristic.detach()
+        gpu = _in_turns([*sides["heuristic"].passes, *sides["package"].passes])
+        rows.append({"shape": shape, "gpu": gpu, "host": [sides[side].host_ms for side in SIDES]})
+        results = (sides[side].result for side in SIDES)
+        rows[-1]["difference"] = max((_difference(a, b) for a, b in zip(*results)), default=0)
+        found = {**_compared(rows), "notes": sorted(set(notes)), "rows": rows}
+        print(json.dumps(found), flush=True)  # The last line counts, also where the time ends before the shapes do.
     return found
 
 
-def _compared(times, results):
-    pairs = [(statistics.median(a), statistics.median(b)) for a, b in zip(*(times[s] for s in SIDES)) if a and b]
-    if not pairs:
-        return {"shapes": 0}
-    ratios = [heuristic / package for heuristic, package in pairs]
-    return {
-        "shapes": len(ratios),
-        "ratio": math.exp(statistics.fmean(map(math.log, ratios))),
-        "more than 5 % slower": sum(ratio > 1.05 for ratio in ratios),
-        "worst": max(ratios),
-        "ratios": [round(ratio, 3) for ratio in ratios],
-        "noise": _noise(times["package"]),
-        "largest difference of a result": max(
-            (_difference(a, b) for i in range(5) for a, b in zip(*(results.get((s, i), []) for s in SIDES))), default=0
-        ),
-    }
+class _Side(NamedTuple):
+    host_ms: float
+    passes: list
+    result: list
 
 
-def _ms(run):
-    """Returns the milliseconds of a call, the median of five groups of calls; and a result."""
+class _Pass:
+    """One pass of an operation as a CUDA graph, which has its kernels and nothing of the host.
+
+    Where it cannot be captured, ``enter`` chooses who picks, and the host queues the pass behind a wait of the GPU.
+    """
+
+    def __init__(self, run, notes, enter):
+        import torch
+
+        self._run, self._enter, self._graph = run, enter, None
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                run()
+        torch.cuda.synchronize()
+        try:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=stream):
+                self._kept = run()  # The graph writes to it.
+            self._graph = graph
+        except Exception as error:
+            notes.append(f"not captured ({type(error).__name__}: {error})"[:300])
+            torch.cuda.synchronize()
+
+    @property
+    def is_captured(self):
+        return self._graph is not None
+
+    def ms(self):
+        """Returns the GPU's milliseconds of one pass."""
+        import torch
+
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        if self._graph is None:
+            self._enter()
+            self._run()
+        torch.cuda._sleep(QUEUED_CYCLES if self._graph is None else SHORT_CYCLES)
+        start.record()
+        if self._graph is None:
+            self._run()
+        else:
+            self._graph.replay()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+
+def _in_turns(passes):
+    """Returns the median of each pass; they take turns, in either direction."""
+    times = [[] for _ in passes]
+    for turn in range(TURNS if all(p.is_captured for p in passes) else TURNS // 4):
+        order = range(len(passes))
+        for i in order if turn % 2 else reversed(order):
+            times[i].append(passes[i].ms())
+    return [statistics.median(ms) for ms in times]
+
+
+def _host_ms(run):
+    """Returns the milliseconds of the host and the GPU of a pass, the median of five groups."""
     import torch
 
     for _ in range(3):
-        result = run()
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    run()
-    torch.cuda.synchronize()
-    calls = max(2, min(50, math.ceil(0.008 / (time.perf_counter() - begin))))
+        run()
     groups = []
     for _ in range(5):
+        torch.cuda.synchronize()
         begin = time.perf_counter()
-        for _ in range(calls):
+        for _ in range(CALLS):
             run()
         torch.cuda.synchronize()
-        groups.append((time.perf_counter() - begin) / calls * 1e3)
-    return statistics.median(groups), result
+        groups.append((time.perf_counter() - begin) / CALLS * 1e3)
+    return statistics.median(groups)
 
 
-def _noise(times):
-    """Returns the geometric mean of the greatest by the least time of one shape, same picks."""
-    spreads = [max(t) / min(t) for t in times if len(t) > 1]
-    return math.exp(statistics.fmean(map(math.log, spreads))) if spreads else None
+def _compared(rows):
+    def ratios(pairs):
+        found = sorted(a / b for a, b in pairs)
+        mean = math.exp(statistics.fmean(map(math.log, found)))
+        return {
+            "mean": mean,
+            "more than 5 % slower": sum(r > 1.05 for r in found),
+            "least": found[0],
+            "worst": found[-1],
+        }
+
+    return {
+        "shapes": len(rows),
+        "GPU time, heuristic by package": ratios((row["gpu"][0], row["gpu"][2]) for row in rows),
+        "GPU time, heuristic by itself": ratios((row["gpu"][1], row["gpu"][0]) for row in rows),
+        "host and GPU, heuristic by package": ratios(row["host"] for row in rows),
+        "largest difference of a result": max(row["difference"] for row in rows),
+    }
 
 
 def _tensors(result):

@@ -196,7 +196,9 @@ WORKLOADS = {
     ),
     "torchao int8 mm": Workload("torchao", int8_mm, PRODUCT_FIRST, product_shape),
     "torchao fp8 quantization": Workload("torchao", fp8_quantization, PRODUCT_FIRST, product_shape),
-    "flag_gems": Workload("flag_gems", flag_gems_ops, PRODUCT_FIRST, product_shape, forget=forget_flag_gems),
+    "flag_gems": Workload(
+        "flag_gems", flag_gems_ops, PRODUCT_FIRST, product_shape, collecting=75.0, forget=forget_flag_gems
+    ),
 }
 SECTIONS = {
     "all": list(WORKLOADS),

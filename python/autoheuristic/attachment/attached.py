@@ -24,6 +24,7 @@ from .collecting import measured_input
 from .remembered import Remembered
 from .session import Session, is_capturing
 from .state import State
+from .variants import kinds
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
@@ -130,6 +131,7 @@ class AttachedKernel:
             return self._package(args, kwargs)
         call, decided = _call(args, kwargs), None
         try:
+            self._session.begin()
             state = self._ready(call)
             if state is not None and not state.is_passive:
                 features = state.features.read(call)
@@ -234,13 +236,14 @@ class AttachedKernel:
         if config is not None:
             self.autotuner.best_config = config
         choice = None if index is None else state.kernel.names[index]
-        answer, description = (decision.answer, None) if config is not None else ("package", None)
+        answer, description, of_arguments = decision.answer if config is not None else "package", None, None
         try:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():
                 self._remember(state, call, index)
                 description = describe(state.kernel, call) if config is None else None
-            self._session.note(state.identity, features, answer, choice, decision.reason, description)
+                of_arguments = kinds(state.kernel, call) if config is not None else None
+            self._session.note(state.identity, features, answer, choice, decision.reason, description, of_arguments)
         except Exception as error:
             self._warn(f"a call is not remembered ({_shown(error)})")
 

@@ -1,7 +1,8 @@
 """The journal of an attached program: one line for each new input of each kernel, with who chose, and why.
 
 The lines of inputs that no heuristic decided also say how the call was made: shapes, strides and types of the tensors,
-the other arguments, the grid. ``replay`` makes such calls again and measures them.
+the other arguments, the grid. ``replay`` makes such calls again and measures them. The other lines have the kinds of
+the arguments, from which ``variants`` compiles.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Journal:
         choice: str | None,
         reason: str | None,
         call: dict[str, Any] | None,
+        kinds: dict[str, Any] | None,
     ) -> None:
         """Appends a line.
 
@@ -52,8 +54,8 @@ class Journal:
             return
         self._lines += 1
         line = {"kernel": identity.stem, "module": identity.module, "function": identity.function}
-        found = {"features": dict(features), "answer": answer, "choice": choice, "reason": reason, "call": call}
-        present = {key: value for key, value in found.items() if value is not None}
+        found = {"answer": answer, "choice": choice, "reason": reason, "call": call, "kinds": kinds}
+        present = {"features": dict(features), **{key: value for key, value in found.items() if value is not None}}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # Appends of one write each: two processes never interleave lines on a local disk.
         with open(self._path, "ab", buffering=0) as file:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from .session import Session
+from .settings import is_of
 
 MODULE = "triton.runtime.autotuner"
 
@@ -32,6 +33,7 @@ class Hook:
         self._removed = False
         self._init: Any = None
         self._lock = threading.Lock()
+        session.autotuners = lambda: [kernel.autotuner for kernel in self.kernels()]
         self._finder: _Finder | None = None
         atexit.register(self._at_exit)
         if MODULE in sys.modules:
@@ -59,7 +61,7 @@ class Hook:
 
     def attach(self, tuner: Any) -> None:
         """Attaches an autotuner, if it belongs to one of the packages."""
-        if not self.session.settings.attaches(tuner.base_fn.__module__ or ""):
+        if not self.session.settings.attaches(tuner.base_fn):
             return
         from ..tuner import Tuner  # Imports Triton, which is there.
         from .attached import AttachedKernel
@@ -76,9 +78,9 @@ class Hook:
 
     def _at_exit(self) -> None:
         """Warns of packages that were imported and have no tuned kernel."""
-        modules = [kernel.autotuner.base_fn.__module__ for kernel in self.kernels()]
+        functions = [kernel.autotuner.base_fn for kernel in self.kernels()]
         for package in self.session.settings.packages:
-            if package in sys.modules and not any(f"{module}.".startswith(f"{package}.") for module in modules):
+            if package in sys.modules and not any(is_of(function, package) for function in functions):
                 self.session.warn(f"{package}: no triton.autotune kernel of it was imported, so nothing is attached")
 
     def remove(self) -> None:

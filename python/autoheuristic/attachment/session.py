@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AutoHeuristicWarning
@@ -27,6 +27,9 @@ class Session:
         """Held while a package's autotuner or the collector measures: neither may be disturbed."""
         self.seconds = 0.0
         """Spent on measuring."""
+        self.autotuners: Callable[[], list[Any]] = list
+        """Returns the attached autotuners."""
+        self._has_begun = False
         self._journal: Journal | None = None
         self._writes = True
         self._warned: set[str] = set()
@@ -42,6 +45,21 @@ class Session:
         """Whether a new input is measured now."""
         return self.settings.mode == "collect" and self.seconds < self.settings.max_seconds and not is_capturing()
 
+    def begin(self) -> None:
+        """Begins to compile what earlier processes launched, at the first call of a kernel."""
+        if self._has_begun or self.settings.mode != "serve" or is_capturing():
+            return
+        with self.lock:
+            if self._has_begun:
+                return
+            self._has_begun = True
+            try:
+                from . import variants  # Imports Triton, which is there.
+
+                variants.compile_in_background(self.folder, self.autotuners())
+            except Exception as error:
+                self.warn(f"kernels are compiled when they are launched, not before ({type(error).__name__}: {error})")
+
     def note(
         self,
         identity: Identity,
@@ -50,6 +68,7 @@ class Session:
         choice: str | None = None,
         reason: str | None = None,
         call: dict[str, Any] | None = None,
+        kinds: dict[str, Any] | None = None,
     ) -> None:
         """Writes an input to the journal. A folder that cannot be written costs a warning, not the program."""
         if not self._writes:
@@ -58,7 +77,7 @@ class Session:
             with self.lock:
                 if self._journal is None:
                     self._journal = Journal(self.folder.here / FILE)
-                self._journal.note(identity, features, answer, choice, reason, call)
+                self._journal.note(identity, features, answer, choice, reason, call, kinds)
         except OSError as error:
             self._writes = False
             self.warn(f"{self.settings.folder}: cannot be written ({error}); what kernels are asked is not reported")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..environment import Environment
 from ..errors import UsageError
@@ -36,9 +38,9 @@ class Settings:
         if not self.packages:
             raise UsageError("expected the name of a package whose kernels to attach to, for example fla; found none")
 
-    def attaches(self, module: str) -> bool:
-        """Whether kernels of this module are attached."""
-        return any(p == "*" or module == p or module.startswith(f"{p}.") for p in self.packages)
+    def attaches(self, function: Callable[..., Any]) -> bool:
+        """Whether this kernel is attached."""
+        return any(package == "*" or is_of(function, package) for package in self.packages)
 
     def variables(self) -> dict[str, str]:
         """Returns the settings as environment variables."""
@@ -48,6 +50,13 @@ class Settings:
             FOLDER: str(self.folder),
             SECONDS: str(self.max_seconds),
         }
+
+
+def is_of(function: Callable[..., Any], package: str) -> bool:
+    """Whether a kernel is of a package, by its module or its file: FlagGems imports some files as modules elsewhere."""
+    folders = getattr(sys.modules.get(package), "__path__", ())
+    is_inside = any(function.__code__.co_filename.startswith(os.path.join(folder, "")) for folder in folders)
+    return is_inside or f"{function.__module__}.".startswith(f"{package}.")
 
 
 def default_folder() -> Path:

@@ -42,7 +42,11 @@ impl Description {
                 .ok()
                 .and_then(|t| t.as_object().cloned())
                 .unwrap_or_default(),
-            can: ["draw", "accept", "label", "check", "release"].map(str::to_owned).into(),
+            can: ["draw", "accept", "label", "check", "release"]
+                .into_iter()
+                .chain((runner.look_ahead() > 0).then_some("compile"))
+                .map(str::to_owned)
+                .collect(),
             batch: 1,
             simulated: runner.is_simulated(),
         }

@@ -2,7 +2,7 @@
 
 use ah_kernels::cuda::source::UserKernel;
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
+use ah_measure::{Bench, Burst, Failure, Planned, Runner, Subject, Times};
 use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
@@ -25,15 +25,21 @@ impl CudaKernel {
             timing: UserKernel::timing(),
             optimization,
         };
-        Ok(Box::new(CudaRunner { subject, kernel: self, bench }))
+        let is_compiled = vec![false; self.choices.len()];
+        Ok(Box::new(CudaRunner { subject, kernel: self, bench, is_compiled }))
     }
 }
+
+/// Inputs whose choices are compiled together. Any number would do, because each choice is compiled once.
+const LOOK_AHEAD: usize = 100;
 
 /// Measures the configurations of one kernel.
 struct CudaRunner {
     subject: Subject,
     kernel: CudaKernel,
     bench: UserKernel,
+    /// By choice.
+    is_compiled: Vec<bool>,
 }
 
 impl Runner for CudaRunner {
@@ -60,6 +66,22 @@ impl Runner for CudaRunner {
 
     fn unload(&mut self) {
         self.bench.unload();
+    }
+
+    fn look_ahead(&self) -> usize {
+        LOOK_AHEAD
+    }
+
+    fn compile_ahead(&mut self, planned: &[Planned]) {
+        let is_wanted = |choice: usize| {
+            let is_in = |choices: &Vec<ChoiceId>| choices.iter().any(|id| id.index() == choice);
+            planned.iter().any(|planned| planned.choices.as_ref().is_none_or(is_in))
+        };
+        let new: Vec<usize> = (0..self.is_compiled.len())
+            .filter(|&choice| !self.is_compiled[choice] && is_wanted(choice))
+            .collect();
+        new.iter().for_each(|&choice| self.is_compiled[choice] = true);
+        self.bench.compile(new.iter().map(|&choice| self.kernel.choices[choice].defines.clone()));
     }
 }
 

@@ -152,7 +152,12 @@ impl UserKernel {
         TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
     }
 
-    /// Loads an input: fills its buffers, compiles all choices in parallel, and runs the reference.
+    /// Compiles the file under each of these definitions, in parallel. A failure shows when the choice is checked.
+    pub fn compile(&self, defines: impl IntoIterator<Item = Vec<String>>) {
+        self.gpu.prepare(defines.into_iter().map(|defines| (self.source, defines)).collect());
+    }
+
+    /// Loads an input: fills its buffers and runs the reference.
     ///
     /// # Errors
     /// [`Failure::Skipped`] if the input does not fit the memory or the reference does not run.
@@ -185,8 +190,6 @@ impl UserKernel {
         let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
         let kernels = vec![None; plan.launches.len()];
         let input = Input { plan, buffers, expected, arguments, seed, kernels };
-        let launches = input.plan.launches.iter().flatten().chain([&input.plan.reference]);
-        self.gpu.prepare(launches.map(|launch| (self.source, launch.defines.clone())).collect());
         self.run_reference(&input)?;
         self.input = Some(input);
         Ok(())

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Collects a Triton matmul with 640 configurations from nothing, learns, and judges the picks on fresh shapes.
+"""Collects a kernel with 640 configurations from nothing, learns, and judges the picks on fresh inputs.
 
-    python3 scripts/triton/live.py --tools DIR --out DIR [--seconds 300] [--collect WORDS,WORDS] [--fresh 60] [--careful 12]
+    python3 scripts/live.py --tools DIR --out DIR [--seconds 300] [--collect WORDS,WORDS] [--fresh 60] [--careful 12]
+    python3 scripts/live.py --kernel crates/ah-collect/examples/cuda/convolution.toml …
 
-1. `python -m autoheuristic collect` with an empty Triton cache for --seconds, compilation included; once for each of
-   --collect.
-2. All configurations on fresh shapes, by the same policy.
+The kernel is a Triton matmul, or the CUDA source of a TOML file.
+
+1. Collects with an empty cache of compiled kernels for --seconds, compilation included; once for each of --collect.
+2. All configurations on fresh inputs, by the same policy.
 3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
    best are compared with those of step 2.
-4. `ah-train` and `ah-codegen`, for each of --train; the loss of the picks on the fresh shapes.
+4. `ah-train` and `ah-codegen`, for each of --train; the loss of the picks on the fresh inputs. The noise of these: the
+   best configuration of the first rows, judged by the last row.
 
-The folder gets results.json, which grows step by step, and live.tar.gz with the logs and each step's output. It needs a GPU, PyTorch and
-Triton, and the tools as binaries; no network.
+The folder gets results.json, which grows step by step, and live.tar.gz with the logs and each step's output. It needs a GPU and the tools as
+binaries, for Triton also PyTorch; no network.
 """
 
 import argparse
@@ -29,10 +32,11 @@ import tarfile
 import tempfile
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PYTHON = HERE.parents[1] / "python"
+PYTHON = HERE.parent / "python"
 sys.path.insert(0, str(PYTHON))
 
 from autoheuristic import Log  # noqa: E402
@@ -46,7 +50,7 @@ def say(*words):
     print(f"[{time.monotonic() - START:6.1f} s]", *words, flush=True)
 
 
-def shape(rng):
+def matmul(rng):
     """Draws a shape: rows of a decoding step up to those of a training step, widths that are multiples of 16."""
     while True:
         m = 16 if rng.random() < 0.1 else round(2 ** rng.uniform(1, 13))
@@ -55,10 +59,21 @@ def shape(rng):
             return {"M": m, "N": n, "K": k}
 
 
-def shapes(count, seed, without=()):
+def of_file(path):
+    """Returns a function that draws as a TOML file does: a number of a range, each octave as likely, or one of a list."""
+    table = tomllib.loads(Path(path).read_text())["cuda"]["inputs"]
+
+    def value(rng, how):
+        return rng.choice(how) if isinstance(how, list) else round(math.exp(rng.uniform(*map(math.log, how.values()))))
+
+    return lambda rng: {name: value(rng, how) for name, how in table.items()}
+
+
+def inputs(draw, count, seed, without=()):
+    """Returns inputs that are not among those of `without`."""
     rng, found = random.Random(seed), []
     while len(found) < count:
-        drawn = shape(rng)
+        drawn = draw(rng)
         if drawn not in found and drawn not in without:
             found.append(drawn)
     return found
@@ -69,9 +84,10 @@ class Live:
 
     def __init__(self, options):
         self.options, self.out, self.results = options, options.out, {}
+        self.is_source = options.kernel.endswith(".toml")
         self.work = Path(tempfile.mkdtemp(prefix="live_"))
         path = os.pathsep.join([str(PYTHON), os.environ.get("PYTHONPATH", "")])
-        self.environment = {**os.environ, "TRITON_CACHE_DIR": str(self.work / "triton"), "PYTHONPATH": path}
+        self.environment = {**os.environ, "PYTHONPATH": path}
         for name in ("ah-collect", "ah-train", "ah-codegen"):
             self.environment[name.upper().replace("-", "_")] = str(options.tools.resolve() / name)
 
@@ -96,7 +112,10 @@ class Live:
         columns = list(inputs[0])
         lines = [",".join(str(row[column]) for column in columns) for row in inputs]
         (self.work / f"{name}.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
-        command = [sys.executable, "-m", "autoheuristic", "collect", self.options.kernel]
+        if self.is_source:
+            command = [self.environment["AH_COLLECT"], "--optimization", Path(self.options.kernel).resolve()]
+        else:
+            command = [sys.executable, "-m", "autoheuristic", "collect", self.options.kernel]
         command += ["--inputs", f"{name}.csv", "-o", f"{name}.txt", *words]
         stop = threading.Event()
         watch = threading.Thread(target=self.watch, args=(name, stop))
@@ -108,7 +127,7 @@ class Live:
             watch.join()
         log = Log.read(self.work / f"{name}.txt")
         log.write(self.out / f"{name}.txt.gz")
-        return medians(log), spent
+        return log.inputs(), spent
 
     def watch(self, name, stop):
         """Notes every half second how many rows the log has."""
@@ -135,28 +154,32 @@ class Live:
         finite = [s for s in slowdowns if math.isfinite(s)]
         found = {"loss": geometric_mean(finite), "worst": max(slowdowns), "declined or failed": declined}
         found |= {"choices": len(heuristic.CHOICES), "kB": (self.work / f"{name}.py").stat().st_size // 1000}
-        self.keep(**{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}})
+        self.keep(
+            **{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}}
+        )
 
     def main(self):
         options = self.options
 
-        def dry(count, seed, without=()):
-            return [{"n": seed * 9000 + i, "x_dtype": "torch.float32"} for i in range(count)]
+        def dry(rng):
+            return {"n": rng.randrange(1, 9000), "x_dtype": "torch.float32"}
 
-        draw = dry if options.dry else shapes
-        learned = draw(options.inputs, 1)
-        fresh_shapes = draw(options.fresh, 2, learned)
+        draw = dry if options.dry else of_file(options.kernel) if self.is_source else matmul
+        learned = inputs(draw, options.inputs, 1)
+        fresh_inputs = inputs(draw, options.fresh, 2, learned)
         self.columns = list(learned[0])
         ways = [words.strip() for words in options.collect.split(",")]
         for at, words in enumerate(ways):
-            self.environment["TRITON_CACHE_DIR"] = str(self.work / f"triton_{at}")
+            cache = str(self.work / f"compiled_{at}")
+            self.environment |= {"TRITON_CACHE_DIR": cache, "AH_CACHE_DIR": cache}
             live, spent = self.collect(f"live_{at}", learned, "--max-seconds", str(options.seconds), *words.split())
             cells = sum(map(len, live.values()))
-            failed = sum(not math.isfinite(ms) for times in live.values() for ms in times.values())
+            failed = sum(not math.isfinite(max(rows)) for choices in live.values() for rows in choices.values())
             found = {"inputs": len(live), "cells": cells, "failed": failed, "seconds": spent}
             self.keep(**{f"collected {words or 'all'}": {**found, "cells a second": cells / spent}})
-        fresh, spent = self.collect("fresh", fresh_shapes)
-        self.keep(fresh=len(fresh), **{"fresh, seconds": spent})
+        rows, spent = self.collect("fresh", fresh_inputs)
+        fresh = {values: medians(choices) for values, choices in rows.items()}
+        self.keep(fresh=len(fresh), **{"fresh, seconds": spent, "noise of the fresh": noise(rows)})
         best = geometric_mean([min(times.values()) for times in fresh.values()])
         single = min(
             (geometric_mean([times.get(c, math.inf) for times in fresh.values()]) / best, c)
@@ -169,11 +192,10 @@ class Live:
             except Exception as error:
                 say(f"FAILED: {words!r}: {type(error).__name__}: {error}")
         if options.careful:
-            some = fresh_shapes[: options.careful]
-            _, spent = self.collect("careful", some, "--num-reps", "18")
-            careful = Log.read(self.work / "careful.txt").inputs()
-            self.keep(**{"careful, seconds": spent, **agreement(fresh, {k: medians_of(v) for k, v in careful.items()})})
-            halves = [{k: medians_of(v, half) for k, v in careful.items()} for half in (0, 1)]
+            some = fresh_inputs[: options.careful]
+            careful, spent = self.collect("careful", some, "--num-reps", "18")
+            self.keep(**{"careful, seconds": spent, **agreement(fresh, {k: medians(v) for k, v in careful.items()})})
+            halves = [{k: medians(v, half) for k, v in careful.items()} for half in (0, 1)]
             self.keep(**{"careful, its halves": agreement(*halves)})
 
 
@@ -199,12 +221,18 @@ def agreement(quick, careful):
     }
 
 
-def medians(log):
-    """Returns, by input, the median time of each configuration."""
-    return {values: medians_of(choices) for values, choices in log.inputs().items()}
+def noise(inputs):
+    """Returns what the best configuration of all rows but the last loses to the one of the last row, judged by it."""
+    losses = []
+    for choices in inputs.values():
+        several = {choice: rows for choice, rows in choices.items() if len(rows) > 1 and math.isfinite(max(rows))}
+        if several:
+            best = min(several, key=lambda choice: statistics.median(several[choice][:-1]))
+            losses.append(several[best][-1] / min(rows[-1] for rows in several.values()))
+    return geometric_mean(losses) if losses else None
 
 
-def medians_of(choices, half=None):
+def medians(choices, half=None):
     """Returns the median of each configuration, or of every second sample of those that have several."""
     if half is None:
         return {choice: statistics.median(times) for choice, times in choices.items()}
@@ -234,15 +262,15 @@ def pack(out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", type=Path, default=HERE.parents[1] / "target" / "release")
+    parser.add_argument("--tools", type=Path, default=HERE.parent / "target" / "release")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "live")))
     parser.add_argument("--seconds", type=float, default=295.0, help="of collecting; the worker starts before [295]")
-    parser.add_argument("--inputs", type=int, default=3000, help="shapes to learn from, more than the time allows")
-    parser.add_argument("--fresh", type=int, default=60, help="shapes to judge on")
+    parser.add_argument("--inputs", type=int, default=3000, help="to learn from, more than the time allows")
+    parser.add_argument("--fresh", type=int, default=60, help="inputs to judge on")
     parser.add_argument("--careful", type=int, default=12, help="of these, those that the careful policy measures")
     parser.add_argument("--train", default=",--max-choices 24,--max-choices 32", help="words for ah-train, by commas")
     parser.add_argument("--collect", default="", help="more words for ah-collect, by commas")
-    parser.add_argument("--kernel", default=f"{HERE / 'many.py'}:matmul_kernel")
+    parser.add_argument("--kernel", default=f"{HERE / 'triton' / 'many.py'}:matmul_kernel")
     parser.add_argument("--dry", action="store_true", help="a kernel with the feature n, to try this script")
     options = parser.parse_args()
     options.out = options.out.resolve()

@@ -9,6 +9,11 @@ pub fn modulo(a: f64, b: f64) -> Option<f64> {
     if b == 0.0 {
         return None;
     }
+    // Of whole numbers it is a division; of floats a loop over the bits by which the exponents differ.
+    let (whole_a, whole_b) = (a as u32, b as u32);
+    if f64::from(whole_a) == a && f64::from(whole_b) == b {
+        return Some(f64::from(whole_a % whole_b));
+    }
     let r = a % b;
     let r = if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r };
     (!r.is_nan()).then_some(r)
@@ -92,6 +97,20 @@ mod tests {
         }
         assert_eq!((log2(0.0), log2(-1.0), log2(f64::NAN)), (None, None, None));
         assert_eq!(log2(f64::INFINITY), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn modulo_agrees_with_floats_around_the_whole_numbers_of_32_bits() {
+        let last = f64::from(u32::MAX);
+        let numbers = [0.0, -0.0, 1.0, 2.0, 3.0, 0.5, 7.0, 24.0, -7.0, 1e300, last - 1.0, last, last + 1.0];
+        for a in numbers.into_iter().chain([f64::INFINITY, f64::NAN]) {
+            for b in numbers {
+                let r = a % b;
+                let r = if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r };
+                let expected = (b != 0.0 && !r.is_nan()).then_some(r);
+                assert_eq!(modulo(a, b), expected, "{a} % {b}");
+            }
+        }
     }
 
     #[test]

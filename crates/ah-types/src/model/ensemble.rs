@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use super::boosters::Scoring;
 use super::clear_choices::ClearChoices;
 use super::data::Model;
-use super::leaf_masks::{LeafMasks, MOST_LEAVES, leaves_from_left};
+use super::leaf_masks::{BLOCK, LeafMasks, MOST_LEAVES, leaves_from_left};
 use super::row_sums::{ROWS_TOGETHER, Rows, Sums};
 use crate::choice::ChoiceId;
 use crate::inline::Inline;
@@ -113,7 +113,7 @@ impl ThresholdSearch {
 
     /// Returns the number of thresholds below a value. A number of steps that the compiler knows lets the searches of several
     /// columns overlap in the processor.
-    #[inline]
+    #[inline(always)]
     fn code(&self, value: f64) -> u32 {
         match self.steps {
             0 => 0,
@@ -251,7 +251,7 @@ impl Ensemble {
         }
         if ensemble.masks.is_some() {
             let all_zero = [ensemble.rows.zero(); MOST_LEAVES];
-            ensemble.leaf_rows = vec![all_zero; model.boosters.len().next_multiple_of(ROWS_TOGETHER)];
+            ensemble.leaf_rows = vec![all_zero; model.boosters.len().next_multiple_of(BLOCK)];
             for (numbers_of, tree) in ensemble.leaf_rows.iter_mut().zip(&model.boosters) {
                 let found = leaves_from_left(tree).map(|row| numbers[&**row]);
                 numbers_of.iter_mut().zip(found).for_each(|(to, number)| *to = number);
@@ -331,36 +331,42 @@ impl Ensemble {
         self.roots.len() > 1
     }
 
-    /// Returns the sums of the boosters' rows, by the value of each column. It allocates nothing for up to 255 choices and 255
+    /// Returns sums to which no row is added.
+    pub fn no_sums(&self) -> Sums {
+        Sums::new(if self.has_boosters() { self.row_length } else { 0 })
+    }
+
+    /// Adds the boosters' rows for an input, by the value of each column. It allocates nothing for up to 255 choices and 255
     /// columns.
     ///
     /// # Errors
     /// The first error of `value` among all columns that boosters test.
-    pub fn sums(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<Sums, Unsure> {
-        let boosters = &self.roots[1..];
-        if boosters.is_empty() {
-            return Ok(Sums::new(0));
+    #[inline]
+    pub fn add_rows(
+        &self,
+        sums: &mut Sums,
+        mut value: impl FnMut(usize) -> Result<f64, Unsure>,
+    ) -> Result<(), Unsure> {
+        if let Some(masks) = &self.masks {
+            let code = |column: usize| Ok(self.searches[column].code(value(column)?));
+            return masks.for_each_group(code, |first, leaves| {
+                let rows = &self.leaf_rows[first..];
+                self.rows.add(sums, std::array::from_fn(|i| rows[i][leaves[i]]));
+            });
         }
         let mut codes: Inline<u32, INLINE> = Inline::new(0, self.columns.len() + 1);
         for &column in &self.required {
             codes[column] = self.searches[column].code(value(column)?);
         }
-        let mut sums = Sums::new(self.row_length);
-        if let Some(masks) = &self.masks {
-            masks.for_each_group(&codes, |first, leaves| {
-                let rows = &self.leaf_rows[first..];
-                self.rows.add(&mut sums, std::array::from_fn(|i| rows[i][leaves[i]]));
-            });
-            return Ok(sums);
-        }
+        let boosters = &self.roots[1..];
         let mut ends: Inline<u32, INLINE> = Inline::new(0, boosters.len());
         ends.copy_from_slice(boosters);
         self.descend_boosters(&mut ends, &codes);
         for ends in ends.chunks(ROWS_TOGETHER) {
             let row = |end: &u32| self.nodes[*end as usize].rank;
-            self.rows.add(&mut sums, std::array::from_fn(|i| ends.get(i).map_or(self.rows.zero(), row)));
+            self.rows.add(sums, std::array::from_fn(|i| ends.get(i).map_or(self.rows.zero(), row)));
         }
-        Ok(sums)
+        Ok(())
     }
 
     /// Replaces the roots of the boosters by the leaves that these codes reach.
@@ -400,7 +406,9 @@ impl Ensemble {
         }
         let row = model.features.row(&logged);
         let value = |column: usize| model.column_value(&self.columns[column], &row);
-        Ok((self.leaf(value)?, self.sums(value)?))
+        let (leaf, mut sums) = (self.leaf(value)?, self.no_sums());
+        self.add_rows(&mut sums, value)?;
+        Ok((leaf, sums))
     }
 
     /// Returns the choice of a leaf for a program that does not list its choices, where every choice can run and the model has

@@ -79,7 +79,8 @@ impl<'a> Decision<'a> {
         if !ensemble.has_boosters() {
             return Ok(then(self, ensemble.reached(leaf, &[])));
         }
-        let sums = ensemble.sums(|column| self.column(&columns[column]))?;
+        let mut sums = ensemble.no_sums();
+        ensemble.add_rows(&mut sums, |column| self.column(&columns[column]))?;
         Ok(then(self, ensemble.reached(leaf, &sums)))
     }
 

@@ -11,7 +11,8 @@ pub fn modulo(a: f64, b: f64) -> Option<f64> {
     }
     // Of whole numbers it is a division; of floats a loop over the bits by which the exponents differ.
     let (whole_a, whole_b) = (a as u32, b as u32);
-    if f64::from(whole_a) == a && f64::from(whole_b) == b {
+    // -0.0 keeps its sign.
+    if f64::from(whole_a).to_bits() == a.to_bits() && f64::from(whole_b) == b {
         return Some(f64::from(whole_a % whole_b));
     }
     let r = a % b;
@@ -108,7 +109,7 @@ mod tests {
                 let r = a % b;
                 let r = if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r };
                 let expected = (b != 0.0 && !r.is_nan()).then_some(r);
-                assert_eq!(modulo(a, b), expected, "{a} % {b}");
+                assert_eq!(modulo(a, b).map(f64::to_bits), expected.map(f64::to_bits), "{a} % {b}");
             }
         }
     }

@@ -72,8 +72,8 @@ impl Boost {
     /// 1.0178, on softmax 1.0035 instead of 1.0042, on mixed_mm 1.0082 instead of 1.0077 (docs/laboratory.md has the others).
     pub const SMALL: Self = Self { max_leaves: Some(64), ..Self::DEFAULT };
 
-    /// The parameters for many choices, where trees learn from smooth times (`joint::lessons`). With 64 leaves, the picks of all cells
-    /// of an H100's log lose no less, and the model is 2.5 times as large (docs/laboratory.md).
+    /// The parameters for many choices, where trees learn from smooth times (`joint::lessons`). With 64 leaves the picks of an H100's
+    /// log of 640 choices lose 1.0604 as well, and the trees take more than twice the space (docs/laboratory.md).
     pub const OF_MANY: Self = Self { max_leaves: Some(24), ..Self::DEFAULT };
 
     /// The parameters of a forest. Each tree sees a third of the columns, as inputs are few and columns many, and 63 % of the

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Burst, Failure, Runner, Subject, Times};
-use ah_types::log::{self, Log};
-use ah_types::{ChoiceId, Context, Cpu, Device, Optimization, Schema, TimingPolicy};
+use ah_types::log::{self, Log, Metadata};
+use ah_types::{ChoiceId, Context, Cpu, Cuda, Device, Optimization, Schema, TimingPolicy};
 use rand::Rng as _;
 
 use crate::error::CollectError;
@@ -50,17 +50,9 @@ impl Replay {
             return Err(CollectError::TooLittle("the log to replay holds no input".to_owned()));
         }
         let optimization = optimization.unwrap_or_else(|| Optimization::from_log(&log.metadata, &log.schema));
-        let unnamed = || {
-            Device::Cpu(Cpu {
-                model: format!("replay of {}", log.metadata.name),
-                cores: 1,
-                caches: Vec::new(),
-                instruction_sets: Vec::new(),
-            })
-        };
         let subject = Subject {
             optimization,
-            device: log.metadata.device().cloned().unwrap_or_else(unnamed),
+            device: log.metadata.device().cloned().unwrap_or_else(|| unnamed(&log.metadata)),
             choices: log.choices.clone(),
             timing: TimingPolicy {
                 warmup_runs: 0,
@@ -84,6 +76,27 @@ impl Replay {
         let positions = contexts.iter().map(|context| context.log_text(&schema)).zip(0..).collect();
         Ok(Self { subject, schema, contexts, positions, times })
     }
+}
+
+/// Returns the device of a log that does not name it: a GPU if the log has its capability, as PyTorch's logs do. Learning counts
+/// the time of a decision on a processor, and none on a GPU, which works meanwhile.
+fn unnamed(metadata: &Metadata) -> Device {
+    let name = format!("replay of {}", metadata.name);
+    if metadata.device_capa == (0, 0) {
+        return Device::Cpu(Cpu { model: name, cores: 1, caches: Vec::new(), instruction_sets: Vec::new() });
+    }
+    Device::Cuda(Cuda {
+        name,
+        capability: metadata.device_capa,
+        multiprocessors: 0,
+        shared_memory: metadata.shared_memory.unwrap_or_default(),
+        l2: 0,
+        memory: 0,
+        clock_khz: 0,
+        memory_clock_khz: 0,
+        driver: String::new(),
+        runtime: String::new(),
+    })
 }
 
 impl BenchmarkRunner for Replay {

@@ -47,6 +47,20 @@ fn a_replayed_log_is_the_log() {
     }
 }
 
+/// PyTorch's logs have the capability of a GPU and no device. Learning counts the time of a decision on a processor only.
+#[test]
+fn a_replayed_log_of_a_gpu_is_of_a_gpu() {
+    let folder = Folder::new();
+    let (log, copy) = (folder.path("gpu.txt"), folder.path("copy.txt"));
+    let features = r#""numerical_features": ["m"], "categorical_features": []"#;
+    let head = format!(r#"{{"name": "gpu", "shared_memory": 232448, "device_capa": [9, 0], {features}}}"#);
+    std::fs::write(&log, format!("{head}\nm,choice,feedback\n1,a,0.5\n1,b,0.25\n2,a,0.5\n2,b,1\n")).unwrap();
+    succeed(replay(&log, &copy).args(["--num-samples", "2"]));
+    let copy = log::read(&[copy]).unwrap().metadata;
+    assert_eq!((copy.device_capa, copy.shared_memory), ((9, 0), Some(232_448)));
+    assert!(matches!(copy.device(), Some(ah_types::Device::Cuda(_))));
+}
+
 #[test]
 fn slow_choices_are_left_out_except_on_the_random_part() {
     let folder = Folder::new();

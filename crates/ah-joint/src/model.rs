@@ -56,7 +56,7 @@ impl JointModel {
             let fit = |number: u64| {
                 let seed = random::mix(seed, 10 + number);
                 let (broad, residuals) = BROAD.fit(&coded.sample(&coded.targets, &even), seed);
-                let weights = coded.weights(&broad);
+                let weights = coded.weights(&broad, &residuals);
                 let (focused, _) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
                 [broad, focused]
             };

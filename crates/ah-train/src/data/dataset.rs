@@ -187,11 +187,10 @@ impl Dataset {
         Self { judging: Some(self.table), table, values, ..self }
     }
 
-    /// Returns the same dataset with tables that joint models completed: one to learn from, and one for what ships, which judges.
-    pub fn with_estimates(self, table: Table, shipping: Table) -> Self {
-        let judging = Some(shipping.clone());
+    /// Returns the same dataset with tables that joint models completed: one to learn from, one for what ships, one that judges.
+    pub fn with_estimates(self, table: Table, shipping: Table, judging: Table) -> Self {
         let shipping = Some(Box::new(Shipping { table: shipping, lessons: None }));
-        Self { table, judging, shipping, ..self }
+        Self { table, judging: Some(judging), shipping, ..self }
     }
 
     /// Returns the same dataset with times to learn from in the place of the table's, and those for what ships.

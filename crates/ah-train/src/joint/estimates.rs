@@ -1,9 +1,10 @@
 //! A joint model of a table's choices, asked by the names of choices: it completes sparse tables, and writes lessons.
 
 use ah_joint::{FEW, JointModel, Timing};
-use ah_types::{ChoiceId, Value};
+use ah_types::{ChoiceId, Value, random};
 use rayon::prelude::*;
 
+use super::errors::Errors;
 use crate::data::{Cell, Table};
 
 /// Most cells of a completed table; a cell takes 56 bytes. Of more choices, those that are fastest on average get estimates.
@@ -27,9 +28,48 @@ impl Estimator {
 
     /// Returns the table that it learned from with estimates where an input has no time of a choice.
     pub fn complete(&self, table: &Table) -> Table {
+        table.with_estimates(&self.estimates(table))
+    }
+
+    /// Returns the same table, and one to judge by, whose estimates have [errors](super::errors).
+    pub fn complete_to_judge(&self, table: &Table, seed: u64) -> [Table; 2] {
+        let estimates = self.estimates(table);
+        let expected = of_each_input(table, |input| self.expected(table, input));
+        let best = |input: usize| {
+            let estimated = estimates[input].iter().map(|(_, ms)| ms.ln());
+            estimated
+                .chain(expected[input].iter().map(|(_, log_time)| *log_time))
+                .fold(f64::INFINITY, f64::min)
+        };
+        let measured = expected.iter().enumerate().flat_map(|(input, cells)| {
+            let best = best(input);
+            cells.iter().map(move |(cell, log_time)| (log_time - best, cell.time.ln() - log_time))
+        });
+        let errors = Errors::new(measured);
+        let judging = of_each_input(table, |input| {
+            let (stream, best) = (random::mix(seed, u64::from(input)), best(input as usize));
+            let with_error = |&(choice, ms): &(ChoiceId, f64)| {
+                let error = errors.draw(ms.ln() - best, random::mix(stream, u64::from(choice.0)));
+                (choice, ms * error.exp())
+            };
+            estimates[input as usize].iter().map(with_error).collect()
+        });
+        [table.with_estimates(&estimates), table.with_estimates(&judging)]
+    }
+
+    /// Returns the estimated times of each input, in milliseconds.
+    fn estimates(&self, table: &Table) -> Vec<Vec<(ChoiceId, f64)>> {
         let most = (MAX_CELLS / table.inputs.len().max(1)).max(FEW);
         let candidates = self.model.fastest(most);
-        table.with_estimates(&of_each_input(table, |input| self.missing(table, input, &candidates)))
+        of_each_input(table, |input| self.missing(table, input, &candidates))
+    }
+
+    /// Returns the cells of an input that have a time, each with the log time that the model expects.
+    fn expected<'a>(&self, table: &'a Table, input: u32) -> Vec<(&'a Cell, f64)> {
+        let predict = |choice: ChoiceId| self.model.predict(input, choice.0);
+        let Some(level) = level(table.cells(input), predict) else { return Vec::new() };
+        let timed = table.cells(input).iter().filter(|cell| cell.time.is_finite());
+        timed.map(|cell| (cell, level + predict(cell.choice))).collect()
     }
 
     /// Returns the estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected to

@@ -4,6 +4,7 @@
 //! further ones. The portfolio is chosen from times and estimates. An estimate is no evidence: a leaf ranks only choices that were
 //! measured there.
 
+mod errors;
 mod estimates;
 pub mod lessons;
 
@@ -58,11 +59,12 @@ impl Estimators {
         Self { learning, shipping }
     }
 
-    /// Returns the dataset with tables that they completed: one to learn from, and one for what ships, which judges.
-    fn complete(&self, dataset: Dataset) -> Dataset {
-        let complete = |estimator: &Estimator| estimator.complete(&dataset.table);
-        let (learning, shipping) = rayon::join(|| complete(&self.learning), || complete(&self.shipping));
-        dataset.with_estimates(learning, shipping)
+    /// Returns the dataset with tables that they completed: to learn from, for what ships, and to judge by.
+    fn complete(&self, dataset: Dataset, seed: u64) -> Dataset {
+        let table = &dataset.table;
+        let (learning, [shipping, judging]) =
+            rayon::join(|| self.learning.complete(table), || self.shipping.complete_to_judge(table, seed));
+        dataset.with_estimates(learning, shipping, judging)
     }
 
     /// Returns the dataset with lessons on its choices.
@@ -99,7 +101,7 @@ pub fn complete(
         });
     }
     let estimators = Estimators::fit(table, training, usable, seed);
-    Ok((estimators.complete(dataset), Some(estimators)))
+    Ok((estimators.complete(dataset, seed), Some(estimators)))
 }
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.

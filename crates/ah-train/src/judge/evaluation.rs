@@ -57,10 +57,11 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
         warnings.push(format!(
-            "the figures are estimates: the log has {:.1} % of the times, a joint model of inputs and choices the others",
+            "the figures are estimates: the log has {:.1} % of the times. A joint model gives the others, with errors like its own",
             joint::timed_share(&table, &inputs) * 100.0
         ));
-        table = joint::Estimator::fit(&table, &inputs, model.provenance.seed).complete(&table);
+        let seed = model.provenance.seed;
+        [_, table] = joint::Estimator::fit(&table, &inputs, seed).complete_to_judge(&table, seed);
     }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

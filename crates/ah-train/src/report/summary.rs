@@ -22,7 +22,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     if let Some(share) = trained.timed {
         let _ = writeln!(
             text,
-            "These figures are estimates: the log has {:.1} % of the times, a joint model of inputs and choices the others.",
+            "These figures are estimates: the log has {:.1} % of the times. A joint model gives the others, with errors like its own.",
             share * 100.0
         );
     }

@@ -136,7 +136,9 @@ impl<'a> Tournament<'a> {
             whole: whole.into_iter().map(|slot| slot as u16).collect(),
             sizes: sizes.into_iter().collect(),
             multiprocessors: match dataset.device() {
-                Some(Device::Cuda(device)) => Some(device.multiprocessors.to_string()),
+                Some(Device::Cuda(device)) if device.multiprocessors > 0 => {
+                    Some(device.multiprocessors.to_string())
+                }
                 _ => self.logged.base().slot(MULTIPROCESSORS).map(|slot| self.names[slot].clone()),
             },
         }

@@ -72,6 +72,10 @@ impl Boost {
     /// 1.0178, on softmax 1.0035 instead of 1.0042, on mixed_mm 1.0082 instead of 1.0077 (docs/laboratory.md has the others).
     pub const SMALL: Self = Self { max_leaves: Some(64), ..Self::DEFAULT };
 
+    /// The parameters for many choices, where trees learn from smooth times (`joint::lessons`). With 64 leaves the picks of an H100's
+    /// log of 640 choices lose 1.0604 as well, and the trees take more than twice the space (docs/laboratory.md).
+    pub const OF_MANY: Self = Self { max_leaves: Some(24), ..Self::DEFAULT };
+
     /// The parameters of a forest. Each tree sees a third of the columns, as inputs are few and columns many, and 63 % of the
     /// rows, as many as a bootstrap sample has. With this unit, a row can hold the greatest cost over the number of trees.
     pub const FOREST: Self = Self {

@@ -138,9 +138,9 @@ fn the_same_device_loses_nothing() {
 fn the_number_of_inputs_limits_the_promise() {
     let moved = Moved::new(2000);
     let few = moved.adapt(&measured(&NEW, 3, 20), |_| ());
-    assert_eq!((few.promise, few.inputs_for_wanted), (None, Some(696)));
+    assert_eq!((few.promise, few.inputs_for_wanted), (None, Some(749)));
     let tested = moved.adapt(&measured(&NEW, 3, 120), |params| params.max_risk = Some(0.01));
-    assert_eq!(tested.promise, None, "1 % needs 349 inputs");
+    assert_eq!(tested.promise, None, "1 % needs 390 inputs");
     let some = moved.adapt(&measured(&NEW, 3, 120), |_| ());
     assert_eq!(some.promise.map(|promise| (promise.target, promise.inputs)), Some((0.1, 120)));
 }

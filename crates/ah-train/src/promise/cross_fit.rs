@@ -62,6 +62,8 @@ pub struct CrossFit<'a> {
     whole: FittedEnsemble,
     /// By part, learned from its training inputs.
     of_parts: Vec<FittedEnsemble>,
+    /// By choice, its id in the table that judges.
+    judging_ids: Vec<ChoiceId>,
 }
 
 impl<'a> CrossFit<'a> {
@@ -85,7 +87,9 @@ impl<'a> CrossFit<'a> {
         let fit_parts = || parts.par_iter().map(|part| fit(&part.training)).collect::<Result<Vec<_>, _>>();
         let (whole, of_parts) = rayon::join(|| fit(inputs), fit_parts);
         let (whole, of_parts) = (whole?, of_parts?);
-        Ok(Self { trainer, inputs, parts, fallback, costs, whole, of_parts })
+        let all = (0..dataset.table.choices.len() as u32).map(ChoiceId);
+        let judging_ids = all.map(|choice| dataset.judging(choice).1).collect();
+        Ok(Self { trainer, inputs, parts, fallback, costs, whole, of_parts, judging_ids })
     }
 
     /// Returns the number of leaves of the whole tree.
@@ -180,6 +184,7 @@ impl<'a> CrossFit<'a> {
     fn judge(&self, of_parts: &[FittedEnsemble], overhead: &Overhead) -> (Vec<Violation>, LossCurve) {
         let (dataset, columns) = (self.trainer.dataset, &self.trainer.features.columns);
         let (table, limit) = (&dataset.table, self.trainer.plan.max_slowdown);
+        let (judging, fallback) = dataset.judging(self.fallback);
         let judge = |(fitted, part): (&FittedEnsemble, &Partition)| {
             let (mut violations, mut losses) = (Vec::new(), LossCurve::new());
             let mut ranking = Vec::new();
@@ -187,7 +192,8 @@ impl<'a> CrossFit<'a> {
                 fitted.rank(columns, &self.costs, input, &mut ranking);
                 let found = calibrate::violations_of(&ranking, table, input, self.fallback, limit, overhead);
                 violations.extend(found);
-                losses.add(&ranking, table, input, self.fallback, overhead);
+                ranking.iter_mut().for_each(|ranked| ranked.choice = self.judging_ids[ranked.choice.index()]);
+                losses.add(&ranking, judging, input, fallback, overhead);
             }
             (violations, losses)
         };
@@ -203,13 +209,14 @@ impl<'a> CrossFit<'a> {
     /// Returns the cost of a heuristic of this size on each input that the parts hold out, the decision included.
     pub fn losses(&self, heuristic: &Heuristic, most: Option<usize>) -> Vec<f64> {
         let Trainer { dataset, features, plan, .. } = self.trainer;
-        let (table, overhead) = (&dataset.table, plan.asking.overhead(&heuristic.used));
+        let (table, fallback) = dataset.judging(self.fallback);
+        let overhead = plan.asking.overhead(&heuristic.used);
         let mut ranking = Vec::new();
         let mut loss = |fitted: &FittedEnsemble, input: u32| {
             fitted.rank(&features.columns, &self.costs, input, &mut ranking);
             let picked = calibrate::pick(&ranking, self.fallback, heuristic.threshold);
-            let taken = picked.map_or(self.fallback, |picked| picked.choice);
-            overhead.cost(table, input, taken, self.fallback)
+            let taken = picked.map_or(fallback, |picked| self.judging_ids[picked.choice.index()]);
+            overhead.cost(table, input, taken, fallback)
         };
         let (of_parts, _) = self.of_parts(most);
         let mut losses = Vec::new();

@@ -141,15 +141,22 @@ class Hopper(fake_device.Device):
         return 0
 
 
+def imported(name, source, tmp_path, monkeypatch):
+    """Imports a module with this source, whose kernels are compiled for a Hopper GPU into an empty cache."""
+    import triton
+
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    triton.runtime.driver.set_active(Hopper())
+    return importlib.import_module(name)
+
+
 @with_triton
 def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, device):
     import triton
 
-    (tmp_path / "scaled_package.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
-    triton.runtime.driver.set_active(Hopper())
-    tuner = importlib.import_module("scaled_package").scaled.fn
+    tuner = imported("scaled_package", SOURCE, tmp_path, monkeypatch).scaled.fn
     kernel = Kernel(tuner, tuner.configs)
     x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
     call = Call((1,), (x, y, None, 0.5, 100), {"D": 64, "HAS_B": False})
@@ -195,11 +202,7 @@ def test_kernels_with_tensor_descriptors_are_compiled_ahead(tmp_path, monkeypatc
     import triton
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    (tmp_path / "descriptor_package.py").write_text(DESCRIPTORS)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
-    triton.runtime.driver.set_active(Hopper())
-    tuner = importlib.import_module("descriptor_package").copied
+    tuner = imported("descriptor_package", DESCRIPTORS, tmp_path, monkeypatch).copied
     kernel = Kernel(tuner, tuner.configs)
     x, y = (TensorDescriptor(fake_device.Tensor([1.0] * 8192), [128, 64], [64, 1], [1, 1]) for _ in range(2))
     call = Call((1,), (x, y, 128), {})
@@ -223,12 +226,8 @@ def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device
     from autoheuristic.attachment.session import Session
     from autoheuristic.attachment.settings import Settings
 
-    (tmp_path / "journal_package.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(float32=fake_device.FLOAT32))
-    triton.runtime.driver.set_active(Hopper())
-    tuner = importlib.import_module("journal_package").scaled.fn
+    tuner = imported("journal_package", SOURCE, tmp_path, monkeypatch).scaled.fn
     kernel = Kernel(tuner, tuner.configs)
     x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
     settings = Settings(("journal_package",), tmp_path / "attached")

@@ -83,19 +83,13 @@ impl Replay {
 fn unnamed(metadata: &Metadata) -> Device {
     let name = format!("replay of {}", metadata.name);
     if metadata.device_capa == (0, 0) {
-        return Device::Cpu(Cpu { model: name, cores: 1, caches: Vec::new(), instruction_sets: Vec::new() });
+        return Device::Cpu(Cpu { model: name, cores: 1, ..Cpu::default() });
     }
     Device::Cuda(Cuda {
         name,
         capability: metadata.device_capa,
-        multiprocessors: 0,
         shared_memory: metadata.shared_memory.unwrap_or_default(),
-        l2: 0,
-        memory: 0,
-        clock_khz: 0,
-        memory_clock_khz: 0,
-        driver: String::new(),
-        runtime: String::new(),
+        ..Cuda::default()
     })
 }
 

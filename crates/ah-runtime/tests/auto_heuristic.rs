@@ -117,12 +117,7 @@ fn the_first_heuristic_for_this_device_and_domain_answers() {
             capability: (9, 0),
             multiprocessors: 132,
             shared_memory: 232_448,
-            l2: 0,
-            memory: 0,
-            clock_khz: 0,
-            memory_clock_khz: 0,
-            driver: String::new(),
-            runtime: String::new(),
+            ..Cuda::default()
         })
     };
     let on = |device: Device| {

@@ -18,8 +18,8 @@ pub enum Device {
     Cuda(Cuda),
 }
 
-/// A processor, as the operating system describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A processor, as the operating system describes it. What is unknown is empty or 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
     /// The model's name, for example `AMD EPYC 7B13`.
@@ -34,8 +34,8 @@ pub struct Cpu {
     pub instruction_sets: Vec<String>,
 }
 
-/// An NVIDIA GPU, as driver and runtime describe it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An NVIDIA GPU, as driver and runtime describe it. What is unknown is empty or 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cuda {
     /// For example `NVIDIA H200`.

@@ -241,8 +241,10 @@ class AttachedKernel:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():
                 self._remember(state, call, index)
-                description = describe(state.kernel, call) if config is None else None
-                of_arguments = kinds(state.kernel, call) if config is not None else None
+                if config is None:
+                    description = describe(state.kernel, call)
+                else:
+                    of_arguments = kinds(state.kernel, call)
             self._session.note(state.identity, features, answer, choice, decision.reason, description, of_arguments)
         except Exception as error:
             self._warn(f"a call is not remembered ({_shown(error)})")

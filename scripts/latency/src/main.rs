@@ -72,13 +72,7 @@ fn judge<const N: usize>(
             name: "as the log says".to_owned(),
             capability: model.device_capa,
             shared_memory: model.shared_memory.unwrap_or(0),
-            multiprocessors: 0,
-            l2: 0,
-            memory: 0,
-            clock_khz: 0,
-            memory_clock_khz: 0,
-            driver: String::new(),
-            runtime: String::new(),
+            ..Cuda::default()
         })
     });
     let (name, choices) = (model.optimization.clone(), model.choices.clone());

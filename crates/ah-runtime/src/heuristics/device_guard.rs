@@ -45,19 +45,10 @@ impl DeviceGuard {
                 instruction_sets: instruction_sets.iter().map(|&s| s.to_owned()).collect(),
             })
             .admits(device),
-            Self::Cuda { name, multiprocessors } => Device::Cuda(Cuda {
-                name: name.to_owned(),
-                multiprocessors,
-                capability: (0, 0),
-                shared_memory: 0,
-                l2: 0,
-                memory: 0,
-                clock_khz: 0,
-                memory_clock_khz: 0,
-                driver: String::new(),
-                runtime: String::new(),
-            })
-            .admits(device),
+            Self::Cuda { name, multiprocessors } => {
+                Device::Cuda(Cuda { name: name.to_owned(), multiprocessors, ..Cuda::default() })
+                    .admits(device)
+            }
             // A log without a device, or logs of several: there is nothing to compare.
             Self::Capability { capability: (0, 0), shared_memory: None } => Ok(()),
             Self::Capability { capability, shared_memory } => {

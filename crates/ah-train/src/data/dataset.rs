@@ -235,6 +235,11 @@ impl Dataset {
         Some(Self { table, lessons, ..self.clone() })
     }
 
+    /// Returns the table to judge by.
+    pub fn judging_table(&self) -> &Table {
+        self.judging.as_ref().unwrap_or(&self.table)
+    }
+
     /// Returns the table to judge by, and a choice's id there.
     pub fn judging(&self, choice: ChoiceId) -> (&Table, ChoiceId) {
         match &self.judging {

@@ -17,6 +17,24 @@ pub struct Estimator {
     choices: Vec<String>,
 }
 
+/// What the model expects of an input; nothing where the input has no time at all.
+#[derive(Default)]
+struct Expected<'a> {
+    /// The cells that have a time, each with its expected log time.
+    timed: Vec<(&'a Cell, f64)>,
+    /// The estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected to fail, or
+    /// that the log hardly times, have none.
+    missing: Vec<(ChoiceId, f64)>,
+}
+
+impl Expected<'_> {
+    /// Returns the least expected log time.
+    fn best(&self) -> f64 {
+        let missing = self.missing.iter().map(|(_, ms)| ms.ln());
+        missing.chain(self.timed.iter().map(|(_, log_time)| *log_time)).fold(f64::INFINITY, f64::min)
+    }
+}
+
 impl Estimator {
     /// Learns from the times of these inputs. It knows the numbers of all inputs.
     pub fn fit(table: &Table, inputs: &[u32], seed: u64) -> Self {
@@ -28,59 +46,49 @@ impl Estimator {
 
     /// Returns the table that it learned from with estimates where an input has no time of a choice.
     pub fn complete(&self, table: &Table) -> Table {
-        table.with_estimates(&self.estimates(table))
+        let missing: Vec<_> = self.expected(table).into_iter().map(|expected| expected.missing).collect();
+        table.with_estimates(&missing)
     }
 
     /// Returns the same table, and one to judge by, whose estimates have [errors](super::errors).
     pub fn complete_to_judge(&self, table: &Table, seed: u64) -> [Table; 2] {
-        let estimates = self.estimates(table);
-        let expected = of_each_input(table, |input| self.expected(table, input));
-        let best = |input: usize| {
-            let estimated = estimates[input].iter().map(|(_, ms)| ms.ln());
-            estimated
-                .chain(expected[input].iter().map(|(_, log_time)| *log_time))
-                .fold(f64::INFINITY, f64::min)
-        };
-        let measured = expected.iter().enumerate().flat_map(|(input, cells)| {
-            let best = best(input);
-            cells.iter().map(move |(cell, log_time)| (log_time - best, cell.time.ln() - log_time))
+        let expected = self.expected(table);
+        let measured = expected.iter().flat_map(|expected| {
+            let best = expected.best();
+            expected.timed.iter().map(move |(cell, log_time)| (log_time - best, cell.time.ln() - log_time))
         });
         let errors = Errors::new(measured);
         let judging = of_each_input(table, |input| {
-            let (stream, best) = (random::mix(seed, u64::from(input)), best(input as usize));
+            let expected = &expected[input as usize];
+            let (stream, best) = (random::mix(seed, u64::from(input)), expected.best());
             let with_error = |&(choice, ms): &(ChoiceId, f64)| {
                 let error = errors.draw(ms.ln() - best, random::mix(stream, u64::from(choice.0)));
                 (choice, ms * error.exp())
             };
-            estimates[input as usize].iter().map(with_error).collect()
+            expected.missing.iter().map(with_error).collect()
         });
-        [table.with_estimates(&estimates), table.with_estimates(&judging)]
+        let missing: Vec<_> = expected.into_iter().map(|expected| expected.missing).collect();
+        [table.with_estimates(&missing), table.with_estimates(&judging)]
     }
 
-    /// Returns the estimated times of each input, in milliseconds.
-    fn estimates(&self, table: &Table) -> Vec<Vec<(ChoiceId, f64)>> {
+    /// Returns what the model expects of each input.
+    fn expected<'a>(&self, table: &'a Table) -> Vec<Expected<'a>> {
         let most = (MAX_CELLS / table.inputs.len().max(1)).max(FEW);
         let candidates = self.model.fastest(most);
-        of_each_input(table, |input| self.missing(table, input, &candidates))
+        of_each_input(table, |input| self.expected_of(table, input, &candidates))
     }
 
-    /// Returns the cells of an input that have a time, each with the log time that the model expects.
-    fn expected<'a>(&self, table: &'a Table, input: u32) -> Vec<(&'a Cell, f64)> {
+    fn expected_of<'a>(&self, table: &'a Table, input: u32, candidates: &[ChoiceId]) -> Expected<'a> {
         let predict = |choice: ChoiceId| self.model.predict(input, choice.0);
-        let Some(level) = level(table.cells(input), predict) else { return Vec::new() };
         let timed = table.cells(input).iter().filter(|cell| cell.time.is_finite());
-        timed.map(|cell| (cell, level + predict(cell.choice))).collect()
-    }
-
-    /// Returns the estimated times of the candidates that the input did not time, in milliseconds. Choices that are expected to
-    /// fail, or that the log hardly times, have none.
-    fn missing(&self, table: &Table, input: u32, candidates: &[ChoiceId]) -> Vec<(ChoiceId, f64)> {
-        let predict = |choice: ChoiceId| self.model.predict(input, choice.0);
-        let Some(level) = level(table.cells(input), predict) else { return Vec::new() };
+        let mut timed: Vec<(&Cell, f64)> = timed.map(|cell| (cell, predict(cell.choice))).collect();
+        let Some(level) = level(&timed) else { return Expected::default() };
+        timed.iter_mut().for_each(|(_, predicted)| *predicted += level);
         let is_missing = |choice: &&ChoiceId| table.cell(input, **choice).is_none();
         let may_run = |choice: &&ChoiceId| !table.is_rare(**choice) && !self.model.fails(input, choice.0);
         let missing = candidates.iter().filter(is_missing).filter(may_run);
-        missing.map(|choice| (*choice, (level + predict(*choice)).exp())).collect()
+        let missing = missing.map(|choice| (*choice, (level + predict(*choice)).exp())).collect();
+        Expected { timed, missing }
     }
 
     /// Returns the table with smoother times to learn from. A measured time becomes the geometric mean of itself and of its
@@ -92,16 +100,17 @@ impl Estimator {
         table.with_times(&of_each_input(table, |input| {
             let predicted = |choice: ChoiceId| Some(self.model.predict(input, ids[choice.index()]?));
             let cells = table.cells(input);
-            let known = cells.iter().filter(|cell| ids[cell.choice.index()].is_some()).copied();
-            let level = level(&known.collect::<Vec<_>>(), |choice| predicted(choice).unwrap_or(f64::NAN));
-            if let Some(level) = level {
-                let smooth = |cell: &Cell| match predicted(cell.choice) {
-                    Some(x) if cell.is_measured() && cell.time.is_finite() => {
-                        (0.5 * (cell.time.ln() + level + x)).exp()
+            let of_cell = |cell: &Cell| if cell.time.is_finite() { predicted(cell.choice) } else { None };
+            let predictions: Vec<Option<f64>> = cells.iter().map(of_cell).collect();
+            let timed = cells.iter().zip(&predictions).filter_map(|(cell, x)| Some((cell, (*x)?)));
+            if let Some(level) = level(&timed.collect::<Vec<_>>()) {
+                let smooth = |(cell, prediction): (&Cell, &Option<f64>)| match prediction {
+                    Some(x) if cell.is_measured() => {
+                        (cell.choice, (0.5 * (cell.time.ln() + level + x)).exp())
                     }
-                    _ => cell.time,
+                    _ => (cell.choice, cell.time),
                 };
-                return cells.iter().map(|cell| (cell.choice, smooth(cell))).collect();
+                return cells.iter().zip(&predictions).map(smooth).collect();
             }
             let all = (0..table.choices.len() as u32).map(ChoiceId).filter(may_learn);
             let runs = |choice: ChoiceId| {
@@ -117,18 +126,13 @@ fn of_each_input<T: Send>(table: &Table, of: impl Fn(u32) -> T + Sync + Send) ->
     (0..table.inputs.len() as u32).into_par_iter().map(of).collect()
 }
 
-/// Returns the level of an input from its cells and their predictions: the mean difference, where those near the best count
-/// most, as they do in learning.
-fn level(cells: &[Cell], predict: impl Fn(ChoiceId) -> f64) -> Option<f64> {
-    let timed: Vec<(f64, f64)> = cells
-        .iter()
-        .filter(|cell| cell.time.is_finite())
-        .map(|cell| (cell.time.ln(), predict(cell.choice)))
-        .collect();
+/// Returns the level of an input from its cells that have a time, each with its prediction: the mean difference, where those near the
+/// best count most, as they do in learning.
+fn level(timed: &[(&Cell, f64)]) -> Option<f64> {
     let best = timed.iter().map(|(_, predicted)| *predicted).fold(f64::INFINITY, f64::min);
     let weight = |predicted: f64| ah_joint::weight(predicted - best);
     let sum: f64 =
-        timed.iter().map(|(log_time, predicted)| weight(*predicted) * (log_time - predicted)).sum();
+        timed.iter().map(|(cell, predicted)| weight(*predicted) * (cell.time.ln() - predicted)).sum();
     let count: f64 = timed.iter().map(|(_, predicted)| weight(*predicted)).sum();
     (count > 0.0).then(|| sum / count)
 }

@@ -56,7 +56,7 @@ pub struct Rung {
 impl Rung {
     fn new(heuristic: &Heuristic, most: Option<usize>, trainer: &Trainer<'_>) -> Self {
         let (plan, price) = (trainer.plan, heuristic.price.clone().unwrap_or_default());
-        let (table, _) = trainer.dataset.judging(heuristic.fallback);
+        let table = trainer.dataset.judging_table();
         let slowdown = |cost| table.over_best(cost, &heuristic.fit_inputs);
         let promised = heuristic.promise.is_some() || plan.max_risk.is_none();
         let cost = if promised { price.promised } else { price.always };
@@ -155,8 +155,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         let (rung, heuristic) = &rungs[chosen];
         let losses = || trees.losses(heuristic, rung.most);
         if let (Some(of_forest), Some(forest)) = (&of_forest, boosted_rung) {
-            let (table, _) = trainer.dataset.judging(heuristic.fallback);
-            let over_best = |cost| table.over_best(cost, inputs);
+            let over_best = |cost| trainer.dataset.judging_table().over_best(cost, inputs);
             if !suffices(&losses(), of_forest, 1.0 + plan.size.tolerance(), over_best) {
                 chosen = forest;
             }

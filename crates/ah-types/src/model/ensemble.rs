@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use super::boosters::Scoring;
 use super::clear_choices::ClearChoices;
 use super::data::Model;
-use super::leaf_masks::{BLOCK, LeafMasks, MOST_LEAVES, leaves_from_left};
+use super::leaf_masks::{BLOCK, INLINE, LeafMasks, MOST_LEAVES, leaves_from_left};
 use super::row_sums::{ROWS_TOGETHER, Rows, Sums};
 use crate::choice::ChoiceId;
 use crate::inline::Inline;
@@ -14,9 +14,6 @@ use crate::pick::{Ranked, pick, pick_sorted};
 use crate::row::Row;
 use crate::tree::{Column, Node, RankedChoice, Test, Tree, goes_left};
 use crate::unsure::Unsure;
-
-/// Columns that a decision keeps on the stack. More cost an allocation.
-const INLINE: usize = 256;
 
 /// Trees that go down together: their steps overlap in the processor.
 const TOGETHER: usize = 8;

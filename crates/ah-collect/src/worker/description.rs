@@ -24,18 +24,21 @@ pub enum Named {
 }
 
 impl Description {
-    /// Describes a runner of this process.
+    /// Describes a runner of this process. Its optimization may name choices of other devices; they are left out.
     pub(super) fn of(runner: &dyn Runner) -> Self {
         let Subject { optimization, device, choices, timing } = runner.subject().clone();
+        let is_here = |name: &String| choices.contains(name);
+        let fallback = optimization.fallback.iter().filter(|name| is_here(name)).cloned().collect();
+        let eligible = optimization.eligible().into_iter().filter(|(name, _)| is_here(name)).collect();
         Self {
             protocol: VERSION,
             name: Some(optimization.name.clone()),
             description: optimization.description.clone(),
             choices,
-            eligible: optimization.eligible(),
+            eligible,
             features: optimization.features,
             feature_ms: optimization.training.feature_ms,
-            fallback: optimization.fallback,
+            fallback,
             inputs: Default::default(),
             device: Some(device),
             timing: serde_json::to_value(timing)

@@ -227,7 +227,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "attach")))
     parser.add_argument("--seconds", type=float, default=510.0, help="begin no stage after this time")
     parser.add_argument("--before", type=float, default=40.0, help="limit of a package's own first calls; 0: not run")
-    parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [110, 50, others 12]")
+    parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [240, 120, others 12, FlagGems 75]")
     parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state; 0: none")
     parser.add_argument("--only", help="operations of the section, separated by commas")
     options = parser.parse_args()

@@ -177,9 +177,9 @@ def _sizes(**choices):
 PRODUCT_FIRST = [{"m": 1024, "n": 1024, "k": 1024}, {"m": 6144, "n": 4096, "k": 768}, {"m": 256, "n": 512, "k": 4096}]
 ROWS = [24 * i for i in range(4, 600)]
 WORKLOADS = {
-    "chunk_gla": Workload("fla", chunk_gla, ATTENTION_FIRST, attention_shape, collecting=110.0, steady=120.0),
+    "chunk_gla": Workload("fla", chunk_gla, ATTENTION_FIRST, attention_shape, collecting=240.0, steady=150.0),
     "chunk_delta_rule": Workload(
-        "fla", chunk_delta_rule, ATTENTION_FIRST, attention_shape, collecting=50.0, steady=60.0
+        "fla", chunk_delta_rule, ATTENTION_FIRST, attention_shape, collecting=120.0, steady=110.0
     ),
     "liger dyt": Workload(
         "liger_kernel",

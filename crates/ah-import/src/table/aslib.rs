@@ -83,7 +83,8 @@ fn cutoff(path: &Path, description: &str) -> Result<f64, ImportError> {
 fn expect_times(path: &Path, description: &str) -> Result<(), ImportError> {
     for (key, expected) in [("performance_type", "runtime"), ("maximize", "false")] {
         let found = value(description, key).unwrap_or(expected);
-        if found != expected && (expected, found) != ("false", "no") {
+        let is_no = expected == "false" && found.eq_ignore_ascii_case("no");
+        if !is_no && !found.eq_ignore_ascii_case(expected) {
             let expected = format!("{key} {expected}: only times of runs are learned from");
             return Err(ImportError::unreadable(path, &expected, format!("{found:?}")));
         }

@@ -51,6 +51,17 @@ fn a_scenario_becomes_a_log_with_its_time_limit() {
 }
 
 #[test]
+fn words_of_a_description_have_any_case() {
+    for words in ["performance_type: Runtime\nmaximize: False", "maximize:\n    - FALSE", "maximize: No"] {
+        let folder = Folder::new();
+        let params = scenario(&folder);
+        let description = format!("algorithm_cutoff_time: 100\n{words}\n");
+        std::fs::write(params.tables[0].join("description.txt"), description).unwrap();
+        import(&params).unwrap();
+    }
+}
+
+#[test]
 fn what_is_left_out_is_named() {
     let folder = Folder::new();
     let report = import(&scenario(&folder)).unwrap();

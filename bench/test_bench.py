@@ -7,7 +7,7 @@ import pytest
 from autoheuristic import Log
 
 from bench.score import best_fallback, best_single, judge, paid
-from bench.selectors import SELECTORS
+from bench.selectors import SELECTORS, ah_train
 from bench.selectors.fitted import SkippedError
 from bench.task import Input, Task, held_out
 
@@ -87,3 +87,8 @@ def test_a_log_survives_the_way_to_ah_train(task, tmp_path):
     head, columns, *rows = (tmp_path / "log.txt").read_text().splitlines()
     assert json.loads(head)["name"] == "made"
     assert columns == "n,choice,feedback" and len(rows) == 7
+
+
+def test_a_small_number_is_found_however_it_is_written():
+    assert ah_train._values("3.3e-05,float16,") == ah_train._values("0.000033,float16,")
+    assert ah_train._values("nan") == ("nan",), "a number that is not equal to itself would be lost"

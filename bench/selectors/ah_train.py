@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import pathlib
 import subprocess
 import tempfile
@@ -49,13 +50,26 @@ def _fit(task: Task, train: Sequence[Input], flags: list[str]) -> Fitted:
         task.write(inputs, work / "test.txt")
         _run("ah-train", "evaluate", model, work / "test.txt", "--decisions", work / "decisions.tsv")
         lines = (line.split("\t") for line in (work / "decisions.tsv").read_text().splitlines())
-        taken = {features: ranking.split(";")[0] or None for features, ranking in lines}
-        return [taken[i.line] for i in inputs]
+        taken = {_values(features): ranking.split(";")[0] or None for features, ranking in lines}
+        return [taken[_values(i.line)] for i in inputs]
 
     def one(i: Input) -> object:
         return learned.choose(**dict(zip(task.log.features, i.values)))
 
     return Fitted(choose, source.stat().st_size, one)
+
+
+def _values(line: str) -> tuple:
+    """Returns the values of a line of features: ``ah-train`` writes 3.3e-05 as 0.000033."""
+    return tuple(_number(word) for word in line.split(","))
+
+
+def _number(word: str) -> float | str:
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    return number if math.isfinite(number) else word
 
 
 def _run(tool: str, *words) -> None:

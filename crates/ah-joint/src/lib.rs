@@ -10,6 +10,7 @@ mod boost;
 mod columns;
 mod failures;
 mod fields;
+mod footprints;
 mod grow;
 mod levels;
 mod model;

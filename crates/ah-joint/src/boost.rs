@@ -34,6 +34,8 @@ pub struct Sample<'a> {
     pub codes: &'a [u8],
     /// The number of columns.
     pub width: usize,
+    /// The number of codes of each column.
+    pub lengths: &'a [usize],
     /// The group of each row, ascending: the model learns differences within a group only.
     pub groups: &'a [u32],
     /// What to predict, in units of 1 / [`ONE`].
@@ -69,6 +71,7 @@ impl Boosting {
                 width: sample.width,
                 residuals: &residuals,
                 weights: sample.weights,
+                lengths: sample.lengths,
             };
             let tree = grow(&part, rows, &columns, (self.leaves, self.min_rows), self.rate);
             residuals.par_chunks_mut(4096).enumerate().for_each(|(chunk, residuals)| {
@@ -88,6 +91,13 @@ impl BoostedTrees {
     /// Returns the prediction for a row's codes.
     pub fn predict(&self, codes: &[u8]) -> f64 {
         self.trees.iter().map(|tree| i64::from(tree.value(codes))).sum::<i64>() as f64 / ONE
+    }
+
+    /// Returns how much the splits on each column lower the squared error.
+    pub fn gains(&self, width: usize) -> Vec<f64> {
+        let mut gains = vec![0.0; width];
+        self.trees.iter().for_each(|tree| tree.add_gains(&mut gains));
+        gains
     }
 }
 

@@ -95,6 +95,11 @@ impl Coding {
         self.columns.len()
     }
 
+    /// Returns the number of codes of each column.
+    pub fn lengths(&self) -> Vec<usize> {
+        self.bounds.iter().map(Vec::len).collect()
+    }
+
     /// Writes the codes of a row.
     pub fn encode(&self, numbers: &Numbers, input: u32, choice: u32, codes: &mut [u8]) {
         for ((code, column), bounds) in codes.iter_mut().zip(&self.columns).zip(&self.bounds) {

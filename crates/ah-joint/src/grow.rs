@@ -12,6 +12,8 @@ pub struct Rows<'a> {
     pub residuals: &'a [i32],
     /// How much each row counts.
     pub weights: &'a [u32],
+    /// The number of codes of each column. Most fields have a handful, and a leaf has bins for no others.
+    pub lengths: &'a [usize],
 }
 
 /// A tree over codes.
@@ -28,6 +30,8 @@ struct Node {
     /// The left child; the right one follows. 0 in a leaf.
     left: u32,
     value: i32,
+    /// How much the split lowers the squared error.
+    gain: f64,
 }
 
 /// The sums of the rows of one code.
@@ -38,8 +42,6 @@ struct Bin {
     rows: u32,
 }
 
-/// Codes of a column.
-const CODES: usize = 256;
 /// A leaf's value is drawn towards 0 as by rows of this weight.
 const SHRINKAGE: f64 = 5.0;
 /// Below this number of rows × columns one thread is faster.
@@ -71,6 +73,12 @@ impl RegressionTree {
         }
         node.value
     }
+
+    /// Adds how much the splits on each column lower the squared error.
+    pub fn add_gains(&self, gains: &mut [f64]) {
+        let splits = self.nodes.iter().filter(|node| node.left != 0);
+        splits.for_each(|node| gains[node.column as usize] += node.gain);
+    }
 }
 
 /// Grows a tree from these rows and columns: at most this many leaves, of at least this many rows, whose values are the
@@ -83,8 +91,13 @@ pub fn grow(
     rate: f64,
 ) -> RegressionTree {
     let mut nodes = vec![leaf(data, &rows, rate)];
-    let bins = count(data, &rows, columns);
-    let split = best(&bins, columns.len(), min_rows);
+    let mut starts = vec![0];
+    starts.extend(columns.iter().scan(0, |end, &column| {
+        *end += data.lengths[column];
+        Some(*end)
+    }));
+    let bins = count(data, &rows, columns, &starts);
+    let split = best(&bins, &starts, min_rows);
     let mut open = vec![Open { node: 0, rows, bins, split }];
     for _ in 1..leaves {
         let gain = |open: &Open| open.split.map_or(0.0, |split| split.gain);
@@ -100,12 +113,13 @@ pub fn grow(
         let (left, right): (Vec<u32>, Vec<u32>) = rows.into_iter().partition(goes_left);
         let first = nodes.len() as u32;
         let parent = &mut nodes[node as usize];
-        (parent.column, parent.limit, parent.left) = (column as u32, split.limit, first);
+        (parent.column, parent.limit, parent.left, parent.gain) =
+            (column as u32, split.limit, first, split.gain);
         nodes.push(leaf(data, &left, rate));
         nodes.push(leaf(data, &right, rate));
         // The bins of the smaller child are counted, those of the larger are the rest.
         let is_left_smaller = left.len() <= right.len();
-        let smaller = count(data, if is_left_smaller { &left } else { &right }, columns);
+        let smaller = count(data, if is_left_smaller { &left } else { &right }, columns, &starts);
         let mut larger = bins;
         for (bin, other) in larger.iter_mut().zip(&smaller) {
             bin.sum -= other.sum;
@@ -114,7 +128,7 @@ pub fn grow(
         }
         let (left_bins, right_bins) = if is_left_smaller { (smaller, larger) } else { (larger, smaller) };
         for (at, rows, bins) in [(first, left, left_bins), (first + 1, right, right_bins)] {
-            let split = best(&bins, columns.len(), min_rows);
+            let split = best(&bins, &starts, min_rows);
             open.push(Open { node: at, rows, bins, split });
         }
     }
@@ -129,19 +143,19 @@ fn leaf(data: &Rows<'_>, rows: &[u32], rate: f64) -> Node {
         weight += u64::from(count);
     }
     let value = (sum as f64 * rate / (weight as f64 + SHRINKAGE)).round() as i32;
-    Node { column: 0, limit: 0, left: 0, value }
+    Node { column: 0, limit: 0, left: 0, value, gain: 0.0 }
 }
 
-/// Returns the bins of each column, one column after the other.
-fn count(data: &Rows<'_>, rows: &[u32], columns: &[usize]) -> Vec<Bin> {
-    let mut bins = vec![Bin::default(); columns.len() * CODES];
-    let count = |(columns, bins): (&[usize], &mut [Bin])| {
+/// Returns the bins of each column, one column after the other: those of the column at `n` from `starts[n]` on.
+fn count(data: &Rows<'_>, rows: &[u32], columns: &[usize], starts: &[usize]) -> Vec<Bin> {
+    let mut bins = vec![Bin::default(); starts[columns.len()]];
+    let count = |(columns, starts, bins): (&[usize], &[usize], &mut [Bin])| {
         for &row in rows {
             let codes = &data.codes[row as usize * data.width..][..data.width];
             let weight = data.weights[row as usize];
             let sum = i64::from(data.residuals[row as usize]) * i64::from(weight);
-            for (&column, bins) in columns.iter().zip(bins.chunks_exact_mut(CODES)) {
-                let bin = &mut bins[usize::from(codes[column])];
+            for (&column, &start) in columns.iter().zip(starts) {
+                let bin = &mut bins[start - starts[0] + usize::from(codes[column])];
                 bin.sum += sum;
                 bin.weight += weight;
                 bin.rows += 1;
@@ -149,19 +163,27 @@ fn count(data: &Rows<'_>, rows: &[u32], columns: &[usize]) -> Vec<Bin> {
         }
     };
     if rows.len() * columns.len() < PARALLEL {
-        count((columns, &mut bins));
+        count((columns, starts, &mut bins));
     } else {
         let group = columns.len().div_ceil(rayon::current_num_threads()).max(1);
-        columns.par_chunks(group).zip(bins.par_chunks_mut(group * CODES)).for_each(count);
+        let (mut parts, mut rest) = (Vec::new(), &mut bins[..]);
+        for (at, columns) in columns.chunks(group).enumerate() {
+            let starts = &starts[at * group..][..=columns.len()];
+            let (part, after) = rest.split_at_mut(starts[columns.len()] - starts[0]);
+            parts.push((columns, starts, part));
+            rest = after;
+        }
+        parts.into_par_iter().for_each(count);
     }
     bins
 }
 
 /// Returns the split that lowers the squared error most.
-fn best(bins: &[Bin], columns: usize, min_rows: u32) -> Option<Split> {
+fn best(bins: &[Bin], starts: &[usize], min_rows: u32) -> Option<Split> {
     let mut best: Option<Split> = None;
     let gain = |sum: i64, weight: u32| (sum as f64).powi(2) / (f64::from(weight) + SHRINKAGE);
-    for (at, bins) in bins.chunks_exact(CODES).take(columns).enumerate() {
+    for (at, ends) in starts.windows(2).enumerate() {
+        let bins = &bins[ends[0]..ends[1]];
         let mut all = Bin::default();
         bins.iter().for_each(|bin| all.add(bin));
         let whole = gain(all.sum, all.weight);

@@ -45,9 +45,9 @@ impl JointModel {
             timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
         let levels = Levels::new(&finite, inputs.first().map_or(0, Vec::len), choices.len());
         let fields = fields::columns(choices, &levels.choices);
-        let numbers = Numbers { inputs, fields, ranks: ranks(&levels.choices) };
+        let mut numbers = Numbers { inputs, fields, ranks: ranks(&levels.choices) };
         let kept = thinned(&finite, MAX_ROWS, seed);
-        let columns = tilings::columns(&numbers, &kept, &levels, seed);
+        let columns = tilings::columns(&mut numbers, &kept, &levels, seed);
         let fit_failures = || Failures::fit(&numbers, &columns, timings, seed);
         let fit_times = || {
             let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];

@@ -36,6 +36,8 @@ pub fn weight(slowdown: f64) -> f64 {
 #[derive(Debug)]
 pub struct Coded {
     pub coding: Coding,
+    /// The number of codes of each column.
+    lengths: Vec<usize>,
     codes: Vec<u8>,
     groups: Vec<u32>,
     pub targets: Vec<i32>,
@@ -61,6 +63,7 @@ impl Coded {
             coding.encode(numbers, timing.input, timing.choice, codes);
         });
         Self {
+            lengths: coding.lengths(),
             coding,
             codes,
             groups: timings.iter().map(|timing| timing.input).collect(),
@@ -70,7 +73,8 @@ impl Coded {
 
     /// The rows to learn from.
     pub fn sample<'a>(&'a self, targets: &'a [i32], weights: &'a [u32]) -> Sample<'a> {
-        Sample { codes: &self.codes, width: self.coding.width(), groups: &self.groups, targets, weights }
+        let (width, lengths) = (self.coding.width(), &*self.lengths);
+        Sample { codes: &self.codes, width, lengths, groups: &self.groups, targets, weights }
     }
 
     /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as in

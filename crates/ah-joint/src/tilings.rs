@@ -7,6 +7,7 @@
 use crate::boost::Boosting;
 use crate::columns::{Column, Numbers, Tiling};
 use crate::fields::Field;
+use crate::footprints;
 use crate::levels::Levels;
 use crate::rows::{Coded, Timing, thinned};
 use ah_types::random;
@@ -20,24 +21,33 @@ const MAX_TILINGS: usize = 6;
 /// The share of what is left of the variance that a tiling must explain.
 const LEAST_SHARE: f64 = 0.005;
 
+/// Most columns: those that lower the error of the trial trees most.
+const MAX_COLUMNS: usize = 28;
+
 const TRIAL: Boosting =
     Boosting { trees: 40, leaves: 31, min_rows: 10, rate: 0.2, row_share: 1.0, column_share: 0.7 };
 
-/// Returns the columns of the joint model.
-pub fn columns(numbers: &Numbers, timings: &[Timing], levels: &Levels, seed: u64) -> Vec<Column> {
+/// Returns the columns of the joint model. The fields get the [footprints] of the tiles.
+pub fn columns(numbers: &mut Numbers, timings: &[Timing], levels: &Levels, seed: u64) -> Vec<Column> {
     let plain = plain(numbers);
     let trial = thinned(timings, ROWS, random::mix(seed, 2));
     let tilings = regressed(numbers, &trial);
     if tilings.is_empty() {
         return plain;
     }
+    let own = numbers.fields.len();
+    numbers.fields.extend(footprints::fields(&tilings, &numbers.fields));
+    let numbers = &*numbers;
+    let footprints = (own..numbers.fields.len()).map(Column::Field);
     let tiles = tilings.iter().flat_map(|&tiling| [Column::Tiles(vec![tiling]), Column::Fill(tiling)]);
-    let with: Vec<Column> = plain.iter().cloned().chain(tiles).chain(products(&tilings)).collect();
+    let with: Vec<Column> =
+        plain.iter().cloned().chain(tiles).chain(products(&tilings)).chain(footprints).collect();
     let (learning, judging): (Vec<Timing>, Vec<Timing>) =
         trial.iter().partition(|t| random::fraction(random::mix(seed, 3), u64::from(t.input)) < 0.7);
     let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
-    let error = |columns: &[Column]| error(columns.to_vec(), numbers, &learning, &judging, target, seed);
-    if error(&with) < error(&plain) { with } else { plain }
+    let trial = |columns: &[Column]| Trial::new(columns.to_vec(), numbers, &learning, &judging, target, seed);
+    let (with, without) = rayon::join(|| trial(&with), || trial(&plain));
+    if with.error < without.error { with.most_useful() } else { plain }
 }
 
 /// Returns the tilings that explain the log times, the best first: at most one for each number of the input.
@@ -144,30 +154,50 @@ fn products(tilings: &[Tiling]) -> Vec<Column> {
     columns
 }
 
-/// Returns the mean squared error on the judging timings, each input's level left out.
-fn error(
+/// Trees on some columns.
+struct Trial {
     columns: Vec<Column>,
-    numbers: &Numbers,
-    learning: &[Timing],
-    judging: &[Timing],
-    target: impl Fn(&Timing) -> f64,
-    seed: u64,
-) -> f64 {
-    let coded = Coded::new(columns, numbers, learning, target);
-    let even = vec![1; learning.len()];
-    let (trees, _) = TRIAL.fit(&coded.sample(&coded.targets, &even), seed);
-    let mut codes = vec![0; coded.coding.width()];
-    let mut total = 0.0;
-    for group in judging.chunk_by(|a, b| a.input == b.input) {
-        let left: Vec<f64> = group
-            .iter()
-            .map(|t| {
-                coded.coding.encode(numbers, t.input, t.choice, &mut codes);
-                t.log_time - trees.predict(&codes)
-            })
-            .collect();
-        let mean = left.iter().sum::<f64>() / left.len() as f64;
-        total += left.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+    /// How much the splits on each column lower the squared error.
+    gains: Vec<f64>,
+    /// The mean squared error on the judging timings, each input's level left out.
+    error: f64,
+}
+
+impl Trial {
+    fn new(
+        columns: Vec<Column>,
+        numbers: &Numbers,
+        learning: &[Timing],
+        judging: &[Timing],
+        target: impl Fn(&Timing) -> f64,
+        seed: u64,
+    ) -> Self {
+        let coded = Coded::new(columns, numbers, learning, target);
+        let even = vec![1; learning.len()];
+        let (trees, _) = TRIAL.fit(&coded.sample(&coded.targets, &even), seed);
+        let mut codes = vec![0; coded.coding.width()];
+        let mut total = 0.0;
+        for group in judging.chunk_by(|a, b| a.input == b.input) {
+            let left: Vec<f64> = group
+                .iter()
+                .map(|t| {
+                    coded.coding.encode(numbers, t.input, t.choice, &mut codes);
+                    t.log_time - trees.predict(&codes)
+                })
+                .collect();
+            let mean = left.iter().sum::<f64>() / left.len() as f64;
+            total += left.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+        }
+        let error = total / judging.len().max(1) as f64;
+        Self { gains: trees.gains(coded.coding.width()), columns: coded.coding.columns, error }
     }
-    total / judging.len().max(1) as f64
+
+    /// Returns the columns that lower the error most, in their order.
+    fn most_useful(self) -> Vec<Column> {
+        let mut order: Vec<usize> = (0..self.columns.len()).collect();
+        order.sort_by(|&a, &b| self.gains[b].total_cmp(&self.gains[a]).then(a.cmp(&b)));
+        order.truncate(MAX_COLUMNS);
+        order.sort_unstable();
+        order.into_iter().map(|at| self.columns[at].clone()).collect()
+    }
 }

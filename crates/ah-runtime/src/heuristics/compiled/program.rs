@@ -14,7 +14,7 @@ pub(super) const FEW: usize = 64;
 /// Registers that most models with boosters need at most.
 pub(super) const MIDDLE: usize = 128;
 
-/// Registers that are on the stack. More cost an allocation.
+/// The most registers that are on the stack. More cost an allocation.
 pub(super) const MANY: usize = 256;
 
 /// What a step computes from the registers that its operands name.

@@ -211,7 +211,7 @@ impl<'g> Emitter<'g> {
         while let Some((at, parent, known)) = open.pop() {
             self.forget(known);
             if let Some(parent) = parent {
-                self.steps[parent as usize].to = self.steps.len() as u32;
+                self.steps[parent].to = self.steps.len() as u32;
             }
             let node = ensemble.nodes[at as usize];
             let Some(column) = columns.get(node.column as usize) else {

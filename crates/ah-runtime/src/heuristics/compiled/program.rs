@@ -152,27 +152,22 @@ impl Registers<'_> {
         f: impl FnOnce(Registers<'_>) -> T,
     ) -> T {
         // Moved, they would be copied.
-        match count {
-            0..=FEW => {
-                let mut registers = [0.0; FEW];
-                fill(&mut registers);
-                f(Registers::Few(&mut registers))
-            }
-            ..=MIDDLE => {
-                let mut registers = [0.0; MIDDLE];
-                fill(&mut registers);
-                f(Registers::Middle(&mut registers))
-            }
-            ..=MANY => {
-                let mut registers = [0.0; MANY];
-                fill(&mut registers);
-                f(Registers::Many(&mut registers))
-            }
-            _ => {
-                let mut registers = vec![0.0; count];
-                fill(&mut registers);
-                f(Registers::Heap(&mut registers))
-            }
+        if count <= FEW {
+            let mut registers = [0.0; FEW];
+            fill(&mut registers);
+            f(Registers::Few(&mut registers))
+        } else if count <= MIDDLE {
+            let mut registers = [0.0; MIDDLE];
+            fill(&mut registers);
+            f(Registers::Middle(&mut registers))
+        } else if count <= MANY {
+            let mut registers = [0.0; MANY];
+            fill(&mut registers);
+            f(Registers::Many(&mut registers))
+        } else {
+            let mut registers = vec![0.0; count];
+            fill(&mut registers);
+            f(Registers::Heap(&mut registers))
         }
     }
 

@@ -207,7 +207,7 @@ impl<'g> Emitter<'g> {
     ) -> Option<Vec<(usize, usize, Place)>> {
         let mut tests = Vec::new();
         // A node, the test that it is on the right of, and the number of values that are computed above it.
-        let mut open = vec![(0_u32, None, self.assigned.len())];
+        let mut open: Vec<(u32, Option<usize>, usize)> = vec![(0, None, self.assigned.len())];
         while let Some((at, parent, known)) = open.pop() {
             self.forget(known);
             if let Some(parent) = parent {

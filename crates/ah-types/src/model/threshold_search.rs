@@ -72,7 +72,7 @@ impl ThresholdSearch {
     /// Returns the bucket of a value, or a number above all buckets.
     #[inline(always)]
     fn bucket(&self, value: f64) -> usize {
-        ((bits(value) >> self.shift) - self.first).max(0) as usize
+        usize::try_from(((bits(value) >> self.shift) - self.first).max(0)).unwrap_or(usize::MAX)
     }
 
     /// Returns the number of thresholds below a value.

@@ -46,7 +46,7 @@
 //! | see why | [`Answer::fallback`], [`AutoHeuristic::explain_choice`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
 //! | configure without recompiling | the [`Environment`] |
 //!
-//! Inside, from the bottom up: `heuristics` (the trait, and model files compiled to closures), `find` (registered
+//! Inside, from the bottom up: `heuristics` (the trait, and model files compiled to steps), `find` (registered
 //! heuristics and model folders), `decide` (decision points), [`multi_kernel`].
 //!
 //! Any thread may ask at any time. Readers see whole values behind an [`arc_swap::ArcSwap`]; a writer replaces the

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 /// Up to `N` values on the stack, more on the heap.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Inline<T, const N: usize> {
     stack: [T; N],
     heap: Vec<T>,

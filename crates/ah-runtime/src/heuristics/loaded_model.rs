@@ -77,19 +77,23 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        self.compiled.decide(values).reach(|decision, reached| {
-            let offered = |choice: ChoiceId| decision.is_eligible(choice) && offered(choice.index());
-            reached.pick(offered).map(ChoiceId::index)
-        })?
+        self.compiled.decide(values, |decision| {
+            decision.reach(|decision, reached| {
+                let offered = |choice: ChoiceId| decision.is_eligible(choice) && offered(choice.index());
+                reached.pick(offered).map(ChoiceId::index)
+            })?
+        })
     }
 
     fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
-        self.compiled.decide(values).choose().map(ChoiceId::index)
+        self.compiled.decide(values, |decision| decision.choose().map(ChoiceId::index))
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        self.compiled.decide(values).reach(|_, reached| {
-            reached.ranking().iter().for_each(|ranked| visit(ranked.choice.index()));
+        self.compiled.decide(values, |decision| {
+            decision.reach(|_, reached| {
+                reached.ranking().iter().for_each(|ranked| visit(ranked.choice.index()));
+            })
         })
     }
 

@@ -1,7 +1,7 @@
 //! The expression language of derived features, preconditions and row filters.
 //!
 //! [`parse`] returns a syntax tree; [`Expr::resolve`] turns it into a [typed tree](TypedExpr) for the
-//! features of a schema. The typed tree is evaluated here, compiled to closures in `ah-runtime`, and
+//! features of a schema. The typed tree is evaluated here, compiled to steps in `ah-runtime`, and
 //! printed as Rust, Python and C by `ah-codegen`.
 //!
 //! ```text

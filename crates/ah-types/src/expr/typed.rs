@@ -1,7 +1,7 @@
 //! The typed tree: an expression whose features are slots and whose operands have the types that their
 //! operators take.
 //!
-//! [Resolving](super::Expr::resolve) creates it; no other code derives types. Evaluation, compiled closures
+//! [Resolving](super::Expr::resolve) creates it; no other code derives types. Evaluation, compiled steps
 //! and printers walk this tree, so they never find an operand of the wrong type.
 
 use super::math;

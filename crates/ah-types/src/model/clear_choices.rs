@@ -2,16 +2,22 @@
 //! only between equal scores, and where a choice is not allowed or not expected.
 
 use super::boosters::Scoring;
+use super::row_sums::Sums;
 use crate::choice::ChoiceId;
 use crate::pick::Ranked;
 
 /// Scores that are compared at a time: two registers of any x86-64 or Arm processor.
 const LANES: usize = 4;
 
+/// More than the choices of a model.
+const ONE: f64 = (1_u64 << 32) as f64;
+
 /// The leaves of a model's own tree, by choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ClearChoices {
     /// The number of choices.
+    choices: usize,
+    /// The same, filled up to whole registers.
     width: usize,
     /// By leaf and choice: the first score; infinite where the leaf does not have the choice, or a program is not expected to
     /// offer it.
@@ -22,7 +28,7 @@ pub(super) struct ClearChoices {
 
 impl ClearChoices {
     pub(super) fn new(choices: usize) -> Self {
-        Self { width: choices, first: Vec::new(), is_clear: Vec::new() }
+        Self { choices, width: choices.next_multiple_of(LANES), first: Vec::new(), is_clear: Vec::new() }
     }
 
     /// Appends a leaf by the choices that a program is expected to offer.
@@ -42,46 +48,43 @@ impl ClearChoices {
 
     /// Returns by choice whether nothing but the margin can keep it from being taken where it has the least score in a leaf.
     pub(super) fn of(&self, leaf: usize) -> &[bool] {
-        &self.is_clear[leaf * self.width..][..self.width]
+        &self.is_clear[leaf * self.width..][..self.choices]
     }
 
-    /// Returns the expected choice with the least score in a leaf, if the ranking need not be searched for it.
+    /// Returns the expected choice with the least score in a leaf, if the ranking need not be searched for it. `sums` are those of
+    /// the choices, filled up to at least as many as a leaf has here.
     #[inline]
-    pub(super) fn best(&self, leaf: usize, sums: &[i16], scoring: &Scoring) -> Option<ChoiceId> {
+    pub(super) fn best(&self, leaf: usize, sums: &Sums, scoring: &Scoring) -> Option<ChoiceId> {
         let first = &self.first[leaf * self.width..][..self.width];
-        let scores = |first: &[f64; LANES], sums: &[i16; LANES]| -> [f64; LANES] {
+        let fours = || first.as_chunks::<LANES>().0.iter().zip(sums.padded().as_chunks::<LANES>().0);
+        let scores = |(first, sums): (&[f64; LANES], &[i16; LANES])| -> [f64; LANES] {
             std::array::from_fn(|lane| scoring.with_sum(first[lane], sums[lane]))
         };
-        // The least score and the one after it, which is the same if two are equal.
-        let (mut least, mut second) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
-        let mut add = |scores: [f64; LANES]| {
-            for ((least, second), score) in least.iter_mut().zip(&mut second).zip(scores) {
-                *second = lesser(*second, greater(score, *least));
-                *least = lesser(score, *least);
+        let mut least = [f64::INFINITY; LANES];
+        for four in fours() {
+            least.iter_mut().zip(scores(four)).for_each(|(least, score)| *least = lesser(score, *least));
+        }
+        let score = least.into_iter().fold(f64::INFINITY, lesser);
+        // The sum of the numbers of all choices with this score, each above `ONE`: below twice as much, it is one choice.
+        let (mut found, mut numbers) = ([0.0; LANES], [ONE, ONE + 1.0, ONE + 2.0, ONE + 3.0]);
+        for four in fours() {
+            for ((found, number), other) in found.iter_mut().zip(&mut numbers).zip(scores(four)) {
+                *found += if other == score { *number } else { 0.0 };
+                *number += LANES as f64;
             }
-        };
-        let ((fours, rest), (sum_fours, _)) = (first.as_chunks::<LANES>(), sums.as_chunks::<LANES>());
-        fours.iter().zip(sum_fours).for_each(|(first, sums)| add(scores(first, sums)));
-        let mut last = [f64::INFINITY; LANES];
-        let behind = rest.iter().zip(&sums[first.len() - rest.len()..]);
-        last.iter_mut().zip(behind).for_each(|(to, (first, sum))| *to = scoring.with_sum(*first, *sum));
-        add(last);
-        let (score, second) =
-            least.into_iter().zip(second).fold((f64::INFINITY, f64::INFINITY), |best, (least, second)| {
-                (lesser(best.0, least), lesser(lesser(best.1, second), greater(best.0, least)))
-            });
-        if score >= second {
+        }
+        let found: f64 = found.iter().sum();
+        if found >= 2.0 * ONE || score == f64::INFINITY {
             return None;
         }
-        let mut all = first.iter().zip(sums);
-        let choice = all.position(|(first, sum)| scoring.with_sum(*first, *sum) == score)?;
+        let choice = (found - ONE) as usize;
         let is_within = || {
             let fallback = scoring.fallback.map_or(f64::INFINITY, |fallback| {
                 scoring.with_sum(first[fallback.index()], sums[fallback.index()])
             });
             scoring.most(fallback, sums).is_none_or(|most| score <= most)
         };
-        (self.of(leaf)[choice] && is_within()).then_some(ChoiceId(choice as u32))
+        (self.is_clear[leaf * self.width + choice] && is_within()).then_some(ChoiceId(choice as u32))
     }
 }
 
@@ -89,10 +92,4 @@ impl ClearChoices {
 #[inline]
 fn lesser(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
-}
-
-/// Returns the greater of two numbers, in one step of the processor.
-#[inline]
-fn greater(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
 }

@@ -8,6 +8,7 @@ use super::clear_choices::ClearChoices;
 use super::data::Model;
 use super::leaf_masks::{BLOCK, INLINE, LeafMasks, MOST_LEAVES, leaves_from_left};
 use super::row_sums::{ROWS_TOGETHER, Rows, Sums};
+use super::threshold_search::ThresholdSearch;
 use crate::choice::ChoiceId;
 use crate::inline::Inline;
 use crate::pick::{Ranked, pick, pick_sorted};
@@ -61,6 +62,8 @@ pub struct Ensemble {
     leaf_rows: Vec<[u32; MOST_LEAVES]>,
     /// The distinct rows of the boosters.
     rows: Rows,
+    /// Sums without a row.
+    no_row: Sums,
     /// With boosters: what `defaults` are, by choice.
     clear: ClearChoices,
     /// The length of a row: the model's number of choices, and one for the risk.
@@ -86,63 +89,6 @@ impl FlatNode {
     fn packed(self) -> Option<u64> {
         let (column, rank) = (u8::try_from(self.column).ok()?, u16::try_from(self.rank).ok()?);
         Some(u64::from(self.left) << 32 | u64::from(rank) << 16 | u64::from(column))
-    }
-}
-
-/// The distinct thresholds of a column in the order in which a binary search of `steps` steps compares them (Eytzinger's): first
-/// the middle one, and behind the one at `i` those at `2 i` and `2 i + 1`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ThresholdSearch {
-    /// The number of steps of the search.
-    pub steps: u32,
-    /// As many numbers as 2 to the power of `steps`: the first one is not used, and infinite ones fill up.
-    pub thresholds: Vec<f64>,
-}
-
-impl ThresholdSearch {
-    fn new(sorted: &[f64]) -> Self {
-        let steps = usize::BITS - sorted.len().leading_zeros();
-        let mut thresholds = vec![0.0; 1 << steps];
-        let mut next = sorted.iter().copied().chain(std::iter::repeat(f64::INFINITY));
-        fill(&mut thresholds, 1, &mut next);
-        Self { steps, thresholds }
-    }
-
-    /// Returns the number of thresholds below a value. A number of steps that the compiler knows lets the searches of several
-    /// columns overlap in the processor.
-    #[inline(always)]
-    fn code(&self, value: f64) -> u32 {
-        match self.steps {
-            0 => 0,
-            1 => self.descend(value, 1),
-            2 => self.descend(value, 2),
-            3 => self.descend(value, 3),
-            4 => self.descend(value, 4),
-            5 => self.descend(value, 5),
-            6 => self.descend(value, 6),
-            7 => self.descend(value, 7),
-            8 => self.descend(value, 8),
-            steps => self.descend(value, steps),
-        }
-    }
-
-    #[inline(always)]
-    fn descend(&self, value: f64, steps: u32) -> u32 {
-        let thresholds = &self.thresholds[..1 << steps];
-        let mut at = 1;
-        for _ in 0..steps {
-            at = 2 * at + usize::from(!goes_left(value, thresholds[at]));
-        }
-        (at - thresholds.len()) as u32
-    }
-}
-
-/// Puts sorted numbers in the order of a binary search below the position `at`.
-fn fill(search: &mut [f64], at: usize, sorted: &mut impl Iterator<Item = f64>) {
-    if at < search.len() {
-        fill(search, 2 * at, sorted);
-        search[at] = sorted.next().unwrap_or(f64::INFINITY);
-        fill(search, 2 * at + 1, sorted);
     }
 }
 
@@ -182,7 +128,7 @@ pub struct Reached<'e> {
     /// The number of the leaf, in the order of the nodes.
     pub leaf: usize,
     /// The sums of the boosters' rows; empty without boosters.
-    pub sums: &'e [i16],
+    pub sums: &'e Sums,
 }
 
 impl Ensemble {
@@ -226,6 +172,7 @@ impl Ensemble {
             masks: LeafMasks::new(&model.boosters, position, &required, &thresholds),
             leaf_rows: Vec::new(),
             rows,
+            no_row: Sums::new(0),
             clear: ClearChoices::new(model.choices.len()),
             row_length,
             scoring: model.scoring(),
@@ -346,9 +293,13 @@ impl Ensemble {
     ) -> Result<(), Unsure> {
         if let Some(masks) = &self.masks {
             let code = |column: usize| Ok(self.searches[column].code(value(column)?));
-            return masks.for_each_group(code, |first, leaves| {
-                let rows = &self.leaf_rows[first..];
-                self.rows.add(sums, std::array::from_fn(|i| rows[i][leaves[i]]));
+            let rows = self.leaf_rows.as_chunks::<BLOCK>().0;
+            return masks.for_each_block(code, |block, leaves| {
+                let mut numbers = [0; BLOCK];
+                for ((number, rows), leaf) in numbers.iter_mut().zip(&rows[block]).zip(leaves) {
+                    *number = rows[leaf];
+                }
+                self.rows.add(sums, &numbers);
             });
         }
         let mut codes: Inline<u32, INLINE> = Inline::new(0, self.columns.len() + 1);
@@ -356,13 +307,12 @@ impl Ensemble {
             codes[column] = self.searches[column].code(value(column)?);
         }
         let boosters = &self.roots[1..];
-        let mut ends: Inline<u32, INLINE> = Inline::new(0, boosters.len());
-        ends.copy_from_slice(boosters);
-        self.descend_boosters(&mut ends, &codes);
-        for ends in ends.chunks(ROWS_TOGETHER) {
-            let row = |end: &u32| self.nodes[*end as usize].rank;
-            self.rows.add(sums, std::array::from_fn(|i| ends.get(i).map_or(self.rows.zero(), row)));
-        }
+        let padded = boosters.len().next_multiple_of(ROWS_TOGETHER);
+        let mut ends: Inline<u32, INLINE> = Inline::new(self.rows.zero(), padded);
+        ends[..boosters.len()].copy_from_slice(boosters);
+        self.descend_boosters(&mut ends[..boosters.len()], &codes);
+        ends[..boosters.len()].iter_mut().for_each(|end| *end = self.nodes[*end as usize].rank);
+        self.rows.add(sums, &ends);
         Ok(())
     }
 
@@ -388,8 +338,13 @@ impl Ensemble {
     }
 
     /// Returns what an input reaches by its leaf and the sums of its rows.
-    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e [i16]) -> Reached<'e> {
+    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e Sums) -> Reached<'e> {
         Reached { ensemble: self, leaf, sums }
+    }
+
+    /// Returns what an input reaches in a model without boosters by its leaf.
+    pub fn reached_leaf(&self, leaf: usize) -> Reached<'_> {
+        Reached { ensemble: self, leaf, sums: &self.no_row }
     }
 
     /// Returns the leaf that these values reach in the model that this ensemble was made of, and the sums of its rows.
@@ -415,12 +370,16 @@ impl Ensemble {
         self.picks[leaf]
     }
 
+    /// Returns the threshold of a split of the model's own tree.
+    pub fn threshold(&self, node: usize) -> f64 {
+        self.tree[node].threshold
+    }
+
     /// Returns the number of the leaf in the model's own tree. It asks only for the columns on the path.
     ///
     /// # Errors
     /// The first error of `value`.
-    #[inline]
-    pub fn leaf(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
+    fn leaf(&self, mut value: impl FnMut(usize) -> Result<f64, Unsure>) -> Result<usize, Unsure> {
         let mut node = self.tree[0];
         while (node.column as usize) < self.columns.len() {
             let is_left = goes_left(value(node.column as usize)?, node.threshold);

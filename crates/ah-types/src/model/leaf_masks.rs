@@ -8,7 +8,6 @@
 //! 5,232 instructions in generated Rust.
 
 use super::boosters::{ScoreRow, ScoreTree};
-use super::row_sums::ROWS_TOGETHER;
 use crate::inline::Inline;
 use crate::tree::{Column, Node};
 
@@ -103,27 +102,24 @@ impl LeafMasks {
         Some(Self { columns, rows, splits, masks })
     }
 
-    /// Calls `group` with the position of the first booster of each group and the leaves that an input reaches in its boosters, by
-    /// the code of each column. The first leaf stands for a booster that fills up.
+    /// Calls `block` with the number of each block of boosters and the leaves that an input reaches in them, by the code of each
+    /// column. The first leaf stands for a booster that fills up.
     ///
     /// # Errors
     /// The first error of `code`.
     #[inline]
-    pub(super) fn for_each_group<E>(
+    pub(super) fn for_each_block<E>(
         &self,
         mut code: impl FnMut(usize) -> Result<u32, E>,
-        mut group: impl FnMut(usize, [usize; ROWS_TOGETHER]),
+        mut block: impl FnMut(usize, [usize; BLOCK]),
     ) -> Result<(), E> {
         // All masks fit into `MOST_BYTES`, so the number of a row fits into 16 bits.
         let mut rows = Inline::<u16, INLINE>::new(0, self.columns.len());
         for (row, (column, first)) in rows.iter_mut().zip(&self.columns) {
             *row = *first as u16 + code(*column)? as u16;
         }
-        for (block, masks) in self.masks.chunks_exact(self.rows).enumerate() {
-            let leaves = live(masks, &rows).map(|live| live.trailing_zeros() as usize % MOST_LEAVES);
-            for (number, leaves) in leaves.as_chunks().0.iter().enumerate() {
-                group(block * BLOCK + number * ROWS_TOGETHER, *leaves);
-            }
+        for (number, masks) in self.masks.chunks_exact(self.rows).enumerate() {
+            block(number, live(masks, &rows).map(|live| live.trailing_zeros() as usize % MOST_LEAVES));
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ mod file;
 mod leaf_masks;
 mod migrate;
 mod row_sums;
+mod threshold_search;
 mod tree_file;
 mod tree_text;
 mod validate;
@@ -22,8 +23,9 @@ pub use boosters::{
 };
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;
-pub use ensemble::{Ensemble, FlatNode, Reached, ThresholdSearch};
+pub use ensemble::{Ensemble, FlatNode, Reached};
 pub use error::{InvalidModel, ModelError, ModelPlace};
 pub use explain::{Change, Evidence, Explanation, Path, Predicted};
 pub use leaf_masks::{LeafMasks, MaskSplit};
 pub use row_sums::Sums;
+pub use threshold_search::ThresholdSearch;

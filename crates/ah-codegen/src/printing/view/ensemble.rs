@@ -108,11 +108,19 @@ struct ColumnView {
     categories: Vec<String>,
     /// The literals of the categories in the training data.
     seen: Vec<String>,
-    /// The number of steps of the search among its thresholds, and 2 to the power of it.
+    /// The number of steps of a binary search among its thresholds, and 2 to the power of it.
     steps: u32,
     size: usize,
-    /// The thresholds in the order of the search.
+    /// The thresholds in the order of the binary search.
+    search: Vec<String>,
+    /// The thresholds in ascending order, and their number with the infinite ones behind them.
     thresholds: Vec<String>,
+    length: usize,
+    /// The buckets of the thresholds, as in [`ThresholdSearch`].
+    buckets: usize,
+    shift: u32,
+    first: i64,
+    window: usize,
 }
 
 /// A feature that must have a value.
@@ -141,6 +149,7 @@ struct GroupView {
 
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn ensemble(&self, arrays: &EnsembleArrays) -> EnsembleView {
+        let threshold = |x: &f64| self.language.threshold(*x);
         let column = |(column, search): (&ah_types::Column<Vec<String>>, &ThresholdSearch)| ColumnView {
             slot: column.slot,
             identifier: self.identifier(column.slot),
@@ -149,9 +158,15 @@ impl<L: Language> Viewer<'_, L> {
             missing: self.lowered.is_missing(column.slot),
             categories: column.categories.iter().flatten().map(|category| self.literal(category)).collect(),
             seen: self.seen(column.slot),
-            steps: search.steps,
-            size: search.thresholds.len(),
-            thresholds: lines(search.thresholds.iter().map(|x| self.language.threshold(*x))),
+            steps: steps(search.thresholds().len()),
+            size: 1 << steps(search.thresholds().len()),
+            search: lines(binary_search(search.thresholds()).iter().map(threshold)),
+            thresholds: lines(search.thresholds().iter().map(threshold)),
+            length: search.padded.len(),
+            buckets: search.starts.len(),
+            shift: search.shift,
+            first: search.first,
+            window: search.window,
         };
         let mut end = 0;
         let group = |Group { roots, depth }: &Group| {
@@ -244,6 +259,28 @@ fn masks_view(masks: &LeafMasks, first_rows: &[usize], rows: usize) -> MasksView
         groups: first_rows.chunks(4).map(group).collect(),
         count: masks.splits.len(),
         splits: lines(masks.splits.iter().map(|s| split(s).to_string())),
+    }
+}
+
+/// Returns the number of steps of a binary search among so many thresholds.
+fn steps(thresholds: usize) -> u32 {
+    usize::BITS - thresholds.leading_zeros()
+}
+
+/// Returns the thresholds in the order in which a binary search compares them (Eytzinger's): first the middle one, and behind the one
+/// at `i` those at `2 i` and `2 i + 1`. The first one is not used, and infinite ones fill up.
+fn binary_search(thresholds: &[f64]) -> Vec<f64> {
+    let mut search = vec![0.0; 1 << steps(thresholds.len())];
+    fill(&mut search, 1, &mut thresholds.iter().copied().chain(std::iter::repeat(f64::INFINITY)));
+    search
+}
+
+/// Puts sorted numbers in the order of a binary search below the position `at`.
+fn fill(search: &mut [f64], at: usize, sorted: &mut impl Iterator<Item = f64>) {
+    if at < search.len() {
+        fill(search, 2 * at, sorted);
+        search[at] = sorted.next().unwrap_or(f64::INFINITY);
+        fill(search, 2 * at + 1, sorted);
     }
 }
 

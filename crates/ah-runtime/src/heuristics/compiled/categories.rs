@@ -27,3 +27,35 @@ impl Categories {
         self.0.get(name).map_or(UNNAMED, |id| f64::from(*id))
     }
 }
+
+/// The categories of a test, beside all those of the feature that training saw.
+#[derive(Debug)]
+pub(super) struct CategorySet {
+    /// The ids of the set.
+    members: Box<[f64]>,
+    /// The ids of the other known ones.
+    others: Box<[f64]>,
+}
+
+impl CategorySet {
+    /// Returns the set of these categories of the feature in this slot.
+    pub(super) fn new(model: &Model, ids: &Categories, slot: usize, set: &[String]) -> Self {
+        let others = model.categories[slot].iter().filter(|category| !set.contains(category));
+        Self {
+            members: set.iter().map(|category| ids.id(category)).collect(),
+            others: others.map(|category| ids.id(category)).collect(),
+        }
+    }
+
+    /// Returns true if the set is `True`, and training saw `False` too: a truth value is then whether it is in the set.
+    pub(super) fn is_truth(&self) -> bool {
+        *self.members == [1.0] && *self.others == [0.0]
+    }
+
+    /// Returns whether a category is in the set; `None` if it is undefined or training never saw it.
+    #[inline]
+    pub(super) fn contains(&self, category: f64) -> Option<bool> {
+        let is_member = self.members.contains(&category);
+        (is_member || self.others.contains(&category)).then_some(is_member)
+    }
+}

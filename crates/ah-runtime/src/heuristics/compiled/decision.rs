@@ -4,83 +4,99 @@ use std::fmt;
 
 use ah_types::{ChoiceId, Ensemble, Reached, Scalar, Unsure};
 
-use super::categories::Categories;
-
-/// Features remembered during a decision; any beyond these are computed at each use. Our learned models use
-/// 5 to 30.
-pub(super) const REMEMBERED: usize = 48;
-
-/// Marks a feature as not computed yet: a NaN that no arithmetic on other numbers returns.
-pub(super) const PENDING: f64 = f64::from_bits(0x7ff8_5045_4e44_494e);
-
-/// Computes a value for the current decision.
-pub(super) type Code<T> = Box<dyn Fn(&mut Decision<'_>) -> T + Send + Sync>;
+use super::categories::{Categories, CategorySet};
+use super::program::{Inputs, Op, Registers, Step};
 
 /// A model in the form that decides fast; see the [folder](super).
 pub(crate) struct CompiledModel {
     pub(super) categories: Categories,
-    /// The computed features. Each comes after the features that it uses.
-    pub(super) features: Vec<Feature>,
-    pub(super) precondition: Option<Code<Option<bool>>>,
-    /// By choice, the condition under which it can run; empty if all always can.
-    pub(super) eligible: Vec<Option<Code<Option<bool>>>>,
+    pub(super) sets: Vec<CategorySet>,
+    /// The steps: of the precondition, of all columns if boosters need them, of the model's own tree, and of the choices' conditions.
+    pub(super) steps: Vec<Step>,
+    /// What the first registers hold.
+    pub(super) constants: Vec<f64>,
+    /// The slots of the logged numbers that the next registers hold.
+    pub(super) numbers: Vec<usize>,
+    /// The number of registers.
+    pub(super) registers: usize,
+    /// The position of each test among the steps, its column, and where this is.
+    pub(super) tests: Vec<(usize, usize, Place)>,
+    /// By choice, the first step of the condition under which it can run; empty if all always can.
+    pub(super) eligible: Vec<Option<usize>>,
     /// The trees.
     pub(super) ensemble: Ensemble,
     /// The columns of the ensemble.
     pub(super) columns: Vec<Column>,
+    /// By column, if all are computed before the tree.
+    pub(super) places: Vec<Place>,
 }
 
-/// A value that trees compare.
+/// The feature of a column.
 pub(super) struct Column {
-    pub(super) source: Source,
+    pub slot: usize,
     /// True if training saw this number missing: tests count it as minus infinity where it is undefined.
-    pub(super) missing: bool,
+    pub missing: bool,
 }
 
-/// Where the value of a column is.
-pub(super) enum Source {
-    /// The logged number in this slot.
-    Logged(usize),
-    /// The number of the feature at this position in [`CompiledModel::features`].
-    Computed(usize),
-    /// 1 if the feature at this position is one of the categories of these ids, and 0 if it is another one.
-    Categories(usize, Box<[f64]>),
+/// The registers of a column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// What tests compare.
+    pub value: u32,
+    /// The feature: of a category, its id.
+    pub feature: u32,
 }
 
-/// A feature that a decision computes at most once.
-pub(super) struct Feature {
-    pub(super) slot: usize,
-    pub(super) code: Code<f64>,
-    /// The ids of the categories that training saw, sorted.
-    pub(super) known: Box<[u32]>,
-}
-
-/// One decision: the values, and the features computed from them so far.
+/// One decision: the values, and what is computed from them so far.
 pub(crate) struct Decision<'a> {
     compiled: &'a CompiledModel,
-    values: &'a [Scalar<'a>],
-    remembered: [f64; REMEMBERED],
+    inputs: Inputs<'a>,
+    registers: Registers<'a>,
 }
 
 impl CompiledModel {
-    /// Begins a decision for these values of the logged features, by slot.
+    /// Returns what `then` makes of a decision for these values of the logged features, by slot.
     #[inline]
-    pub(crate) fn decide<'a>(&'a self, values: &'a [Scalar<'a>]) -> Decision<'a> {
-        Decision { compiled: self, values, remembered: [PENDING; REMEMBERED] }
+    pub(crate) fn decide<T>(
+        &self,
+        values: &[Scalar<'_>],
+        then: impl FnOnce(&mut Decision<'_>) -> Result<T, Unsure>,
+    ) -> Result<T, Unsure> {
+        let inputs = Inputs { values, categories: &self.categories, sets: &self.sets };
+        let fill = |registers: &mut [f64]| self.fill(registers, values);
+        Registers::with(self.registers, fill, |registers| {
+            then(&mut Decision { compiled: self, inputs, registers })
+        })
+    }
+
+    #[inline(always)]
+    fn fill(&self, registers: &mut [f64], values: &[Scalar<'_>]) {
+        let (constants, numbers) = registers.split_at_mut(self.constants.len());
+        constants.iter_mut().zip(&self.constants).for_each(|(to, constant)| *to = *constant);
+        for (to, slot) in numbers.iter_mut().zip(&self.numbers) {
+            *to = match values.get(*slot) {
+                Some(Scalar::Number(x)) => *x,
+                _ => f64::NAN,
+            };
+        }
     }
 }
 
-impl<'a> Decision<'a> {
+impl Decision<'_> {
     /// Returns what `then` makes of what the values reach in the trees.
     #[inline]
     pub(crate) fn reach<T>(&mut self, then: impl FnOnce(&mut Self, Reached<'_>) -> T) -> Result<T, Unsure> {
         let leaf = self.leaf()?;
-        let CompiledModel { ensemble, columns, .. } = self.compiled;
+        let CompiledModel { ensemble, .. } = self.compiled;
         if !ensemble.has_boosters() {
-            return Ok(then(self, ensemble.reached(leaf, &[])));
+            return Ok(then(self, ensemble.reached_leaf(leaf)));
         }
         let mut sums = ensemble.no_sums();
-        ensemble.add_rows(&mut sums, |column| self.column(&columns[column]))?;
+        let (registers, places) = (self.registers.all(), &*self.compiled.places);
+        ensemble.add_rows(&mut sums, |column| {
+            let x = registers[places[column].value as usize];
+            if x.is_nan() { self.undefined(column, places[column]) } else { Ok(x) }
+        })?;
         Ok(then(self, ensemble.reached(leaf, &sums)))
     }
 
@@ -96,88 +112,60 @@ impl<'a> Decision<'a> {
     /// Returns the number of the leaf that the values reach in the model's own tree.
     #[inline]
     fn leaf(&mut self) -> Result<usize, Unsure> {
-        let CompiledModel { ensemble, columns, .. } = self.compiled;
-        self.check_precondition()?;
-        ensemble.leaf(|column| self.column(&columns[column]))
+        let (mut at, steps) = (0, &self.compiled.steps);
+        loop {
+            at = self.registers.run(steps, at, self.inputs);
+            match steps[at].op {
+                Op::End => return Ok(steps[at].to as usize),
+                Op::Test => self.check_missing(at)?,
+                _ => return Err(Unsure::Precondition),
+            }
+            // What was missing goes left.
+            at += 1;
+        }
     }
 
-    #[inline]
-    fn check_precondition(&mut self) -> Result<(), Unsure> {
-        match &self.compiled.precondition {
-            Some(holds) if holds(self) != Some(true) => Err(Unsure::Precondition),
-            _ => Ok(()),
-        }
+    #[cold]
+    fn check_missing(&self, test: usize) -> Result<(), Unsure> {
+        let tests = &self.compiled.tests;
+        let (_, column, place) = tests[tests.partition_point(|(at, ..)| *at < test)];
+        self.undefined(column, place).map(drop)
     }
 
     /// Returns true if the choice can run on this input, as far as the model knows.
     pub(crate) fn is_eligible(&mut self, choice: ChoiceId) -> bool {
-        let condition = self.compiled.eligible.get(choice.index()).and_then(Option::as_ref);
-        condition.is_none_or(|holds| holds(self) == Some(true))
+        let steps = &self.compiled.steps;
+        let condition = self.compiled.eligible.get(choice.index()).copied().flatten();
+        condition.is_none_or(|start| steps[self.registers.run(steps, start, self.inputs)].op == Op::End)
     }
 
-    /// Returns the value of a column.
-    #[inline]
-    pub(super) fn column(&mut self, column: &Column) -> Result<f64, Unsure> {
-        let (x, slot) = match column.source {
-            Source::Logged(slot) => (self.logged(slot), slot),
-            Source::Computed(feature) | Source::Categories(feature, _) => {
-                (self.computed(feature), self.compiled.features[feature].slot)
-            }
-        };
-        match &column.source {
-            _ if x.is_nan() && column.missing => Ok(f64::NEG_INFINITY),
-            _ if x.is_nan() => Err(Unsure::Undefined(slot)),
-            Source::Logged(_) | Source::Computed(_) => Ok(x),
-            Source::Categories(_, categories) if categories.contains(&x) => Ok(1.0),
-            &Source::Categories(feature, _) if self.knows(feature, x) => Ok(0.0),
-            Source::Categories(..) => Err(Unsure::UnknownCategory(slot)),
+    /// Returns the value of a column, if all are computed before the tree.
+    #[cfg(test)]
+    pub(super) fn column(&self, column: usize) -> Result<f64, Unsure> {
+        let place = self.compiled.places[column];
+        let x = self.registers.all()[place.value as usize];
+        if x.is_nan() { self.undefined(column, place) } else { Ok(x) }
+    }
+
+    /// Returns the feature of a column, if all are computed before the tree.
+    #[cfg(test)]
+    pub(super) fn feature(&self, column: usize) -> f64 {
+        self.registers.all()[self.compiled.places[column].feature as usize]
+    }
+
+    #[cold]
+    fn undefined(&self, column: usize, place: Place) -> Result<f64, Unsure> {
+        let Column { slot, missing } = self.compiled.columns[column];
+        match self.registers.all()[place.feature as usize].is_nan() {
+            true if missing => Ok(f64::NEG_INFINITY),
+            true => Err(Unsure::Undefined(slot)),
+            false => Err(Unsure::UnknownCategory(slot)),
         }
-    }
-
-    // Checked to be 0 or more; made from a u32.
-    fn knows(&self, feature: usize, category: f64) -> bool {
-        category >= 0.0 && self.compiled.features[feature].known.binary_search(&(category as u32)).is_ok()
-    }
-
-    /// Returns the logged number in this slot; NaN if undefined.
-    #[inline(always)]
-    pub(super) fn logged(&self, slot: usize) -> f64 {
-        match self.values.get(slot) {
-            Some(Scalar::Number(x)) => *x,
-            _ => f64::NAN,
-        }
-    }
-
-    /// Returns the id of the category in this slot; `missing` if undefined.
-    pub(super) fn category(&self, slot: usize, missing: f64) -> f64 {
-        match self.values.get(slot) {
-            Some(Scalar::Bool(holds)) => f64::from(*holds),
-            Some(Scalar::Category(name)) => self.compiled.categories.id(name),
-            Some(Scalar::Number(_)) | None => missing,
-        }
-    }
-
-    /// Returns this feature's value; computes it at its first use.
-    #[inline(always)]
-    pub(super) fn computed(&mut self, feature: usize) -> f64 {
-        match self.remembered.get(feature) {
-            Some(x) if x.to_bits() != PENDING.to_bits() => *x,
-            _ => self.compute(feature),
-        }
-    }
-
-    #[inline(never)]
-    fn compute(&mut self, feature: usize) -> f64 {
-        let x = (self.compiled.features[feature].code)(self);
-        if let Some(remembered) = self.remembered.get_mut(feature) {
-            *remembered = x;
-        }
-        x
     }
 }
 
 impl fmt::Debug for CompiledModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompiledModel").field("features", &self.features.len()).finish_non_exhaustive()
+        f.debug_struct("CompiledModel").field("steps", &self.steps.len()).finish_non_exhaustive()
     }
 }

@@ -3,13 +3,14 @@
 use ah_types::expr::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use ah_types::{
     DerivedFeature, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Row,
-    Scalar, Schema, Test, Tree, Value,
+    Scalar, Schema, Test, Tree, Unsure, Value,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::CompiledModel;
-use super::decision::{PENDING, REMEMBERED};
+use super::decision::Decision;
+use super::program::{FEW, MANY};
 
 /// Random expressions over these features. A feature with truth values is categorical.
 struct Grammar {
@@ -137,7 +138,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
 
 /// Values of either kind in any slot, sometimes too few: a program may pass anything.
 fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
-    let edges = vec![0.0, -0.0, 1.0, 2.0, 3.0, -8.0, 0.5, 4096.0, f64::NAN, f64::INFINITY, PENDING];
+    let edges = vec![0.0, -0.0, 1.0, 2.0, 3.0, -8.0, 0.5, 4096.0, f64::NAN, f64::INFINITY];
     let number = || prop_oneof![select(edges.clone()), any::<f64>()].prop_map(Scalar::Number);
     let names = ["x", "y", "z", "True", "False", "no", "nor", ""].map(Scalar::Category).into_iter();
     let names: Vec<_> = names.chain([Scalar::Bool(true), Scalar::Bool(false)]).collect();
@@ -152,29 +153,51 @@ fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
     row.prop_map(|(m, k, a, b, len)| [m, k, a, b][..len].to_vec())
 }
 
-/// Compiled and interpreted, decisions and features' values agree.
-fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
-    let (logged, mut decision) = (model.row(values), compiled.decide(values));
-    let row = model.features.row(&logged);
+/// Compiles a model both ways: with all columns computed beforehand, and with those of a path.
+fn compiled(model: &Model) -> [CompiledModel; 2] {
+    [CompiledModel::compile_eagerly(model), CompiledModel::compile(model, usize::MAX).expect("no limit")]
+}
+
+/// Compiled and interpreted, decisions and columns agree.
+fn check(model: &Model, compiled: &[CompiledModel; 2], values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let owned: Vec<Value> = (0..model.features.base().len())
         .map(|slot| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value()))
         .collect();
     let leaf = |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other));
-    prop_assert_eq!(decision.reach(|_, reached| Some(reached.leaf)), model.leaf(&owned).map(leaf));
-    for (column, compiled) in compiled.ensemble.columns.iter().zip(&compiled.columns) {
-        let expected = model.column_value(column, &row);
-        prop_assert_eq!(decision.column(compiled), expected, "{:?} of {:?}", column, values);
+    for compiled in compiled {
+        let reached = compiled.decide(values, |decision| decision.reach(|_, reached| Some(reached.leaf)));
+        prop_assert_eq!(reached, model.leaf(&owned).map(leaf));
     }
-    for (position, feature) in compiled.features.iter().enumerate() {
-        let expected = match row.scalar(feature.slot) {
-            Some(Scalar::Category(name)) => compiled.categories.id(name),
+    let eager = &compiled[0];
+    // Columns are computed where the precondition holds.
+    let result = eager.decide(values, |decision| {
+        let reached = decision.reach(|_, _| ());
+        Ok((reached != Err(Unsure::Precondition)).then(|| check_columns(model, eager, decision, values)))
+    });
+    result.into_iter().flatten().collect()
+}
+
+/// Compiled and interpreted, columns and their features agree.
+fn check_columns(
+    model: &Model,
+    eager: &CompiledModel,
+    decision: &Decision<'_>,
+    values: &[Scalar<'_>],
+) -> Result<(), TestCaseError> {
+    let logged = model.row(values);
+    let row = model.features.row(&logged);
+    for (at, column) in eager.ensemble.columns.iter().enumerate() {
+        let expected = model.column_value(column, &row);
+        prop_assert_eq!(decision.column(at), expected, "{:?} of {:?}", column, values);
+        let expected = match row.scalar(column.slot) {
+            Some(Scalar::Category(name)) => eager.categories.id(name),
             Some(Scalar::Bool(holds)) => f64::from(holds),
             Some(Scalar::Number(x)) => x,
             None => f64::NAN,
         };
-        let found = decision.computed(position);
+        let found = decision.feature(at);
         let same = found == expected || found.is_nan() && expected.is_nan();
-        prop_assert!(same, "slot {} of {:?}: {} instead of {}", feature.slot, values, found, expected);
+        prop_assert!(same, "slot {} of {:?}: {} instead of {}", column.slot, values, found, expected);
     }
     Ok(())
 }
@@ -186,23 +209,25 @@ proptest! {
     #[cfg_attr(miri, ignore = "takes minutes, and no line of it is unsafe")]
     fn computes_what_the_expressions_say(model in model(), rows in prop::collection::vec(values(), 16)) {
         prop_assert_eq!(model.validate(), Ok(()));
-        let compiled = CompiledModel::new(&model);
+        let compiled = compiled(&model);
         for values in &rows {
             check(&model, &compiled, values)?;
         }
     }
 }
 
-/// Each feature uses the one before it, so the last one needs features that are not remembered.
+/// Each feature uses the one before it, and every one of them is tested.
 #[test]
-fn more_features_than_are_remembered() {
+fn features_for_each_number_of_registers() {
     let expression = |i: usize| if i == 0 { "m + 1".to_owned() } else { format!("d{} + 1", i - 1) };
-    let logged = Schema::new([Feature::numerical("m")]).unwrap();
-    let model = model_of(logged, (0..REMEMBERED + 5).map(expression), &Expr::Bool(true));
-    let compiled = CompiledModel::new(&model);
-    assert!(compiled.features.len() > REMEMBERED);
-    for m in [-90.0, 1.0, f64::NAN] {
-        check(&model, &compiled, &[m.into()]).unwrap();
+    for features in [FEW / 2, FEW + 5, MANY + 5] {
+        let logged = Schema::new([Feature::numerical("m")]).unwrap();
+        let model = model_of(logged, (0..features).map(expression), &Expr::Bool(true));
+        let compiled = compiled(&model);
+        assert!(compiled.iter().all(|compiled| (features..=features + 4).contains(&compiled.registers)));
+        for m in [-290.0, -90.0, 1.0, f64::NAN] {
+            check(&model, &compiled, &[m.into()]).unwrap();
+        }
     }
 }
 
@@ -213,11 +238,40 @@ fn a_chain_of_derived_features() {
     let expression = |i: usize| if i == 0 { "m".to_owned() } else { format!("-d{}", i - 1) };
     let logged = Schema::new([Feature::numerical("m")]).unwrap();
     let model = model_of(logged, (0..links).map(expression), &Expr::Bool(true));
-    let compiled = CompiledModel::new(&model);
+    let [compiled, _] = compiled(&model);
     let values = [3.into()];
-    let value = |slot: usize| {
-        let position = compiled.features.iter().position(|feature| feature.slot == slot);
-        compiled.decide(&values).computed(position.expect("each is tested"))
+    let found = compiled.decide(&values, |decision| {
+        decision.reach(|_, _| ())?;
+        let column = |slot| compiled.ensemble.columns.iter().position(|column| column.slot == slot);
+        let value = |slot: usize| decision.column(column(slot).expect("each is tested"));
+        Ok((value(links)?, value(links - 1)?))
+    });
+    assert_eq!(found, Ok((3.0, -3.0)));
+}
+
+/// Each path of a tree whose nodes all test another long expression would have steps of its own.
+#[test]
+fn too_many_steps_are_shared_by_all_paths() {
+    let model = |depth: u32| {
+        let leaves = 1_u32 << depth;
+        let sum = |i: u32| (0..50).fold(format!("m + {i}"), |sum, j| format!("{sum} * {}", i * 50 + j + 2));
+        let logged = Schema::new([Feature::numerical("m")]).unwrap();
+        let mut model = model_of(logged, (0..leaves - 1).map(sum), &Expr::Bool(true));
+        let split = |i: u32| ModelNode::Split {
+            test: Test::Numerical { slot: 1 + i as usize, threshold: f64::from(i) },
+            left: 2 * i + 1,
+            right: 2 * i + 2,
+        };
+        let leaf = |_| ModelNode::Leaf(Leaf { samples: 1, ..Leaf::default() });
+        model.tree.nodes = (0..leaves - 1).map(split).chain((0..leaves).map(leaf)).collect();
+        model
     };
-    assert_eq!((value(links), value(links - 1)), (3.0, -3.0));
+    let is_shared = |model: &Model| !CompiledModel::new(model).places.is_empty();
+    assert_eq!([4, 11].map(|depth| is_shared(&model(depth))), [false, true]);
+    let model = model(11);
+    let values: [Scalar<'_>; 1] = [3.into()];
+    let compiled = CompiledModel::new(&model);
+    let reached = compiled.decide(&values, |decision| decision.reach(|_, reached| Some(reached.leaf)));
+    let leaf = |leaf: &Leaf| model.tree.leaves().position(|(_, other)| std::ptr::eq(leaf, other));
+    assert_eq!(reached, model.leaf(&[Value::Number(3.0)]).map(leaf));
 }

@@ -35,7 +35,7 @@ const C: Nanoseconds = Nanoseconds { call: 0.3, split: 8.6, derived: 0.0, booste
 const PYTHON: Nanoseconds =
     Nanoseconds { call: 188.9, split: 256.5, derived: 602.9, booster: 46.0, row_number: 7.1 };
 const MODEL_FILE: Nanoseconds =
-    Nanoseconds { call: 10.6, split: 35.1, derived: 14.3, booster: 0.0, row_number: 0.35 };
+    Nanoseconds { call: 70.3, split: 0.0, derived: 19.3, booster: 0.0, row_number: 0.25 };
 
 /// Returns the milliseconds of a decision. PyTorch decides while a model compiles, so a run does not wait for it. A model
 /// of one leaf without boosted trees needs no decision: a program names that choice.

@@ -17,7 +17,7 @@ out=target/examples
 rm -rf "$out" && mkdir -p "$out"
 
 # The same flags are in examples/faer_qr/README.md.
-"$bin/ah-train" examples/faer_qr/train.txt.gz --heuristic-name QrBlocking --max-risk 0.005 --max-leaves 400 \
+"$bin/ah-train" examples/faer_qr/train.txt.gz --heuristic-name QrBlocking --max-risk 0.03 \
   --model "$out/model.json" --out "$out" > "$out/figures.txt"
 if [ $write = yes ]; then
   rm -rf examples/faer_qr/qr_blocking
@@ -29,7 +29,7 @@ elif ! diff -ru -x Cargo.lock -x target examples/faer_qr/qr_blocking "$out/qr_bl
 fi
 
 # The same flags are in examples/nearest_neighbors/README.md.
-"$bin/ah-train" examples/nearest_neighbors/train.txt.gz --heuristic-name nearest_neighbors --for python --max-risk 0.1 \
+"$bin/ah-train" examples/nearest_neighbors/train.txt.gz --heuristic-name nearest_neighbors --for python --max-risk 0.1 --size smallest \
   --model "$out/model.json" --no-codegen > "$out/figures.txt"
 "$bin/ah-codegen" "$out/model.json" --target python --out "$out" --quiet
 if [ $write = yes ]; then

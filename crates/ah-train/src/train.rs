@@ -224,7 +224,15 @@ fn no_promise(plan: &TrainPlan, asked: MaxRisk, target: f64, dataset: &Dataset, 
         }
         _ => plan.promise.min_inputs(target),
     };
+    let why = if inputs < needed {
+        format!("at least {needed} inputs are needed, found {inputs}")
+    } else {
+        format!(
+            "too many of the {inputs} inputs would be slower than --max-slowdown allows, the decision's time included; a larger \
+             --max-risk may have one"
+        )
+    };
     format!(
-        "no promise possible: at least {needed} inputs are needed, found {inputs}. The heuristic takes only choices that save much for their estimated risk"
+        "no promise possible: {why}. The heuristic takes only choices that save much for their estimated risk"
     )
 }

@@ -1,9 +1,9 @@
 //! The time of one decision, by form and by the size of the model.
 //!
 //! A line a form: nanoseconds that every decision takes, and nanoseconds for each part of the model that it visits.
-//! `scripts/decision_time.py` fits them to nine models of the logs under `data/` (one core of a Xeon at 2.8 GHz, 23 November 2026; with
-//! other work on the second one, the last two parts with none) and prints them. There, one tree takes 24 to 69 ns in Rust and 1.5 to
-//! 4.7 us in Python, 24 boosted trees of 41 and 49 choices 0.2 and 0.3 us in Rust and 12 and 22 us in Python.
+//! `scripts/decision_time.py` fits them to nine models of the logs under `data/` (the less of two runs on one core of a Xeon at
+//! 2.8 GHz with nothing else running, 23 November 2026) and prints them. There, one tree takes 20 to 29 ns in Rust and 1.2 to 4.3 us
+//! in Python, 24 boosted trees of 41 and 49 choices 0.2 and 0.3 us in Rust and 11 and 15 us in Python.
 
 use ah_types::DecisionForm;
 
@@ -30,12 +30,12 @@ struct Nanoseconds {
 }
 
 const RUST: Nanoseconds =
-    Nanoseconds { call: 0.3, split: 10.3, derived: 0.0, booster: 0.0, row_number: 0.14 };
-const C: Nanoseconds = Nanoseconds { call: 0.3, split: 8.6, derived: 0.0, booster: 7.9, row_number: 0.43 };
+    Nanoseconds { call: 17.5, split: 1.2, derived: 1.0, booster: 0.0, row_number: 0.17 };
+const C: Nanoseconds = Nanoseconds { call: 22.2, split: 2.3, derived: 0.0, booster: 11.1, row_number: 0.40 };
 const PYTHON: Nanoseconds =
-    Nanoseconds { call: 188.9, split: 256.5, derived: 602.9, booster: 46.0, row_number: 7.1 };
+    Nanoseconds { call: 1128.9, split: 78.0, derived: 14.5, booster: 36.4, row_number: 9.0 };
 const MODEL_FILE: Nanoseconds =
-    Nanoseconds { call: 70.3, split: 0.0, derived: 19.3, booster: 0.0, row_number: 0.25 };
+    Nanoseconds { call: 70.2, split: 0.0, derived: 19.2, booster: 0.0, row_number: 0.22 };
 
 /// Returns the milliseconds of a decision. PyTorch decides while a model compiles, so a run does not wait for it. A model
 /// of one leaf without boosted trees needs no decision: a program names that choice.

@@ -21,22 +21,10 @@ use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
-/// `ceil(m/128)*n`: `ceil(m / 128) * n`
+/// `m*n/(m+n)`: `m * n / (m + n)`
 #[inline]
-pub(crate) fn ceil_m_over_128_times_n(row: &impl Row) -> Option<f64> {
-    defined(ceil(row.m() / 128.0) * row.n())
-}
-
-/// `1/(1/m+1/n)`: `1 / (1 / m + 1 / n)`
-#[inline]
-pub(crate) fn feature_1_over_1_over_m_plus_1_over_n(row: &impl Row) -> Option<f64> {
-    defined(divide(1.0, divide(1.0, row.m()) + divide(1.0, row.n())))
-}
-
-/// `m/n`: `m / n`
-#[inline]
-pub(crate) fn m_over_n(row: &impl Row) -> Option<f64> {
-    defined(divide(row.m(), row.n()))
+pub(crate) fn m_times_n_over_m_plus_n(row: &impl Row) -> Option<f64> {
+    defined(divide(row.m() * row.n(), row.m() + row.n()))
 }
 
 /// `min(m,n)`: `min(m, n)`

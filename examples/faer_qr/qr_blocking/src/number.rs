@@ -35,17 +35,3 @@ pub(crate) fn divide(a: f64, b: f64) -> f64 {
 pub(crate) fn min(a: f64, b: f64) -> f64 {
     if b < a || b.is_nan() { b } else { a }
 }
-
-/// Every f64 from here on is whole.
-const WHOLE: f64 = 4503599627370496.0;
-
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // The magnitude is below 2^52.
-pub(crate) fn ceil(x: f64) -> f64 {
-    if x.abs() < WHOLE {
-        let towards_zero = x as i64 as f64;
-        if towards_zero < x { towards_zero + 1.0 } else { towards_zero }
-    } else {
-        x
-    }
-}

@@ -3,136 +3,92 @@
 //! is tested. A value that is undefined, or a category that training never saw, has no leaf. A derived feature is
 //! computed where it is first needed on the path, and once.
 
+use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::features;
-use crate::leaves::Unsure;
 use crate::number::Number;
+use crate::pick::{Ranked, Unsure};
 
-/// Returns the position in [`LEAVES`](crate::leaves::LEAVES) of the leaf.
+/// The end of a path through the tree.
+pub(crate) struct Reached {
+    /// The choice where the program does not say what it offers.
+    pub best: Result<Choice, Unsure>,
+    ranking: &'static [Ranked],
+}
+
+impl Reached {
+    /// Returns the choices, best first.
+    #[inline]
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
+        self.ranking.iter().copied()
+    }
+}
+
+/// Returns the leaf that the row reaches.
+#[inline]
+pub(crate) fn reach(row: &impl Row) -> Result<&'static Reached, Unsure> {
+    leaf(row).map(|leaf| &LEAVES[leaf as usize])
+}
+
+/// Returns the position of this leaf.
 #[inline]
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let n = number(row.n(), 1)?;
-    if n <= 22.5 {
-        let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
-        if feature_1_over_1_over_m_plus_1_over_n <= 13.622492763275869 {
-            let m = number(row.m(), 0)?;
-            if m <= 43.0 {
-                if m <= 41.0 {
-                    if n <= 6.5 {
-                        Ok(0) // declines, no choice is allowed: 22 inputs, 1.002 times the best time (worst 1.019), at most 1.019 times the fallback's
-                    } else if n <= 14.5 {
-                        Ok(1) // block=1_recursive=False: 39 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                    } else {
-                        let m_times_n = needed(features::m_times_n(row), 9)?;
-                        if m_times_n <= 130.5 {
-                            Ok(2) // declines, no choice is allowed: 2 inputs, 1.017 times the best time (worst 1.035), at most 1.035 times the fallback's
-                        } else {
-                            Ok(3) // block=1_recursive=False: 18 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
-                        }
-                    }
-                } else {
-                    Ok(4) // faer: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                }
-            } else if feature_1_over_1_over_m_plus_1_over_n <= 13.457474184826868 {
-                if feature_1_over_1_over_m_plus_1_over_n <= 10.925047648597136 {
-                    Ok(5) // block=1_recursive=False: 99 inputs, 1.000 times the best time (worst 1.000), at most 0.997 times the fallback's
-                } else if m <= 560.0 {
-                    let ceil_m_over_128_times_n = needed(features::ceil_m_over_128_times_n(row), 3)?;
-                    if ceil_m_over_128_times_n <= 26.5 {
-                        if m <= 79.0 {
-                            Ok(6) // declines, no choice is allowed: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.680 times the fallback's
-                        } else {
-                            Ok(7) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.807 times the fallback's
-                        }
-                    } else {
-                        Ok(8) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.848 times the fallback's
-                    }
-                } else {
-                    Ok(9) // block=1_recursive=False: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.529 times the fallback's
-                }
-            } else {
-                Ok(10) // declines, no choice is allowed: 1 input, 1.000 times the best time (worst 1.000), at most 0.430 times the fallback's
-            }
+    if n <= 22.0 {
+        let m_times_n_over_m_plus_n = needed(features::m_times_n_over_m_plus_n(row), 3)?;
+        if m_times_n_over_m_plus_n <= 13.6 {
+            Ok(0) // block=1_recursive=False: 193 inputs, 1.001 times the best time (worst 1.095), at most 1.095 times the fallback's
         } else {
             let m = number(row.m(), 0)?;
-            if m <= 173.5 {
-                Ok(11) // declines, no choice is allowed: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.908 times the fallback's
-            } else if n <= 19.5 {
-                if feature_1_over_1_over_m_plus_1_over_n <= 15.463904964971064 {
-                    Ok(12) // declines, no choice is allowed: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
-                } else {
-                    Ok(13) // block=1_recursive=False: 9 inputs, 1.127 times the best time (worst 1.270), at most 0.627 times the fallback's
-                }
+            if m <= 170.0 {
+                Ok(1) // block=1_recursive=False: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.908 times the fallback's
             } else {
-                Ok(14) // declines, no choice is allowed: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.563 times the fallback's
+                Ok(2) // block=8_recursive=False: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
             }
         }
     } else {
         let m = number(row.m(), 0)?;
-        if m <= 8.5 {
-            if n <= 325.5 {
-                let m_times_n = needed(features::m_times_n(row), 9)?;
-                if m_times_n <= 196.0 {
-                    Ok(15) // faer: 3 inputs, 1.032 times the best time (worst 1.096), at most 1.000 times the fallback's
-                } else if n <= 123.5 {
-                    let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
-                    if feature_1_over_1_over_m_plus_1_over_n <= 4.7519841269841265 {
-                        Ok(16) // declines, no choice is allowed: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.989 times the fallback's
-                    } else if m_times_n <= 254.0 {
-                        Ok(17) // declines, no choice is allowed: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.973 times the fallback's
-                    } else {
-                        let m_over_n = needed(features::m_over_n(row), 5)?;
-                        if m_over_n <= 0.12403846153846154 {
-                            Ok(18) // block=16_recursive=True: 9 inputs, 1.004 times the best time (worst 1.009), at most 0.907 times the fallback's
-                        } else {
-                            Ok(19) // block=32_recursive=False: 7 inputs, 1.003 times the best time (worst 1.008), at most 0.885 times the fallback's
-                        }
-                    }
+        if m <= 8.0 {
+            if n <= 300.0 {
+                let m_times_n = needed(features::m_times_n(row), 5)?;
+                if m_times_n <= 200.0 {
+                    Ok(3) // faer: 3 inputs, 1.032 times the best time (worst 1.096), at most 1.000 times the fallback's
                 } else {
-                    Ok(20) // declines, no choice is allowed: 22 inputs, 1.004 times the best time (worst 1.013), at most 1.003 times the fallback's
+                    Ok(4) // block=16_recursive=True: 45 inputs, 1.005 times the best time (worst 1.015), at most 1.009 times the fallback's
                 }
             } else {
-                Ok(21) // declines, no choice is allowed: 19 inputs, 1.007 times the best time (worst 1.034), at most 1.007 times the fallback's
+                Ok(5) // block=16_recursive=False: 19 inputs, 1.011 times the best time (worst 1.067), at most 1.013 times the fallback's
             }
         } else {
-            let m_times_n = needed(features::m_times_n(row), 9)?;
-            if m_times_n <= 2148.0 {
-                if n <= 34.5 {
-                    Ok(22) // declines, no choice is allowed: 19 inputs, 1.012 times the best time (worst 1.170), at most 0.988 times the fallback's
+            let m_times_n = needed(features::m_times_n(row), 5)?;
+            if m_times_n <= 2100.0 {
+                if n <= 34.0 {
+                    Ok(6) // declines, no choice is allowed: 19 inputs, 1.012 times the best time (worst 1.170), at most 0.988 times the fallback's
                 } else {
-                    let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
-                    if feature_1_over_1_over_m_plus_1_over_n <= 12.957658569500675 {
-                        if m <= 9.5 {
-                            Ok(23) // declines, no choice is allowed: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.994 times the fallback's
-                        } else if m <= 12.5 {
-                            if m <= 11.5 {
-                                Ok(24) // block=8_recursive=False: 5 inputs, 1.016 times the best time (worst 1.026), at most 0.994 times the fallback's
-                            } else {
-                                Ok(25) // declines, no choice is allowed: 3 inputs, 1.001 times the best time (worst 1.003), at most 0.981 times the fallback's
-                            }
-                        } else {
-                            Ok(26) // block=8_recursive=True: 10 inputs, 1.002 times the best time (worst 1.017), at most 0.996 times the fallback's
-                        }
-                    } else {
-                        Ok(27) // declines, no choice is allowed: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.999 times the fallback's
-                    }
+                    Ok(7) // block=8_recursive=True: 46 inputs, 1.003 times the best time (worst 1.047), at most 1.001 times the fallback's
                 }
             } else {
-                let min_m_n = needed(features::min_m_n(row), 6)?;
+                let min_m_n = needed(features::min_m_n(row), 4)?;
                 if min_m_n <= 194.0 {
-                    Ok(28) // block=8_recursive=False: 359 inputs, 1.000 times the best time (worst 1.038), at most 1.002 times the fallback's
-                } else if min_m_n <= 518.5 {
-                    if m <= 1189.0 {
-                        Ok(29) // block=16_recursive=False: 68 inputs, 1.011 times the best time (worst 1.117), at most 0.997 times the fallback's
+                    Ok(8) // block=8_recursive=False: 359 inputs, 1.000 times the best time (worst 1.038), at most 1.002 times the fallback's
+                } else if min_m_n <= 520.0 {
+                    if m <= 1200.0 {
+                        if n <= 318.0 {
+                            Ok(9) // block=8_recursive=False: 27 inputs, 1.001 times the best time (worst 1.014), at most 0.928 times the fallback's
+                        } else {
+                            Ok(10) // block=16_recursive=False: 41 inputs, 1.006 times the best time (worst 1.117), at most 0.997 times the fallback's
+                        }
+                    } else if n <= 370.0 {
+                        Ok(11) // block=16_recursive=False: 8 inputs, 1.076 times the best time (worst 1.591), at most 1.165 times the fallback's
                     } else {
-                        Ok(30) // declines, no choice is allowed: 12 inputs, 1.125 times the best time (worst 1.865), at most 1.367 times the fallback's
+                        Ok(12) // block=8_recursive=False: 4 inputs, 1.040 times the best time (worst 1.172), at most 0.867 times the fallback's
                     }
                 } else {
-                    let feature_1_over_1_over_m_plus_1_over_n = needed(features::feature_1_over_1_over_m_plus_1_over_n(row), 4)?;
-                    if feature_1_over_1_over_m_plus_1_over_n <= 385.307965770775 {
-                        Ok(31) // faer: 7 inputs, 1.120 times the best time (worst 1.438), at most 1.000 times the fallback's
+                    let m_times_n_over_m_plus_n = needed(features::m_times_n_over_m_plus_n(row), 3)?;
+                    if m_times_n_over_m_plus_n <= 385.0 {
+                        Ok(13) // faer: 7 inputs, 1.120 times the best time (worst 1.438), at most 1.000 times the fallback's
                     } else {
-                        Ok(32) // declines, no choice is allowed: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.696 times the fallback's
+                        Ok(14) // declines, no choice is allowed: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.696 times the fallback's
                     }
                 }
             }
@@ -148,4 +104,157 @@ fn number(x: f64, slot: u16) -> Result<f64, Unsure> {
 #[inline]
 fn needed<T>(value: Option<T>, slot: u16) -> Result<T, Unsure> {
     value.ok_or(Unsure::Undefined(slot))
+}
+
+static LEAVES: [Reached; 15] = [
+    Reached {
+        best: Ok(Choice::Block1RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block1RecursiveFalse, 0.0037962, 0.8834, true, true),
+            ranked(Choice::Faer, 0.49617, 0.1166, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block1RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block1RecursiveFalse, 0.016955, 1.0, true, true),
+            ranked(Choice::Block8RecursiveFalse, 0.15944, 0.0, true, true),
+            ranked(Choice::Block8RecursiveTrue, 0.38499, 0.0, false, true),
+            ranked(Choice::Faer, 0.39162, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block8RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block8RecursiveFalse, 0.012234, 0.947, true, true),
+            ranked(Choice::Block1RecursiveFalse, 0.12019, 0.01515, true, true),
+            ranked(Choice::Block4RecursiveFalse, 0.15495, 0.03788, true, true),
+            ranked(Choice::Block16RecursiveFalse, 0.31257, 0.0, false, true),
+            ranked(Choice::Block128RecursiveFalse, 0.41441, 0.0, false, true),
+            ranked(Choice::Block64RecursiveFalse, 0.4178, 0.0, false, true),
+            ranked(Choice::Block32RecursiveFalse, 0.42516, 0.0, false, true),
+            ranked(Choice::Faer, 0.61869, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Faer),
+        ranking: &[
+            ranked(Choice::Faer, 0.076854, 0.3333, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block16RecursiveTrue),
+        ranking: &[
+            ranked(Choice::Block128RecursiveTrue, 0.0057554, 0.1276, false, true),
+            ranked(Choice::Block64RecursiveTrue, 0.0060349, 0.114, false, true),
+            ranked(Choice::Block64RecursiveFalse, 0.0067069, 0.1029, false, true),
+            ranked(Choice::Block16RecursiveTrue, 0.0067969, 0.09531, true, true),
+            ranked(Choice::Block128RecursiveFalse, 0.0068687, 0.1165, false, true),
+            ranked(Choice::Block32RecursiveTrue, 0.006974, 0.08957, true, true),
+            ranked(Choice::Block16RecursiveFalse, 0.0072341, 0.08296, true, true),
+            ranked(Choice::Block32RecursiveFalse, 0.0077853, 0.09293, true, true),
+            ranked(Choice::Block8RecursiveTrue, 0.008359, 0.08945, true, true),
+            ranked(Choice::Block8RecursiveFalse, 0.014531, 0.04794, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block16RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block16RecursiveFalse, 0.01404, 0.1495, true, true),
+            ranked(Choice::Block8RecursiveFalse, 0.014443, 0.09689, true, true),
+            ranked(Choice::Block128RecursiveFalse, 0.014691, 0.1846, false, true),
+            ranked(Choice::Block32RecursiveFalse, 0.014701, 0.2448, false, true),
+            ranked(Choice::Block64RecursiveFalse, 0.015031, 0.1461, false, true),
+            ranked(Choice::Block16RecursiveTrue, 0.10577, 0.01669, false, true),
+            ranked(Choice::Block128RecursiveTrue, 0.10613, 0.01669, false, true),
+            ranked(Choice::Block64RecursiveTrue, 0.10635, 0.009171, false, true),
+            ranked(Choice::Block32RecursiveTrue, 0.10656, 0.01669, false, true),
+            ranked(Choice::Block8RecursiveTrue, 0.10753, 0.01669, false, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::Block1RecursiveFalse, 0.097269, 0.7804, false, true),
+            ranked(Choice::Block8RecursiveTrue, 0.16643, 0.1225, false, true),
+            ranked(Choice::Block8RecursiveFalse, 0.18137, 0.01721, false, true),
+            ranked(Choice::Faer, 0.21595, 0.02632, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block8RecursiveTrue),
+        ranking: &[
+            ranked(Choice::Block8RecursiveTrue, 0.0066344, 0.6018, true, true),
+            ranked(Choice::Block8RecursiveFalse, 0.016246, 0.1616, true, true),
+            ranked(Choice::Faer, 0.10869, 0.06884, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block8RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block8RecursiveFalse, 0.0006988, 0.9425, true, true),
+            ranked(Choice::Block16RecursiveFalse, 0.11464, 0.02239, true, true),
+            ranked(Choice::Block8RecursiveTrue, 0.29956, 0.01038, true, true),
+            ranked(Choice::Faer, 0.34375, 0.00527, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block8RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block8RecursiveFalse, 0.0085617, 0.7407, true, true),
+            ranked(Choice::Block16RecursiveFalse, 0.016648, 0.2593, true, true),
+            ranked(Choice::Block32RecursiveFalse, 0.13871, 0.0, false, true),
+            ranked(Choice::Block16RecursiveTrue, 0.17039, 0.0, false, true),
+            ranked(Choice::Faer, 0.19266, 0.0, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block16RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block16RecursiveFalse, 0.0065078, 0.5985, true, true),
+            ranked(Choice::Block32RecursiveFalse, 0.10466, 0.03748, false, true),
+            ranked(Choice::Block8RecursiveFalse, 0.12284, 0.1838, false, true),
+            ranked(Choice::Block16RecursiveTrue, 0.13319, 0.03748, false, true),
+            ranked(Choice::Faer, 0.14247, 0.02772, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block16RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block16RecursiveFalse, 0.15305, 0.2072, true, true),
+            ranked(Choice::Block8RecursiveFalse, 0.19933, 0.2072, false, true),
+            ranked(Choice::Block8RecursiveTrue, 0.26186, 0.08224, false, true),
+            ranked(Choice::Faer, 0.30791, 0.06835, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Block8RecursiveFalse),
+        ranking: &[
+            ranked(Choice::Block8RecursiveFalse, 0.0852, 0.1292, true, true),
+            ranked(Choice::Block16RecursiveTrue, 0.17898, 0.1792, true, true),
+            ranked(Choice::Block16RecursiveFalse, 0.33497, 0.1292, true, true),
+            ranked(Choice::Block32RecursiveFalse, 0.44219, 0.1542, false, true),
+            ranked(Choice::Block8RecursiveTrue, 0.45767, 0.075, false, true),
+            ranked(Choice::Faer, 0.46678, 0.06667, true, true),
+        ],
+    },
+    Reached {
+        best: Ok(Choice::Faer),
+        ranking: &[
+            ranked(Choice::Faer, 0.17257, 0.08962, true, true),
+        ],
+    },
+    Reached {
+        best: Err(Unsure::NoneAllowed),
+        ranking: &[
+            ranked(Choice::Block64RecursiveTrue, 0.21322, 0.109, false, false),
+            ranked(Choice::Block16RecursiveFalse, 0.41095499999999996, 0.088155, false, true),
+            ranked(Choice::Block32RecursiveFalse, 0.44175, 0.06731, false, false),
+            ranked(Choice::Faer, 0.5389849999999999, 0.03953, true, true),
+        ],
+    },
+];
+
+const fn ranked(choice: Choice, score: f64, share: f64, allowed: bool, expected: bool) -> Ranked {
+    Ranked { choice, score, share, allowed, expected }
 }

@@ -233,7 +233,7 @@ impl Ensemble {
     }
 
     /// Returns the row of this number.
-    pub fn row(&self, number: usize) -> &[i8] {
+    pub fn row(&self, number: usize) -> Vec<i8> {
         self.rows.row(number)
     }
 
@@ -280,20 +280,23 @@ impl Ensemble {
         Sums::new(if self.has_boosters() { self.row_length } else { 0 })
     }
 
-    /// Adds the boosters' rows for an input, by the value of each column. It allocates nothing for up to 255 choices and 255
-    /// columns.
+    /// Adds the boosters' rows for an input, by the values of all columns; `undefined` returns the value of a column that is NaN. It
+    /// allocates nothing for up to 255 choices and 255 columns.
     ///
     /// # Errors
-    /// The first error of `value` among all columns that boosters test.
+    /// The first error of `undefined` among all columns that boosters test.
     #[inline]
     pub fn add_rows(
         &self,
         sums: &mut Sums,
-        mut value: impl FnMut(usize) -> Result<f64, Unsure>,
+        values: &[f64],
+        mut undefined: impl FnMut(usize) -> Result<f64, Unsure>,
     ) -> Result<(), Unsure> {
+        // Of one length, so that a column is checked once.
+        let searches = &self.searches[..values.len()];
         if let Some(masks) = &self.masks {
-            let code = |column: usize| Ok(self.searches[column].code(value(column)?));
             let rows = self.leaf_rows.as_chunks::<BLOCK>().0;
+            let code = |column: usize| searches[column].code_or(values[column], || undefined(column));
             return masks.for_each_block(code, |block, leaves| {
                 let mut numbers = [0; BLOCK];
                 for ((number, rows), leaf) in numbers.iter_mut().zip(&rows[block]).zip(leaves) {
@@ -304,7 +307,7 @@ impl Ensemble {
         }
         let mut codes: Inline<u32, INLINE> = Inline::new(0, self.columns.len() + 1);
         for &column in &self.required {
-            codes[column] = self.searches[column].code(value(column)?);
+            codes[column] = searches[column].code_or(values[column], || undefined(column))?;
         }
         let boosters = &self.roots[1..];
         let padded = boosters.len().next_multiple_of(ROWS_TOGETHER);
@@ -359,7 +362,9 @@ impl Ensemble {
         let row = model.features.row(&logged);
         let value = |column: usize| model.column_value(&self.columns[column], &row);
         let (leaf, mut sums) = (self.leaf(value)?, self.no_sums());
-        self.add_rows(&mut sums, value)?;
+        let mut values = vec![0.0; self.columns.len()];
+        self.required.iter().try_for_each(|column| value(*column).map(|x| values[*column] = x))?;
+        self.add_rows(&mut sums, &values, |column| Err(Unsure::Undefined(self.columns[column].slot)))?;
         Ok((leaf, sums))
     }
 

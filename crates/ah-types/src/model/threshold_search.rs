@@ -19,8 +19,8 @@ pub struct ThresholdSearch {
     pub padded: Vec<f64>,
     /// By bucket: the number of thresholds in lower ones.
     pub starts: Vec<u16>,
-    /// The same for values above all buckets, which compare with the last one.
-    last: u16,
+    /// The least values of the first bucket and of the last one. Values outside of the buckets are in the next one.
+    ends: [f64; 2],
     /// The bits of a float that its bucket leaves out.
     pub shift: u32,
     /// The first bucket. It has all lower floats too, as the last one has all higher ones.
@@ -40,7 +40,7 @@ impl ThresholdSearch {
         let mut search = Self {
             padded: Vec::new(),
             starts: Vec::new(),
-            last: 0,
+            ends: [0.0; 2],
             shift: u64::BITS - 1,
             first: 0,
             window: usize::MAX,
@@ -55,13 +55,14 @@ impl ThresholdSearch {
                 break;
             }
             (search.shift, search.first) = (shift, first);
+            search.ends = [first, last].map(|bucket| f64::from_bits((bucket << shift).cast_unsigned()));
             search.starts = vec![0; last.abs_diff(first) as usize + 1];
             let mut counts = vec![0_usize; search.starts.len()];
             thresholds.iter().for_each(|x| counts[search.bucket(*x)] += 1);
             search.window = counts.iter().copied().max().unwrap_or(0).next_power_of_two().max(FEW);
             let mut sum = 0;
             for (start, count) in search.starts.iter_mut().zip(counts) {
-                (*start, search.last) = (sum as u16, sum as u16);
+                *start = sum as u16;
                 sum += count;
             }
         }
@@ -69,16 +70,29 @@ impl ThresholdSearch {
         search
     }
 
-    /// Returns the bucket of a value, or a number above all buckets.
+    /// Returns the bucket of a value.
     #[inline(always)]
     fn bucket(&self, value: f64) -> usize {
-        usize::try_from(((bits(value) >> self.shift) - self.first).max(0)).unwrap_or(usize::MAX)
+        let [first, last] = self.ends;
+        let value = if value > first { value } else { first };
+        let value = if value < last { value } else { last };
+        ((bits(value) >> self.shift) - self.first) as usize
+    }
+
+    /// Returns the code of a value, or of what replaces NaN.
+    #[inline(always)]
+    pub(super) fn code_or<E>(
+        &self,
+        value: f64,
+        undefined: impl FnOnce() -> Result<f64, E>,
+    ) -> Result<u32, E> {
+        Ok(self.code(if value.is_nan() { undefined()? } else { value }))
     }
 
     /// Returns the number of thresholds below a value.
     #[inline(always)]
     pub(super) fn code(&self, value: f64) -> u32 {
-        let mut start = usize::from(*self.starts.get(self.bucket(value)).unwrap_or(&self.last));
+        let mut start = if self.starts.len() == 1 { 0 } else { usize::from(self.starts[self.bucket(value)]) };
         let mut window = self.window;
         while window > FEW {
             window /= 2;

@@ -1,13 +1,13 @@
 //! Compiles a model: turns its expressions and its tree into steps, and its categories into numbers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::{ChoiceId, Ensemble, Model};
 
 use super::categories::{Categories, CategorySet};
 use super::decision::{Column, CompiledModel, Place};
 use super::graph::{Graph, Value};
-use super::program::{Op, Step};
+use super::program::{Op, Step, rounded};
 
 /// The most steps of a tree, in which each path has its own. A model that needs more computes all columns before its tree, which
 /// are never more than its expressions have.
@@ -49,31 +49,38 @@ impl CompiledModel {
         }
 
         let roots = precondition.into_iter().chain(eligible.iter().copied().flatten());
-        let mut emitter = Emitter::new(graph.values(), roots.chain(columns.iter().flatten().copied()));
-        precondition.into_iter().for_each(|value| emitter.require(value));
-        let places = match most {
-            0 => columns.iter().map(|column| emitter.place(*column)).collect(),
-            _ => Vec::new(),
-        };
+        let first = if most == 0 { &*columns } else { &[] };
+        let mut emitter = Emitter::new(graph.values(), first, roots.chain(columns.iter().flatten().copied()));
+        let loaded = emitter.load(precondition.into_iter().chain(first.iter().flatten().copied()));
+        precondition.into_iter().for_each(|value| emitter.require(value, 0));
+        let places = emitter.columns(first);
+        // The steps before the tree run in another loop.
+        if most == 0 {
+            emitter.end(0);
+        }
+        let start = if most == 0 { emitter.steps.len() } else { 0 };
         let known = emitter.assigned.len();
-        let tests = emitter.tree(&ensemble, &columns, most)?;
+        let tests = emitter.tree(&ensemble, &columns, &eligible, most)?;
         let eligible = eligible.into_iter().map(|value| {
             emitter.forget(known);
             let start = emitter.steps.len();
-            emitter.require(value?);
+            emitter.require(value?, 0);
             emitter.end(0);
             Some(start)
         });
         let eligible = eligible.collect();
         let column = |slot: usize| Column { slot, missing: model.missing.contains(&slot) };
         let columns = ensemble.columns.iter().map(|c| column(c.slot)).collect();
-        let Emitter { steps, constants, numbers, most, .. } = emitter;
+        let Emitter { steps, mut initial, first_number, numbers, most, .. } = emitter;
+        initial.resize(rounded(most), 0.0);
         Some(Self {
             sets,
             steps,
-            constants,
+            initial,
+            first_number,
             numbers,
-            registers: most,
+            loaded,
+            start,
             tests,
             eligible,
             columns,
@@ -88,22 +95,31 @@ impl CompiledModel {
 struct Emitter<'g> {
     values: &'g [Value],
     steps: Vec<Step>,
-    constants: Vec<f64>,
-    /// The slots of the logged numbers, whose registers follow those of the constants.
+    /// What the registers hold before the steps: the constants, at their places.
+    initial: Vec<f64>,
+    /// The register of the first logged number; those of the others follow.
+    first_number: usize,
+    /// The slots of the logged numbers.
     numbers: Vec<usize>,
     /// By value: its register, if it is known here.
     registers: Vec<Option<u32>>,
-    /// The values that are computed here, in the order of their registers, which follow those of the numbers.
+    /// By value: the register of the column that it is.
+    reserved: Vec<Option<u32>>,
+    /// The values that are computed here, in the order of their steps.
     assigned: Vec<u32>,
+    /// The next free register.
+    next: u32,
     /// The most registers so far.
     most: usize,
 }
 
 impl<'g> Emitter<'g> {
-    /// Returns what writes steps for these roots of the graph.
-    fn new(values: &'g [Value], roots: impl Iterator<Item = u32>) -> Self {
+    /// Returns what writes steps for these roots of the graph. The first registers are those of `columns`.
+    fn new(values: &'g [Value], columns: &[[u32; 2]], roots: impl Iterator<Item = u32>) -> Self {
         let mut is_used = vec![false; values.len()];
         roots.for_each(|root| is_used[root as usize] = true);
+        let mut reserved = vec![None; values.len()];
+        columns.iter().zip(0..).for_each(|([value, _], register)| reserved[*value as usize] = Some(register));
         let (mut constants, mut numbers) = (Vec::new(), Vec::new());
         for (at, value) in values.iter().enumerate().rev() {
             match value {
@@ -115,23 +131,23 @@ impl<'g> Emitter<'g> {
                 }
             }
         }
-        let mut registers = vec![None; values.len()];
+        let first = columns.len() as u32;
         let loaded = constants.iter().map(|(at, _)| *at).chain(numbers.iter().map(|(at, _)| *at));
-        loaded.zip(0..).for_each(|(at, register)| registers[at] = Some(register));
-        Self {
-            values,
-            steps: Vec::new(),
-            most: constants.len() + numbers.len(),
-            constants: constants.into_iter().map(|(_, x)| x).collect(),
-            numbers: numbers.into_iter().map(|(_, slot)| slot).collect(),
-            registers,
-            assigned: Vec::new(),
-        }
+        let mut registers = vec![None; values.len()];
+        loaded.zip(first..).for_each(|(at, register)| registers[at] = Some(register));
+        let mut initial = vec![0.0; columns.len()];
+        initial.extend(constants.into_iter().map(|(_, x)| x));
+        let first_number = initial.len();
+        let numbers: Vec<usize> = numbers.into_iter().map(|(_, slot)| slot).collect();
+        initial.resize(first_number + numbers.len(), 0.0);
+        let next = initial.len() as u32;
+        let (steps, assigned, most) = (Vec::new(), Vec::new(), initial.len());
+        Self { values, steps, initial, first_number, numbers, registers, reserved, assigned, next, most }
     }
 
-    /// Returns the register of a value; appends the steps that compute it, if it is not computed here.
-    fn emit(&mut self, value: u32) -> u32 {
-        let (mut needed, mut open) = (BTreeSet::new(), vec![value]);
+    /// Returns the values that some values are computed from, with these, as far as they are not known here.
+    fn needed(&self, roots: impl IntoIterator<Item = u32>) -> BTreeSet<u32> {
+        let (mut needed, mut open) = (BTreeSet::new(), Vec::from_iter(roots));
         while let Some(next) = open.pop() {
             if self.registers[next as usize].is_none()
                 && let Value::Computed(op, operands) = self.values[next as usize]
@@ -140,23 +156,51 @@ impl<'g> Emitter<'g> {
                 open.extend(&operands[..op.registers()]);
             }
         }
-        for next in needed {
-            let Value::Computed(op, mut operands) = self.values[next as usize] else { continue };
-            for operand in &mut operands[..op.registers()] {
-                *operand = self.register(*operand);
-            }
-            let to = self.in_use() as u32;
-            self.registers[next as usize] = Some(to);
-            self.assigned.push(next);
-            self.steps.push(Step { op, to, operands });
-        }
-        self.most = self.most.max(self.in_use());
-        self.register(value)
+        needed
     }
 
-    /// Returns the number of registers that are in use.
-    fn in_use(&self) -> usize {
-        self.constants.len() + self.numbers.len() + self.assigned.len()
+    /// Returns the steps that load the categories that some values are computed from. They run before all others, so that an input
+    /// is read at once: the processor then waits for its memory once.
+    fn load(&mut self, roots: impl IntoIterator<Item = u32>) -> Vec<Step> {
+        let mut loaded = Vec::new();
+        for next in self.needed(roots) {
+            if let Value::Computed(op @ Op::Category, [missing, _, slot]) = self.values[next as usize] {
+                self.registers[next as usize] = Some(self.next);
+                loaded.push(Step::new(op, self.next, [self.register(missing), 0, slot]));
+                self.next += 1;
+            }
+        }
+        self.most = self.most.max(self.next as usize);
+        loaded
+    }
+
+    /// Appends the steps that compute some values, if they are not computed here. Steps that are alike follow each other.
+    fn emit(&mut self, roots: impl IntoIterator<Item = u32>) {
+        let needed = self.needed(roots);
+        let mut levels: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut order = Vec::new();
+        for next in needed {
+            let Value::Computed(op, operands) = self.values[next as usize] else { continue };
+            let level = operands[..op.registers()].iter().filter_map(|operand| levels.get(operand)).max();
+            let level = level.map_or(0, |level| level + 1);
+            levels.insert(next, level);
+            order.push((level, op, next, operands));
+        }
+        order.sort_unstable();
+        for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            for (at, (_, op, next, mut operands)) in group.iter().copied().enumerate() {
+                for operand in &mut operands[..op.registers()] {
+                    *operand = self.register(*operand);
+                }
+                let to = self.reserved[next as usize].unwrap_or(self.next);
+                self.next = self.next.max(to + 1);
+                self.registers[next as usize] = Some(to);
+                self.assigned.push(next);
+                let alike = u16::try_from(group.len() - at).unwrap_or(u16::MAX);
+                self.steps.push(Step { alike, ..Step::new(op, to, operands) });
+            }
+        }
+        self.most = self.most.max(self.next as usize);
     }
 
     /// Returns the register of a value that is computed here.
@@ -166,43 +210,67 @@ impl<'g> Emitter<'g> {
 
     /// Forgets all values but the first `known`: their registers are free.
     fn forget(&mut self, known: usize) {
-        for value in self.assigned.drain(known..) {
-            self.registers[value as usize] = None;
+        for value in self.assigned.drain(known..).rev() {
+            if let Some(register) = self.registers[value as usize].take()
+                && self.reserved[value as usize].is_none()
+            {
+                self.next = register;
+            }
         }
     }
 
-    /// Appends the steps of a condition that stop unless it holds. A chain of `and` holds where all its parts do.
-    fn require(&mut self, condition: u32) {
+    /// Appends steps that stop unless a condition holds; `to` is a mark on each. A chain of `and` holds where all its parts do.
+    fn require(&mut self, condition: u32, to: u32) {
         let mut open = vec![condition];
         while let Some(part) = open.pop() {
-            let (op, operands) = match self.values[part as usize] {
+            let (op, [a, b]) = match self.values[part as usize] {
                 Value::Computed(Op::And, [a, b, _]) => {
                     open.extend([b, a]);
                     continue;
                 }
-                Value::Computed(Op::Eq, [a, b, _]) => (Op::MustEq, [self.emit(a), self.emit(b), 0]),
-                Value::Computed(Op::Le, [a, b, _]) => (Op::MustLe, [self.emit(a), self.emit(b), 0]),
-                _ => (Op::Must, [self.emit(part), 0, 0]),
+                Value::Computed(Op::Eq, [a, b, _]) => (Op::MustEq, [a, b]),
+                Value::Computed(Op::Le, [a, b, _]) => (Op::MustLe, [a, b]),
+                _ => (Op::Must, [part, part]),
             };
-            self.steps.push(Step { op, to: 0, operands });
+            self.emit([a, b]);
+            self.steps.push(Step::new(op, to, [self.register(a), self.register(b), 0]));
         }
     }
 
     fn end(&mut self, leaf: u32) {
-        self.steps.push(Step { op: Op::End, to: leaf, operands: [0; 3] });
+        self.steps.push(Step::new(Op::End, leaf, [0; 3]));
+    }
+
+    /// Appends the steps that compute all columns into the first registers. Returns their places.
+    fn columns(&mut self, columns: &[[u32; 2]]) -> Vec<Place> {
+        self.emit(columns.iter().flatten().copied());
+        let all = columns
+            .iter()
+            .zip(0..)
+            .map(|([value, feature], to)| (self.register(*value), to, self.register(*feature)));
+        let all: Vec<(u32, u32, u32)> = all.collect();
+        let copied: Vec<_> = all.iter().filter(|(at, to, _)| at != to).collect();
+        for (before, (at, to, _)) in copied.iter().enumerate() {
+            let alike = u16::try_from(copied.len() - before).unwrap_or(u16::MAX);
+            self.steps.push(Step { alike, ..Step::new(Op::Copy, *to, [*at, 0, 0]) });
+        }
+        all.into_iter().map(|(_, value, feature)| Place { value, feature }).collect()
     }
 
     /// Returns where a column is, by its value and its feature; appends the steps that compute what is not computed here.
     fn place(&mut self, [value, feature]: [u32; 2]) -> Place {
-        Place { value: self.emit(value), feature: self.emit(feature) }
+        self.emit([value, feature]);
+        Place { value: self.register(value), feature: self.register(feature) }
     }
 
-    /// Appends the steps of the model's own tree. Those of a node compute what is not computed above it. Returns the column of each
-    /// test, and its place, by the test's position. `None` if there are more than `most` steps, unless it is 0.
+    /// Appends the steps of the model's own tree. Those of a node compute what is not computed above it. Those of a leaf stop early,
+    /// marked with the leaf's number plus 1, if its pick is not [eligible](Model::eligible). Returns the column of each test, and
+    /// its place, by the test's position. `None` if there are more than `most` steps, unless it is 0.
     fn tree(
         &mut self,
         ensemble: &Ensemble,
         columns: &[[u32; 2]],
+        eligible: &[Option<u32>],
         most: usize,
     ) -> Option<Vec<(usize, usize, Place)>> {
         let mut tests = Vec::new();
@@ -213,8 +281,15 @@ impl<'g> Emitter<'g> {
             if let Some(parent) = parent {
                 self.steps[parent].to = self.steps.len() as u32;
             }
+            if most > 0 && self.steps.len() > most {
+                return None;
+            }
             let node = ensemble.nodes[at as usize];
             let Some(column) = columns.get(node.column as usize) else {
+                let pick = ensemble.pick_of_leaf(node.rank as usize).filter(|_| !ensemble.has_boosters());
+                if let Some(condition) = pick.and_then(|pick| *eligible.get(pick.index())?) {
+                    self.require(condition, node.rank + 1);
+                }
                 self.end(node.rank);
                 continue;
             };
@@ -222,9 +297,6 @@ impl<'g> Emitter<'g> {
             let test = self.steps.len();
             tests.push((test, node.column as usize, place));
             self.steps.push(Step::test(place.value, ensemble.threshold(at as usize)));
-            if most > 0 && test > most {
-                return None;
-            }
             let known = self.assigned.len();
             open.extend([(node.left + 1, Some(test), known), (node.left, None, known)]);
         }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use ah_types::{ChoiceId, Ensemble, Reached, Scalar, Unsure};
+use ah_types::{ChoiceId, Ensemble, Reached, Row, Scalar, Unsure};
 
 use super::categories::{Categories, CategorySet};
-use super::program::{Inputs, Op, Registers, Step};
+use super::program::{Inputs, Op, Step, run, with_registers};
 
 /// A model in the form that decides fast; see the [folder](super).
 pub(crate) struct CompiledModel {
@@ -13,12 +13,16 @@ pub(crate) struct CompiledModel {
     pub(super) sets: Vec<CategorySet>,
     /// The steps: of the precondition, of all columns if boosters need them, of the model's own tree, and of the choices' conditions.
     pub(super) steps: Vec<Step>,
-    /// What the first registers hold.
-    pub(super) constants: Vec<f64>,
-    /// The slots of the logged numbers that the next registers hold.
+    /// What the registers hold before the steps.
+    pub(super) initial: Vec<f64>,
+    /// The register of the first logged number; those of the others follow.
+    pub(super) first_number: usize,
+    /// The slots of the logged numbers.
     pub(super) numbers: Vec<usize>,
-    /// The number of registers.
-    pub(super) registers: usize,
+    /// The steps that load the categories that every decision needs.
+    pub(super) loaded: Vec<Step>,
+    /// The first step of the tree, if all columns are computed before it; else 0.
+    pub(super) start: usize,
     /// The position of each test among the steps, its column, and where this is.
     pub(super) tests: Vec<(usize, usize, Place)>,
     /// By choice, the first step of the condition under which it can run; empty if all always can.
@@ -27,7 +31,7 @@ pub(crate) struct CompiledModel {
     pub(super) ensemble: Ensemble,
     /// The columns of the ensemble.
     pub(super) columns: Vec<Column>,
-    /// By column, if all are computed before the tree.
+    /// By column, if all are computed before the tree. Their values are in the first registers.
     pub(super) places: Vec<Place>,
 }
 
@@ -51,7 +55,7 @@ pub(super) struct Place {
 pub(crate) struct Decision<'a> {
     compiled: &'a CompiledModel,
     inputs: Inputs<'a>,
-    registers: Registers<'a>,
+    registers: &'a mut [f64],
 }
 
 impl CompiledModel {
@@ -63,22 +67,15 @@ impl CompiledModel {
         then: impl FnOnce(&mut Decision<'_>) -> Result<T, Unsure>,
     ) -> Result<T, Unsure> {
         let inputs = Inputs { values, categories: &self.categories, sets: &self.sets };
-        let fill = |registers: &mut [f64]| self.fill(registers, values);
-        Registers::with(self.registers, fill, |registers| {
+        with_registers(&self.initial, |registers| {
+            for (register, slot) in registers[self.first_number..].iter_mut().zip(&self.numbers) {
+                *register = values.number(*slot);
+            }
+            for Step { to, operands: [missing, _, slot], .. } in &self.loaded {
+                registers[*to as usize] = inputs.category(*slot, registers[*missing as usize]);
+            }
             then(&mut Decision { compiled: self, inputs, registers })
         })
-    }
-
-    #[inline(always)]
-    fn fill(&self, registers: &mut [f64], values: &[Scalar<'_>]) {
-        let (constants, numbers) = registers.split_at_mut(self.constants.len());
-        constants.iter_mut().zip(&self.constants).for_each(|(to, constant)| *to = *constant);
-        for (to, slot) in numbers.iter_mut().zip(&self.numbers) {
-            *to = match values.get(*slot) {
-                Some(Scalar::Number(x)) => *x,
-                _ => f64::NAN,
-            };
-        }
     }
 }
 
@@ -86,39 +83,46 @@ impl Decision<'_> {
     /// Returns what `then` makes of what the values reach in the trees.
     #[inline]
     pub(crate) fn reach<T>(&mut self, then: impl FnOnce(&mut Self, Reached<'_>) -> T) -> Result<T, Unsure> {
-        let leaf = self.leaf()?;
+        let (leaf, _) = self.leaf()?;
         let CompiledModel { ensemble, .. } = self.compiled;
         if !ensemble.has_boosters() {
             return Ok(then(self, ensemble.reached_leaf(leaf)));
         }
         let mut sums = ensemble.no_sums();
-        let (registers, places) = (self.registers.all(), &*self.compiled.places);
-        ensemble.add_rows(&mut sums, |column| {
-            let x = registers[places[column].value as usize];
-            if x.is_nan() { self.undefined(column, places[column]) } else { Ok(x) }
-        })?;
+        let places = &*self.compiled.places;
+        let values = &self.registers[..places.len()];
+        ensemble.add_rows(&mut sums, values, |column| self.undefined(column, places[column]))?;
         Ok(then(self, ensemble.reached(leaf, &sums)))
     }
 
     /// Returns the choice for a program that does not list its choices.
+    #[inline(always)]
     pub(crate) fn choose(&mut self) -> Result<ChoiceId, Unsure> {
-        let CompiledModel { ensemble, eligible, .. } = self.compiled;
-        if eligible.is_empty() && !ensemble.has_boosters() {
-            return ensemble.pick_of_leaf(self.leaf()?).ok_or(Unsure::NoneAllowed);
+        let CompiledModel { ensemble, .. } = self.compiled;
+        if !ensemble.has_boosters() {
+            let (leaf, is_eligible) = self.leaf()?;
+            return match ensemble.pick_of_leaf(leaf).filter(|_| is_eligible) {
+                Some(pick) => Ok(pick),
+                None => ensemble.reached_leaf(leaf).pick_expected(|choice| self.is_eligible(choice)),
+            };
         }
         self.reach(|decision, reached| reached.pick_expected(|choice| decision.is_eligible(choice)))?
     }
 
-    /// Returns the number of the leaf that the values reach in the model's own tree.
-    #[inline]
-    fn leaf(&mut self) -> Result<usize, Unsure> {
-        let (mut at, steps) = (0, &self.compiled.steps);
+    /// Returns the number of the leaf that the values reach in the model's own tree, and whether its pick is eligible.
+    #[inline(always)]
+    fn leaf(&mut self) -> Result<(usize, bool), Unsure> {
+        let (mut at, steps) = (self.compiled.start, &self.compiled.steps);
+        if at > 0 && run::<true>(self.registers, steps, 0, self.inputs) + 1 < at {
+            return Err(Unsure::Precondition);
+        }
         loop {
-            at = self.registers.run(steps, at, self.inputs);
-            match steps[at].op {
-                Op::End => return Ok(steps[at].to as usize),
-                Op::Test => self.check_missing(at)?,
-                _ => return Err(Unsure::Precondition),
+            at = run::<false>(self.registers, steps, at, self.inputs);
+            match steps[at] {
+                Step { op: Op::End, to, .. } => return Ok((to as usize, true)),
+                Step { op: Op::Test, .. } => self.check_missing(at)?,
+                Step { to: 0, .. } => return Err(Unsure::Precondition),
+                Step { to, .. } => return Ok((to as usize - 1, false)),
             }
             // What was missing goes left.
             at += 1;
@@ -136,27 +140,28 @@ impl Decision<'_> {
     pub(crate) fn is_eligible(&mut self, choice: ChoiceId) -> bool {
         let steps = &self.compiled.steps;
         let condition = self.compiled.eligible.get(choice.index()).copied().flatten();
-        condition.is_none_or(|start| steps[self.registers.run(steps, start, self.inputs)].op == Op::End)
+        condition
+            .is_none_or(|start| steps[run::<false>(self.registers, steps, start, self.inputs)].op == Op::End)
     }
 
     /// Returns the value of a column, if all are computed before the tree.
     #[cfg(test)]
     pub(super) fn column(&self, column: usize) -> Result<f64, Unsure> {
         let place = self.compiled.places[column];
-        let x = self.registers.all()[place.value as usize];
+        let x = self.registers[place.value as usize];
         if x.is_nan() { self.undefined(column, place) } else { Ok(x) }
     }
 
     /// Returns the feature of a column, if all are computed before the tree.
     #[cfg(test)]
     pub(super) fn feature(&self, column: usize) -> f64 {
-        self.registers.all()[self.compiled.places[column].feature as usize]
+        self.registers[self.compiled.places[column].feature as usize]
     }
 
     #[cold]
     fn undefined(&self, column: usize, place: Place) -> Result<f64, Unsure> {
         let Column { slot, missing } = self.compiled.columns[column];
-        match self.registers.all()[place.feature as usize].is_nan() {
+        match self.registers[place.feature as usize].is_nan() {
             true if missing => Ok(f64::NEG_INFINITY),
             true => Err(Unsure::Undefined(slot)),
             false => Err(Unsure::UnknownCategory(slot)),

@@ -3,23 +3,21 @@
 //! A register holds a number, the id of a category, or a truth value as 0 or 1; NaN is undefined. No operation has an effect, so
 //! `and`, `or` and `if` compute all their operands and then choose. Only the tests of the tree jump.
 
+use std::slice;
+
 use ah_types::expr::{Arithmetic, Comparison, NumberFunction};
 use ah_types::{Scalar, goes_left};
 
 use super::categories::{Categories, CategorySet, UNNAMED};
 
-/// Registers that most models of one tree need at most.
-pub(super) const FEW: usize = 64;
-
-/// Registers that most models with boosters need at most.
-pub(super) const MIDDLE: usize = 128;
-
-/// The most registers that are on the stack. More cost an allocation.
-pub(super) const MANY: usize = 256;
+/// Numbers of registers that are on the stack. More cost an allocation.
+pub(super) const SIZES: [usize; 3] = [64, 128, 256];
 
 /// What a step computes from the registers that its operands name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Op {
+    /// The same value.
+    Copy,
     /// The id of the logged category in the slot of the last operand; if undefined, the first operand.
     Category,
     /// Whether a category is in the set of the last operand; undefined for one that training never saw.
@@ -54,8 +52,8 @@ pub(super) enum Op {
     MustEq,
     /// Stops unless the first number is not above the second one.
     MustLe,
-    /// A split: goes on behind it if the operand is not above the threshold in the other operands, else at the step `to`. Stops
-    /// if the operand is undefined.
+    /// A split: goes on behind it if the operand is not above the threshold, else at the step `to`. Stops if the operand is
+    /// undefined.
     Test,
     /// Stops: all conditions hold, or a leaf is reached.
     End,
@@ -66,7 +64,7 @@ impl Op {
     pub(super) fn registers(self) -> usize {
         match self {
             Self::End => 0,
-            Self::Must | Self::Test | Self::Category | Self::Member | Self::Not => 1,
+            Self::Must | Self::Test | Self::Copy | Self::Category | Self::Member | Self::Not => 1,
             Self::Neg | Self::Abs | Self::Floor | Self::Ceil | Self::Log2 | Self::Ctz => 1,
             Self::If => 3,
             _ => 2,
@@ -113,16 +111,24 @@ impl From<Arithmetic> for Op {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub op: Op,
+    /// The number of steps from this one on that have the same operation and need no result of each other. They run in a loop, which takes
+    /// half the instructions of one step after the other.
+    pub alike: u16,
     /// The register of the result. Of a test: the position of the step on the right.
     pub to: u32,
     pub operands: [u32; 3],
+    /// What a test compares with.
+    pub threshold: f64,
 }
 
 impl Step {
+    pub(super) fn new(op: Op, to: u32, operands: [u32; 3]) -> Self {
+        Self { op, alike: 1, to, operands, threshold: 0.0 }
+    }
+
     /// Returns a test, whose step on the right is not known yet.
     pub(super) fn test(register: u32, threshold: f64) -> Self {
-        let bits = threshold.to_bits();
-        Self { op: Op::Test, to: 0, operands: [register, bits as u32, (bits >> u32::BITS) as u32] }
+        Self { threshold, ..Self::new(Op::Test, 0, [register, 0, 0]) }
     }
 }
 
@@ -135,62 +141,47 @@ pub(super) struct Inputs<'a> {
     pub sets: &'a [CategorySet],
 }
 
-/// The registers of a decision.
-pub(super) enum Registers<'r> {
-    Few(&'r mut [f64; FEW]),
-    Middle(&'r mut [f64; MIDDLE]),
-    Many(&'r mut [f64; MANY]),
-    Heap(&'r mut Vec<f64>),
+/// Returns the least of [`SIZES`] that is at least `registers`, if there is one.
+pub(super) fn rounded(registers: usize) -> usize {
+    SIZES.into_iter().find(|size| registers <= *size).unwrap_or(registers)
 }
 
-impl Registers<'_> {
-    /// Calls `f` with at least `count` registers that are filled by `fill`.
-    #[inline(always)]
-    pub(super) fn with<T>(
-        count: usize,
-        fill: impl FnOnce(&mut [f64]),
-        f: impl FnOnce(Registers<'_>) -> T,
-    ) -> T {
-        // Moved, they would be copied.
-        if count <= FEW {
-            let mut registers = [0.0; FEW];
-            fill(&mut registers);
-            f(Registers::Few(&mut registers))
-        } else if count <= MIDDLE {
-            let mut registers = [0.0; MIDDLE];
-            fill(&mut registers);
-            f(Registers::Middle(&mut registers))
-        } else if count <= MANY {
-            let mut registers = [0.0; MANY];
-            fill(&mut registers);
-            f(Registers::Many(&mut registers))
-        } else {
-            let mut registers = vec![0.0; count];
-            fill(&mut registers);
-            f(Registers::Heap(&mut registers))
-        }
-    }
+/// Calls `f` with registers that hold `initial`, whose number is [`rounded`].
+#[inline(always)]
+pub(super) fn with_registers<T>(initial: &[f64], f: impl FnOnce(&mut [f64]) -> T) -> T {
+    let (mut few, mut middle, mut many, mut heap);
+    f(if let Ok(initial) = <&[f64; SIZES[0]]>::try_from(initial) {
+        few = *initial;
+        &mut few
+    } else if let Ok(initial) = <&[f64; SIZES[1]]>::try_from(initial) {
+        middle = *initial;
+        &mut middle
+    } else if let Ok(initial) = <&[f64; SIZES[2]]>::try_from(initial) {
+        many = *initial;
+        &mut many
+    } else {
+        heap = initial.to_vec();
+        &mut heap
+    })
+}
 
-    /// Returns all registers.
-    #[inline(always)]
-    pub(super) fn all(&self) -> &[f64] {
-        match self {
-            Self::Few(all) => *all,
-            Self::Middle(all) => *all,
-            Self::Many(all) => *all,
-            Self::Heap(all) => all,
-        }
-    }
-
-    /// Executes steps from a position on. Returns the position of the step that stops.
-    #[inline(always)]
-    pub(super) fn run(&mut self, steps: &[Step], start: usize, inputs: Inputs<'_>) -> usize {
-        match self {
-            Self::Few(all) => run(*all, steps, start, inputs),
-            Self::Middle(all) => run(*all, steps, start, inputs),
-            Self::Many(all) => run(*all, steps, start, inputs),
-            Self::Heap(all) => run(*all, steps, start, inputs),
-        }
+/// Executes steps from a position on. Returns the position of the step that stops. If `ALIKE`, steps that are alike run in a loop,
+/// and there is no test among them.
+#[inline]
+pub(super) fn run<const ALIKE: bool>(
+    registers: &mut [f64],
+    steps: &[Step],
+    start: usize,
+    inputs: Inputs<'_>,
+) -> usize {
+    if let Ok(registers) = <&mut [f64; SIZES[0]]>::try_from(&mut *registers) {
+        run_in::<ALIKE>(registers, steps, start, inputs)
+    } else if let Ok(registers) = <&mut [f64; SIZES[1]]>::try_from(&mut *registers) {
+        run_in::<ALIKE>(registers, steps, start, inputs)
+    } else if let Ok(registers) = <&mut [f64; SIZES[2]]>::try_from(&mut *registers) {
+        run_in::<ALIKE>(registers, steps, start, inputs)
+    } else {
+        run_in::<ALIKE>(registers, steps, start, inputs)
     }
 }
 
@@ -213,7 +204,7 @@ impl<const N: usize> Bank for [f64; N] {
     }
 }
 
-impl Bank for Vec<f64> {
+impl Bank for [f64] {
     #[inline(always)]
     fn get_register(&self, at: u32) -> f64 {
         self[at as usize]
@@ -225,60 +216,84 @@ impl Bank for Vec<f64> {
     }
 }
 
-#[inline(never)]
-fn run(registers: &mut impl Bank, steps: &[Step], start: usize, inputs: Inputs<'_>) -> usize {
-    let mut rest = &steps[start..];
-    while let [Step { op, to, operands: [a, b, c] }, behind @ ..] = rest {
-        let (to, a, b, c) = (*to, *a, *b, *c);
-        rest = behind;
-        let at = |operand| registers.get_register(operand);
-        let x = match op {
-            Op::Category => inputs.category(c, at(a)),
-            Op::Member => inputs.member(c, at(a)),
-            Op::Neg => NumberFunction::Neg.apply(at(a)),
-            Op::Abs => NumberFunction::Abs.apply(at(a)),
-            Op::Floor => NumberFunction::Floor.apply(at(a)),
-            Op::Ceil => NumberFunction::Ceil.apply(at(a)),
-            Op::Log2 => NumberFunction::Log2.apply(at(a)),
-            Op::Ctz => NumberFunction::Ctz.apply(at(a)),
-            Op::Not => 1.0 - at(a),
-            Op::Add => Arithmetic::Add.apply(at(a), at(b)),
-            Op::Sub => Arithmetic::Sub.apply(at(a), at(b)),
-            Op::Mul => Arithmetic::Mul.apply(at(a), at(b)),
-            Op::Div => Arithmetic::Div.apply(at(a), at(b)),
-            Op::Rem => Arithmetic::Rem.apply(at(a), at(b)),
-            Op::Min => Arithmetic::Min.apply(at(a), at(b)),
-            Op::Max => Arithmetic::Max.apply(at(a), at(b)),
-            Op::Eq => truth(Comparison::Eq.holds(at(a), at(b))),
-            Op::Ne => truth(Comparison::Ne.holds(at(a), at(b))),
-            Op::Lt => truth(Comparison::Lt.holds(at(a), at(b))),
-            Op::Le => truth(Comparison::Le.holds(at(a), at(b))),
-            // Two categories that the model does not name share an id and may differ.
-            Op::Same if at(a) == UNNAMED && at(b) == UNNAMED => f64::NAN,
-            Op::Same => truth(Comparison::Eq.holds(at(a), at(b))),
-            // What decides, or is undefined, stays.
-            Op::And if at(a) == 1.0 => at(b),
-            Op::Or if at(a) == 0.0 => at(b),
-            Op::And | Op::Or => at(a),
-            Op::If if at(a) == 1.0 => at(b),
-            Op::If if at(a) == 0.0 => at(c),
-            Op::If => f64::NAN,
-            Op::Must if at(a) == 1.0 => continue,
-            Op::MustEq if at(a) == at(b) => continue,
-            Op::MustLe if at(a) <= at(b) => continue,
-            Op::Test => {
-                let (x, threshold) = (at(a), f64::from_bits(u64::from(b) | u64::from(c) << u32::BITS));
-                if x.is_nan() {
-                    break;
-                }
-                rest = if goes_left(x, threshold) { behind } else { &steps[to as usize..] };
-                continue;
-            }
-            Op::Must | Op::MustEq | Op::MustLe | Op::End => break,
-        };
-        registers.set_register(to, x);
+/// Writes to each step's register what `f` makes of its operands.
+#[inline(always)]
+fn each<const N: usize>(registers: &mut (impl Bank + ?Sized), steps: &[Step], f: impl Fn([f64; N]) -> f64) {
+    for step in steps {
+        let x = f(std::array::from_fn(|i| registers.get_register(step.operands[i])));
+        registers.set_register(step.to, x);
     }
-    steps.len() - rest.len() - 1
+}
+
+#[inline(never)]
+fn run_in<const ALIKE: bool>(
+    registers: &mut (impl Bank + ?Sized),
+    steps: &[Step],
+    start: usize,
+    inputs: Inputs<'_>,
+) -> usize {
+    let mut rest = &steps[start..];
+    while let [step, behind @ ..] = rest {
+        let at = |operand: usize| registers.get_register(step.operands[operand]);
+        if !ALIKE && step.op == Op::Test {
+            let x = at(0);
+            if x.is_nan() {
+                break;
+            }
+            rest = if goes_left(x, step.threshold) { behind } else { &steps[step.to as usize..] };
+            continue;
+        }
+        let (alike, behind) =
+            if ALIKE { rest.split_at(usize::from(step.alike)) } else { (slice::from_ref(step), behind) };
+        match step.op {
+            Op::Copy => each(registers, alike, |[a]| a),
+            Op::Category => alike.iter().for_each(|step| {
+                let x = inputs.category(step.operands[2], registers.get_register(step.operands[0]));
+                registers.set_register(step.to, x);
+            }),
+            Op::Member => alike.iter().for_each(|step| {
+                let x = inputs.member(step.operands[2], registers.get_register(step.operands[0]));
+                registers.set_register(step.to, x);
+            }),
+            Op::Neg => each(registers, alike, |[a]| NumberFunction::Neg.apply(a)),
+            Op::Abs => each(registers, alike, |[a]| NumberFunction::Abs.apply(a)),
+            Op::Floor => each(registers, alike, |[a]| NumberFunction::Floor.apply(a)),
+            Op::Ceil => each(registers, alike, |[a]| NumberFunction::Ceil.apply(a)),
+            Op::Log2 => each(registers, alike, |[a]| NumberFunction::Log2.apply(a)),
+            Op::Ctz => each(registers, alike, |[a]| NumberFunction::Ctz.apply(a)),
+            Op::Not => each(registers, alike, |[a]| 1.0 - a),
+            Op::Add => each(registers, alike, |[a, b]| Arithmetic::Add.apply(a, b)),
+            Op::Sub => each(registers, alike, |[a, b]| Arithmetic::Sub.apply(a, b)),
+            Op::Mul => each(registers, alike, |[a, b]| Arithmetic::Mul.apply(a, b)),
+            Op::Div => each(registers, alike, |[a, b]| Arithmetic::Div.apply(a, b)),
+            Op::Rem => each(registers, alike, |[a, b]| Arithmetic::Rem.apply(a, b)),
+            Op::Min => each(registers, alike, |[a, b]| Arithmetic::Min.apply(a, b)),
+            Op::Max => each(registers, alike, |[a, b]| Arithmetic::Max.apply(a, b)),
+            Op::Eq => each(registers, alike, |[a, b]| truth(Comparison::Eq.holds(a, b))),
+            Op::Ne => each(registers, alike, |[a, b]| truth(Comparison::Ne.holds(a, b))),
+            Op::Lt => each(registers, alike, |[a, b]| truth(Comparison::Lt.holds(a, b))),
+            Op::Le => each(registers, alike, |[a, b]| truth(Comparison::Le.holds(a, b))),
+            // Two categories that the model does not name share an id and may differ.
+            Op::Same => each(registers, alike, |[a, b]| match a == UNNAMED && b == UNNAMED {
+                true => f64::NAN,
+                false => truth(Comparison::Eq.holds(a, b)),
+            }),
+            // What decides, or is undefined, stays.
+            Op::And => each(registers, alike, |[a, b]| if a == 1.0 { b } else { a }),
+            Op::Or => each(registers, alike, |[a, b]| if a == 0.0 { b } else { a }),
+            Op::If => each(registers, alike, |[c, a, b]| match c {
+                1.0 => a,
+                0.0 => b,
+                _ => f64::NAN,
+            }),
+            Op::Must if at(0) == 1.0 => {}
+            Op::MustEq if at(0) == at(1) => {}
+            Op::MustLe if at(0) <= at(1) => {}
+            Op::Must | Op::MustEq | Op::MustLe | Op::Test | Op::End => break,
+        }
+        rest = behind;
+    }
+    steps.len() - rest.len()
 }
 
 #[inline(always)]
@@ -288,7 +303,7 @@ fn truth(holds: Option<bool>) -> f64 {
 
 impl Inputs<'_> {
     #[inline(always)]
-    fn category(self, slot: u32, missing: f64) -> f64 {
+    pub(super) fn category(self, slot: u32, missing: f64) -> f64 {
         match self.values.get(slot as usize) {
             Some(Scalar::Bool(holds)) => f64::from(*holds),
             Some(Scalar::Category(name)) => self.categories.id(name),

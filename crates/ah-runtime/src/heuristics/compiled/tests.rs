@@ -10,7 +10,7 @@ use proptest::sample::select;
 
 use super::CompiledModel;
 use super::decision::Decision;
-use super::program::{FEW, MANY};
+use super::program::{SIZES, rounded};
 
 /// Random expressions over these features. A feature with truth values is categorical.
 struct Grammar {
@@ -220,11 +220,12 @@ proptest! {
 #[test]
 fn features_for_each_number_of_registers() {
     let expression = |i: usize| if i == 0 { "m + 1".to_owned() } else { format!("d{} + 1", i - 1) };
-    for features in [FEW / 2, FEW + 5, MANY + 5] {
+    for features in SIZES.into_iter().flat_map(|size| [size / 2, size + 5]) {
         let logged = Schema::new([Feature::numerical("m")]).unwrap();
         let model = model_of(logged, (0..features).map(expression), &Expr::Bool(true));
         let compiled = compiled(&model);
-        assert!(compiled.iter().all(|compiled| (features..=features + 4).contains(&compiled.registers)));
+        let registers = rounded(features)..=rounded(features + 4);
+        assert!(compiled.iter().all(|compiled| registers.contains(&compiled.initial.len())));
         for m in [-290.0, -90.0, 1.0, f64::NAN] {
             check(&model, &compiled, &[m.into()]).unwrap();
         }

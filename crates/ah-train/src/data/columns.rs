@@ -36,7 +36,7 @@ pub struct Column {
     codes: Vec<u16>,
     /// Least and greatest value of each code; for categories the code itself.
     bounds: Vec<(f64, f64)>,
-    /// The number of neighbouring codes of another column that are one code here; 1 but in short orders.
+    /// The number of neighbouring codes of another column that are one code here; 1 except in `with_few_codes`.
     merged: u16,
 }
 
@@ -107,16 +107,19 @@ impl Columns {
         Self { columns: kept.map(|(_, column)| column.clone()).collect() }
     }
 
-    /// Returns the columns with at most this many codes in an order of categories: neighbours share one.
+    /// Returns the columns with at most `most_values` codes for numbers and `most_positions` in an order of categories: neighbours
+    /// share one. The least code stays alone, because it may stand for missing values.
     #[must_use]
-    pub fn with_short_orders(mut self, most: usize) -> Self {
+    pub fn with_few_codes(mut self, most_values: usize, most_positions: usize) -> Self {
         for column in &mut self.columns {
-            let Some(categories) = &mut column.categories else { continue };
-            let merged = column.bounds.len().div_ceil(most);
-            column.bounds.truncate(column.bounds.len().div_ceil(merged));
-            column.merged = merged as u16;
-            for code in column.codes.iter_mut().chain(&mut categories.codes) {
-                *code /= column.merged;
+            let most = if column.categories.is_some() { most_positions } else { most_values };
+            let merged = (column.bounds.len() - 1).div_ceil(most - 1).max(1) as u16;
+            column.merged = merged;
+            let behind = column.bounds[1..].chunks(usize::from(merged)).map(|c| (c[0].0, c[c.len() - 1].1));
+            column.bounds = [column.bounds[0]].into_iter().chain(behind).collect();
+            let codes_of_categories = column.categories.iter_mut().flat_map(|c| &mut c.codes);
+            for code in column.codes.iter_mut().chain(codes_of_categories) {
+                *code = code.div_ceil(merged);
             }
         }
         self
@@ -174,10 +177,7 @@ impl Column {
 
     /// Returns the greatest code, in the column that has all of its codes, of those that are `code` here.
     pub fn before_merging(&self, code: u16) -> u16 {
-        (u32::from(code) + 1)
-            .saturating_mul(u32::from(self.merged))
-            .saturating_sub(1)
-            .min(u32::from(u16::MAX)) as u16
+        code.saturating_mul(self.merged)
     }
 
     /// Returns the split behind the code `limit` whose threshold is the greatest value with this code. A value between
@@ -261,4 +261,34 @@ fn categorical(
     let orders = category_orders::orders(order.len(), inputs, category_of, costs, max_bins);
     let columns = tested.iter().map(single).chain(orders).map(column).collect();
     (sorted, columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn neighbours_share_a_code(values in prop::collection::vec(0_u32..300, 2..200), most in 2_usize..20) {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            prop_assume!(values.iter().any(|value| *value != values[0]));
+            let all = Columns::from_numbers(&[values], 512);
+            let few = all.clone().with_few_codes(most, 2);
+            let (all, few) = (&all.all()[0], &few.all()[0]);
+            prop_assert!((2..=most.min(all.levels())).contains(&few.levels()));
+            for (before, code) in all.codes().iter().zip(few.codes()) {
+                prop_assert!(usize::from(*code) < few.levels());
+                prop_assert_eq!(*code == 0, *before == 0);
+                // The same side of every split.
+                for limit in 0..few.levels() as u16 {
+                    prop_assert_eq!(*code <= limit, *before <= few.before_merging(limit));
+                }
+            }
+            let code = few.codes()[0];
+            let (least, greatest) = few.bounds[usize::from(code)];
+            prop_assert!((least..=greatest).contains(&all.bounds[usize::from(all.codes()[0])].0));
+        }
+    }
 }

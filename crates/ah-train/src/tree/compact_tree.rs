@@ -17,14 +17,14 @@ struct Node {
 }
 
 impl CompactTree {
-    /// Returns the splits of a tree; `kept` has the positions of the columns that grew it, which may have merged codes.
+    /// Returns the splits of a tree that grew from the columns at the positions `kept`, which may have merged codes.
     pub fn new(tree: &GrownTree, kept: &[usize], columns: &Columns) -> Self {
         let node = |node: &GrownNode| match &node.split {
-            Some(s) => Node {
-                left: s.left,
-                column: kept[s.column as usize] as u16,
-                limit: columns.all()[s.column as usize].before_merging(s.limit),
-            },
+            Some(s) => {
+                let column = kept[s.column as usize];
+                let limit = columns.all()[column].before_merging(s.limit);
+                Node { left: s.left, column: column as u16, limit }
+            }
             None => Node { left: 0, column: 0, limit: 0 },
         };
         Self(tree.nodes.iter().map(node).collect())

@@ -9,11 +9,10 @@
 use ah_types::{Objective, RISK_UNIT, random};
 use serde::Serialize;
 
-use super::best_splits::{ErrorRows, best_splits};
+use super::errors::Errors;
 use super::fit_data::FitData;
 use super::grow::grow_fit;
 use super::parameters::CostTree;
-use super::samples::Samples;
 use crate::data::costs::Cost;
 use crate::data::{COST_ONE, Costs, Subset};
 use crate::tree::{Booster, Boosters, CompactTree, FittedEnsemble, GrownTree, Scores, nearest};
@@ -39,6 +38,11 @@ pub struct Boost {
     pub shrinkage: f64,
     /// What a number of 1 in a row is worth: a power of two.
     pub unit: f64,
+    /// Most numbers of a row by which splits are sought ([`Errors::samples`]); `None`: one for each choice. With 8, mm_a100
+    /// loses 1.0078 instead of 1.0069 (docs/laboratory.md).
+    pub sketch: Option<usize>,
+    /// Most codes of a column of numbers; `None`: all. With 64 the search for splits judges fewer of them.
+    pub most_codes: Option<usize>,
     /// True if each tree is fitted to the costs themselves, not to the errors of the trees before it.
     pub is_forest: bool,
 }
@@ -64,6 +68,8 @@ impl Boost {
         row_share: 0.8,
         shrinkage: 1.0,
         unit: 1.0 / 2048.0,
+        sketch: Some(64),
+        most_codes: Some(64),
         is_forest: false,
     };
 
@@ -85,6 +91,8 @@ impl Boost {
         row_share: 0.63,
         shrinkage: 0.0,
         unit: 1.0 / 8192.0,
+        sketch: None,
+        most_codes: None,
         is_forest: true,
         ..Self::DEFAULT
     };
@@ -102,6 +110,8 @@ impl Boost {
         row_share: 0.8,
         shrinkage: 80.0,
         unit: RISK_UNIT,
+        sketch: Some(64),
+        most_codes: Some(64),
         is_forest: false,
     };
 
@@ -122,38 +132,25 @@ impl Boost {
         let least = self.min_samples_leaf * inputs.len() / rows.inputs.len().max(1);
         let parameters = CostTree::greedy(self.max_depth, least);
         let (own, rows) = (rows, &Subset { columns: rows.columns, inputs: &inputs });
-        let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
-        let greatest = targets.objective().greatest();
+        let weights = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
+        let greatest = targets.objective().greatest();
         let unit = self.unit * (greatest / Objective::Geomean.greatest()).log2().floor().exp2();
         let targets = targets.saturated();
         // The same first scores everywhere: with those of the readable tree's leaves, which have seen the rows, forward
         // convolutions lose 1.0448 instead of 1.0398 (mean of two seeds).
         let first = Scores::constant(own, &targets, tree.nodes.len());
-        let error = |c: &Cost| f64::from(c.cost) / COST_ONE - first.node(0)[c.choice.index()];
-        let row = |&input: &u32| targets.of(input).iter().map(|c| (c.choice.0, error(c))).collect();
-        let mut left: Vec<Vec<(u32, f64)>> = rows.inputs.iter().map(row).collect();
-        let codes = rows.columns.by_row(rows.inputs);
-        let mut boosters = Boosters { row_length: choices + 1, unit, ..Boosters::default() };
-        // Without columns, as where every feature is constant, no tree can split.
-        let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
-        for number in 0..trees {
-            let grown = self.grow(&parameters, rows, &left, &weights, (choices, greatest), number);
-            let leaves = grown.leaves(&codes, rows.columns.all().len());
-            let leaf = |row: usize| leaves[row];
-            let mut means = means(&left, &weights, leaf, (grown.nodes(), choices), self.shrinkage);
-            if self.is_forest {
-                means.chunks_exact_mut(choices).for_each(|means| vote(means, first.node(0)));
-            }
-            let numbers: Vec<i8> = means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();
-            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * unit).collect();
-            if !self.is_forest {
-                subtract(&mut left, leaf, &values, choices);
-            }
+        let error = |c: &Cost| (c.choice.0, f64::from(c.cost) / COST_ONE - first.node(0)[c.choice.index()]);
+        let row = |&input: &u32| targets.of(input).iter().map(error);
+        let errors = Errors::new(choices, rows.inputs.iter().map(row), weights);
+        let trees = self.trees(&parameters, rows, errors, unit, first.node(0));
+        let booster = |(splits, numbers): (CompactTree, Vec<i8>)| {
             // Other trees learn the risk.
             let rows = numbers.chunks_exact(choices).flat_map(|row| row.iter().copied().chain([0]));
-            boosters.trees.push(Booster { splits: grown, rows: rows.collect() });
-        }
+            Booster { splits, rows: rows.collect() }
+        };
+        let trees = trees.into_iter().map(booster).collect();
+        let boosters = Boosters { row_length: choices + 1, unit, trees, ..Boosters::default() };
         let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
         let scores = fitted.scores.measured_by(&fitted.members(own), &targets);
         FittedEnsemble { scores, ..fitted }
@@ -162,37 +159,51 @@ impl Boost {
     /// Learns trees for one number of each row, the input's risk, which is 1 on average.
     pub fn fit_risk(&self, boosters: &mut Boosters, rows: &Subset<'_>, risks: &[f64]) {
         let parameters = CostTree::greedy(self.max_depth, self.min_samples_leaf);
-        let weights = vec![1; risks.len()];
-        let mut left: Vec<Vec<(u32, f64)>> = risks.iter().map(|risk| vec![(0, risk - 1.0)]).collect();
-        let greatest = risks.iter().copied().fold(1.0, f64::max);
-        let codes = rows.columns.by_row(rows.inputs);
-        boosters.risk_trees.clear();
-        for number in 0..self.trees {
-            let grown = self.grow(&parameters, rows, &left, &weights, (1, greatest), number);
-            let leaves = grown.leaves(&codes, rows.columns.all().len());
-            let means = means(&left, &weights, |row| leaves[row], (grown.nodes(), 1), self.shrinkage);
-            let numbers: Vec<i8> =
-                means.into_iter().map(|mean| nearest(mean * self.rate, self.unit)).collect();
-            let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * self.unit).collect();
-            subtract(&mut left, |row| leaves[row], &values, 1);
-            let mut rows = vec![0; numbers.len() * boosters.row_length];
-            rows.chunks_exact_mut(boosters.row_length).zip(numbers).for_each(|(row, number)| {
-                row[boosters.row_length - 1] = number;
-            });
-            boosters.risk_trees.push(Booster { splits: grown, rows });
-        }
+        let errors = Errors::new(1, risks.iter().map(|risk| [(0, risk - 1.0)]), vec![1; risks.len()]);
+        let length = boosters.row_length;
+        let booster = |(splits, numbers): (CompactTree, Vec<i8>)| {
+            let mut rows = vec![0; numbers.len() * length];
+            rows.iter_mut().skip(length - 1).step_by(length).zip(numbers).for_each(|(last, n)| *last = n);
+            Booster { splits, rows }
+        };
+        let trees = self.trees(&parameters, rows, errors, self.unit, &[0.0]);
+        boosters.risk_trees = trees.into_iter().map(booster).collect();
     }
 
-    /// Grows a tree from a random part of the rows and columns. `greatest` is the greatest error.
-    fn grow(
+    /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
+    fn trees(
         &self,
         parameters: &CostTree,
         rows: &Subset<'_>,
-        left: &[Vec<(u32, f64)>],
-        weights: &[u32],
-        (choices, greatest): (usize, f64),
-        number: u64,
-    ) -> CompactTree {
+        mut errors: Errors,
+        unit: f64,
+        first: &[f64],
+    ) -> Vec<(CompactTree, Vec<i8>)> {
+        // Without columns, as where every feature is constant, no tree can split.
+        let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
+        let most_codes = self.most_codes.unwrap_or(usize::from(u16::MAX));
+        let few = rows.columns.clone().with_few_codes(most_codes, MOST_POSITIONS);
+        let coarse = Subset { columns: &few, inputs: rows.inputs };
+        let codes = rows.columns.by_row(rows.inputs);
+        let tree = |number: u64| {
+            let tree = self.grow(parameters, &coarse, &errors, number);
+            let leaves = tree.leaves(&codes, rows.columns.all().len());
+            let mut means = errors.means(&leaves, tree.nodes(), self.shrinkage);
+            if self.is_forest {
+                means.chunks_exact_mut(errors.choices()).for_each(|means| vote(means, first));
+            }
+            let numbers: Vec<i8> = means.into_iter().map(|mean| nearest(mean * self.rate, unit)).collect();
+            if !self.is_forest {
+                let values: Vec<f64> = numbers.iter().map(|number| f64::from(*number) * unit).collect();
+                errors.subtract(&leaves, &values);
+            }
+            (tree, numbers)
+        };
+        (0..trees).map(tree).collect()
+    }
+
+    /// Grows a tree from a random part of the rows and columns.
+    fn grow(&self, parameters: &CostTree, rows: &Subset<'_>, errors: &Errors, number: u64) -> CompactTree {
         let all = rows.columns.all().len();
         let is_kept =
             |column: usize| random::fraction(random::mix(number, 0), column as u64) < self.column_share;
@@ -200,48 +211,15 @@ impl Boost {
         if kept.is_empty() {
             kept = (0..all).collect();
         }
-        let columns = rows.columns.part(|at, _| kept.contains(&at)).with_short_orders(MOST_POSITIONS);
         let is_picked = |row: &usize| random::fraction(random::mix(number, 1), *row as u64) < self.row_share;
-        let picked: Vec<usize> = (0..rows.inputs.len()).filter(is_picked).collect();
+        let picked: Vec<usize> = (0..errors.rows()).filter(is_picked).collect();
         let inputs: Vec<u32> = picked.iter().map(|&row| rows.inputs[row]).collect();
-        // In units of the greatest error, as soft targets are.
-        let scaled = |&row: &usize| left[row].iter().map(|&(choice, x)| (choice, x / greatest)).collect();
-        let values: Vec<Vec<(u32, f64)>> = picked.iter().map(scaled).collect();
-        let values: Vec<&[(u32, f64)]> = values.iter().map(Vec::as_slice).collect();
-        let weights: Vec<u32> = picked.iter().map(|&row| weights[row]).collect();
-        let part = Subset { columns: &columns, inputs: &inputs };
-        let samples = Samples::from_values(choices, &values, &weights);
-        let tree = grow_fit(&FitData::with_samples(parameters, &part, samples));
-        let tree = match self.max_leaves {
-            Some(most) => {
-                let shrinkage = self.shrinkage;
-                let rows = ErrorRows { part: &part, errors: &values, weights: &weights, choices, shrinkage };
-                best_splits(&tree, &rows, most)
-            }
-            None => tree,
-        };
-        CompactTree::new(&tree, &kept, &columns)
+        let columns = kept.iter().map(|&at| &rows.columns.all()[at]).collect();
+        let samples = errors.samples(&picked, self.sketch.unwrap_or(usize::MAX), random::mix(number, 2));
+        let most_leaves = self.max_leaves.unwrap_or(usize::MAX);
+        let tree = grow_fit(&FitData::with_samples(parameters, columns, &inputs, samples, most_leaves));
+        CompactTree::new(&tree, &kept, rows.columns)
     }
-}
-
-/// Returns the weighted mean value of each choice in each of `nodes` nodes. `node` is the node that a
-/// row reaches.
-fn means(
-    left: &[Vec<(u32, f64)>],
-    weights: &[u32],
-    node: impl Fn(usize) -> usize,
-    (nodes, choices): (usize, usize),
-    shrinkage: f64,
-) -> Vec<f64> {
-    let mut sums = vec![(0.0, 0.0); nodes * choices];
-    for (row, (cells, &weight)) in left.iter().zip(weights).enumerate() {
-        for &(choice, value) in cells {
-            let (sum, count) = &mut sums[node(row) * choices + choice as usize];
-            *sum += value * f64::from(weight);
-            *count += f64::from(weight);
-        }
-    }
-    sums.into_iter().map(|(sum, count)| if count > 0.0 { sum / (count + shrinkage) } else { 0.0 }).collect()
 }
 
 /// Subtracts the [`VOTE`] from the mean of the choice that costs least in a leaf; choices that cost the same share it. `means` are
@@ -252,15 +230,6 @@ fn vote(means: &mut [f64], first: &[f64]) {
     let is_best = |cost: &f64| *cost <= least + 1e-9;
     let share = VOTE / costs.iter().filter(|cost| is_best(cost)).count().max(1) as f64;
     means.iter_mut().zip(&costs).filter(|(_, cost)| is_best(cost)).for_each(|(mean, _)| *mean -= share);
-}
-
-/// Subtracts from each row the values of the node that it reaches.
-fn subtract(left: &mut [Vec<(u32, f64)>], node: impl Fn(usize) -> usize, values: &[f64], choices: usize) {
-    for (row, cells) in left.iter_mut().enumerate() {
-        for (choice, value) in cells {
-            *value -= values[node(row) * choices + *choice as usize];
-        }
-    }
 }
 
 #[cfg(test)]

@@ -101,6 +101,11 @@ impl Totals {
         Self::new(lanes.collect(), all.target_blocks, rows)
     }
 
+    /// Returns the sum of the targets' squared deviations from their mean.
+    pub(super) fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
     /// Returns whether all rows have the same targets: no split can gain anything.
     pub(super) fn is_pure(&self) -> bool {
         self.deviation <= 0.0

@@ -1,5 +1,7 @@
 //! Growth of a tree.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::fit_data::FitData;
@@ -39,71 +41,74 @@ fn grow_subtree(fit: &FitData<'_>, subtree: Subtree) -> GrownTree {
     tree
 }
 
-/// Grows one subtree. Nodes much smaller than it become subtrees of their own, in `parts`: their rows are copied together.
+/// A leaf with its best split.
+struct OpenLeaf {
+    node: SubtreeNode,
+    best: Candidate,
+}
+
+/// Grows one subtree. If the leaves are limited, the split that lowers the squared deviations most comes first (Shi,
+/// "Best-first decision tree learning", 2007). If not, nodes much smaller than the subtree become subtrees of their own, in
+/// `parts`: their rows are copied together.
 fn grow_part(fit: &FitData<'_>, mut subtree: Subtree, tree: &mut GrownTree, parts: &mut Vec<Subtree>) {
     let n = subtree.rows.len();
     if n == 0 || subtree.columns.is_empty() {
         return;
     }
-    let mut buffers = Buffers {
-        goes_left: vec![0; n],
-        order: vec![0; n],
-        left: vec![[0; 8]; subtree.lanes.blocks],
-        columns: (0..subtree.columns.len() as u32).collect(),
-    };
+    let mut buffers =
+        Buffers { goes_left: vec![0; n], order: vec![0; n], left: vec![[0; 8]; subtree.lanes.blocks] };
     let is_leaf = |node: &SubtreeNode| {
         fit.parameters.must_be_leaf(node.depth, node.end - node.start) || node.totals.is_pure()
     };
-    let mut todo = vec![subtree.root(fit)];
-    while let Some(node) = todo.pop() {
-        // The columns behind belong to nodes that are done.
-        buffers.columns.truncate(node.columns.1);
-        if is_leaf(&node) {
-            continue;
+    let mut open = Vec::new();
+    let mut found = vec![subtree.root(fit)];
+    for _ in 1..fit.most_leaves {
+        for mut node in found.drain(..).filter(|node| !is_leaf(node)) {
+            node.columns.retain(|&column| subtree.varies(node.start..node.end, column));
+            if fit.most_leaves == usize::MAX && 8 * (node.end - node.start) <= n && n > 64 {
+                parts.push(subtree.part(fit, &node));
+            } else if let Some(best) = best_split(fit, &subtree, &node, &mut buffers) {
+                open.push(OpenLeaf { node, best });
+            }
         }
-        if 8 * (node.end - node.start) <= n && n > 64 {
-            parts.push(subtree.part(fit, &node, &buffers.columns[node.columns.0..node.columns.1]));
-            continue;
-        }
-        let Some(best) = best_split(fit, &subtree, &node, &mut buffers) else { continue };
+        let Some(OpenLeaf { node, best }) = take_next(fit, &mut open) else { break };
         let position = subtree.columns[best.column as usize];
         let (limit, test) = fit.columns[position as usize].test(best.codes.0, best.codes.1);
         let (left, right) = tree.split(node.id, position, limit, test);
 
         let rows_left = subtree.mark(&node, &best, &mut buffers.goes_left);
         let totals = totals_of_sides(fit, &subtree, &node, &best, rows_left);
-        let (depth, hint) = (node.depth + 1, best.column);
-        let columns = (node.columns.1, buffers.columns.len());
         let middle = node.start + rows_left;
-        let [totals_left, totals_right] = totals;
-        let children = [
-            SubtreeNode {
-                id: right,
-                depth,
-                start: middle,
-                end: node.end,
-                totals: totals_right,
-                columns,
-                hint,
-            },
-            SubtreeNode {
-                id: left,
-                depth,
-                start: node.start,
-                end: middle,
-                totals: totals_left,
-                columns,
-                hint,
-            },
-        ];
-        if columns.0 == columns.1 || children.iter().all(is_leaf) {
-            continue;
+        let sides = [(left, node.start..middle), (right, middle..node.end)];
+        let child = |((id, rows), totals): ((u32, Range<usize>), Totals)| SubtreeNode {
+            id,
+            depth: node.depth + 1,
+            start: rows.start,
+            end: rows.end,
+            totals,
+            columns: node.columns.clone(),
+            hint: best.column,
+        };
+        found.extend(sides.into_iter().zip(totals).map(child));
+        if !found.iter().all(is_leaf) {
+            // The rows are in the order of the split's own column already.
+            let Buffers { goes_left, order, .. } = &mut buffers;
+            subtree.partition(&node, best.column, goes_left, order);
         }
-        // The rows are in the order of the split's own column already.
-        let Buffers { columns: kept, goes_left, order, .. } = &mut buffers;
-        subtree.partition(&node, &kept[columns.0..columns.1], best.column, goes_left, order);
-        todo.extend(children);
     }
+}
+
+/// Takes the leaf to split next: the last one, or where leaves are limited the one that gains most, of equals the first.
+fn take_next(fit: &FitData<'_>, open: &mut Vec<OpenLeaf>) -> Option<OpenLeaf> {
+    if fit.most_leaves == usize::MAX {
+        return open.pop();
+    }
+    let gain = |leaf: &OpenLeaf| leaf.best.gain * leaf.node.totals.deviation();
+    let order = |(_, a): &(usize, &OpenLeaf), (_, b): &(usize, &OpenLeaf)| {
+        gain(a).total_cmp(&gain(b)).then(b.node.id.cmp(&a.node.id))
+    };
+    let (at, _) = open.iter().enumerate().max_by(order)?;
+    Some(open.swap_remove(at))
 }
 
 /// Returns the totals of both sides of a split. Only the smaller side is summed.
@@ -125,22 +130,13 @@ fn totals_of_sides(
     }
 }
 
-/// Returns the best split of a node, if one gains enough. Appends the columns that vary in the node
-/// to `buffers.columns`.
+/// Returns the best split of a node by the columns that vary in it, if one gains enough.
 fn best_split(
     fit: &FitData<'_>,
     subtree: &Subtree,
     node: &SubtreeNode,
     buffers: &mut Buffers,
 ) -> Option<Candidate> {
-    for at in node.columns.0..node.columns.1 {
-        let column = buffers.columns[at];
-        let order = subtree.members(node, column);
-        let code = |at: usize| subtree.entries.code(order[at]);
-        if code(0) != code(order.len() - 1) {
-            buffers.columns.push(column);
-        }
-    }
     let scales = node.totals.scales(fit.parameters.alpha, fit.samples.one);
     if fit.parameters.looks_ahead(node.depth) {
         return LookAhead { fit, subtree, node, scales: &scales }.best_split(buffers);
@@ -149,10 +145,9 @@ fn best_split(
         let order = subtree.members(node, column);
         ColumnScan { fit, subtree, totals: &node.totals, scales: &scales, column, order, above }
     };
-    let varying = node.columns.1..buffers.columns.len();
-    if varying.len() * (node.end - node.start) >= PARALLEL {
+    if node.columns.len() * (node.end - node.start) >= PARALLEL {
         let above = fit.parameters.min_gain.next_down();
-        let columns = buffers.columns[varying].par_iter();
+        let columns = node.columns.par_iter();
         let best = |&column: &u32| scan(column, above).best(&mut vec![[0; 8]; subtree.lanes.blocks]);
         let found: Vec<Option<Candidate>> = columns.map(best).collect();
         // If gains are equal, the split of the first column is taken.
@@ -161,9 +156,9 @@ fn best_split(
     // A split that gains all there is to gain ends the search. Reduced to absorb rounding.
     let enough = node.totals.max_gain(&scales) * (1.0 - 1e-12);
     let mut best: Option<Candidate> = None;
-    let first = buffers.columns[varying.clone()].iter().position(|&c| c == node.hint);
-    for at in first.into_iter().chain(0..varying.len()) {
-        let column = buffers.columns[varying.start + at];
+    let first = node.columns.iter().position(|&c| c == node.hint);
+    for at in first.into_iter().chain(0..node.columns.len()) {
+        let column = node.columns[at];
         if best.is_some_and(|b| b.column == column) {
             continue;
         }
@@ -354,6 +349,49 @@ mod tests {
             let columns = Columns::from_numbers(&values, 512);
             let targets = Costs::from_cells(choices, &inputs);
             check(&parameters, &columns, &targets);
+        }
+    }
+
+    /// Returns a tree of at most `most` leaves, and the sum of its rows' squared deviations from the means of their leaves.
+    fn limited(columns: &Columns, numbers: &[f64], most: usize) -> (GrownTree, f64) {
+        let parameters = CostTree::greedy(8, 1);
+        let inputs: Vec<u32> = (0..numbers.len() as u32).collect();
+        let samples = Samples::from_numbers(1, numbers, &vec![1; numbers.len()]);
+        let all = columns.all().iter().collect();
+        let tree = grow_fit(&FitData::with_samples(&parameters, all, &inputs, samples, most));
+        let members = tree.members(&Subset { columns, inputs: &inputs }, 1);
+        let deviation = |node: usize| {
+            let values: Vec<f64> = members[node].iter().map(|&row| numbers[row as usize]).collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            values.iter().map(|x| (x - mean).powi(2)).sum::<f64>()
+        };
+        let leaves = (0..tree.nodes.len()).filter(|&node| tree.nodes[node].split.is_none());
+        let sum = leaves.map(deviation).sum();
+        (tree, sum)
+    }
+
+    #[test]
+    fn the_split_that_gains_most_comes_first() {
+        let columns = Columns::from_numbers(&[(0..8).map(f64::from).collect()], 512);
+        let (tree, deviation) = limited(&columns, &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 9.0, 0.0], 3);
+        // The 9 alone, then what is on its left.
+        assert_eq!(tree.leaves(), 3);
+        assert!((deviation - 4.0 / 3.0).abs() < 1e-9, "{deviation}");
+    }
+
+    proptest! {
+        #[test]
+        fn leaves_are_limited_and_each_more_gains(numbers in prop::collection::vec(-9.0..9.0_f64, 2..40)) {
+            let values = (0..numbers.len()).map(|row| ((row * 7) % 40) as f64).collect();
+            let columns = Columns::from_numbers(&[values], 512);
+            let whole = limited(&columns, &numbers, usize::MAX).0.leaves();
+            let mut before = f64::INFINITY;
+            for most in 1..=whole + 1 {
+                let (tree, deviation) = limited(&columns, &numbers, most);
+                prop_assert_eq!(tree.leaves(), most.min(whole));
+                prop_assert!(deviation <= before);
+                before = deviation + 1e-9;
+            }
         }
     }
 

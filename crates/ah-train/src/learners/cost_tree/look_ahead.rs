@@ -18,13 +18,12 @@ pub(super) struct LookAhead<'a> {
 }
 
 impl LookAhead<'_> {
-    /// Returns the best split by the columns that vary in the node: in `buffers.columns`, those
-    /// behind the node's own.
+    /// Returns the best split by the columns that vary in the node.
     pub(super) fn best_split(&self, buffers: &mut Buffers) -> Option<Candidate> {
         let Self { fit, subtree, node, scales } = *self;
         // The best split of each of the best columns, the best first; of equals the first column's.
         let mut candidates: Vec<Candidate> = Vec::with_capacity(fit.parameters.look + 1);
-        for &column in &buffers.columns[node.columns.1..] {
+        for &column in &node.columns {
             let last = candidates.last().filter(|_| candidates.len() == fit.parameters.look);
             let above = last.map_or(fit.parameters.min_gain.next_down(), |last| last.gain);
             let order = subtree.members(node, column);

@@ -19,11 +19,12 @@
 //! | `scan`, `look_ahead` | the best split of a node |
 //! | `grow` | growth |
 //! | `polish` | alternating optimisation |
+//! | `errors` | what boosted trees have left to learn |
 //! | `boost` | boosted trees |
 
-mod best_splits;
 mod boost;
 mod compact;
+mod errors;
 mod fit_data;
 mod gain;
 mod grow;

@@ -136,24 +136,26 @@ impl Samples {
         Self { layout, one: builder.one, unweighted, facts, rows }
     }
 
-    /// Builds rows from pairs (choice, value) and weights. Values are clipped to the range from -1 to 1.
-    pub(super) fn from_values(choices: usize, values: &[&[(u32, f64)]], weights: &[u32]) -> Self {
-        let layout = Layout { outputs: choices, costs: 0 };
+    /// Builds rows from their weights and `outputs` numbers of each. The greatest number becomes 1.
+    pub(super) fn from_numbers(outputs: usize, numbers: &[f64], weights: &[u32]) -> Self {
+        let layout = Layout { outputs, costs: 0 };
         let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();
         let one = target_of_one(total);
-        let (mut offsets, mut entries, mut facts) = (vec![0], Vec::new(), Vec::new());
-        for (row, &count) in values.iter().zip(weights) {
+        let greatest = numbers.iter().fold(f64::MIN_POSITIVE, |a, b| a.max(b.abs()));
+        let mut lanes = vec![[0; 8]; weights.len() * layout.blocks()];
+        let mut facts = Vec::with_capacity(weights.len());
+        let rows = lanes.chunks_exact_mut(layout.blocks().max(1)).zip(numbers.chunks_exact(outputs.max(1)));
+        for ((lanes, numbers), &count) in rows.zip(weights) {
             let mut square = 0;
-            for &(lane, value) in *row {
-                let value = (value.clamp(-1.0, 1.0) * one).round() as i32;
+            for (lane, number) in lanes.as_flattened_mut().iter_mut().zip(numbers) {
+                let value = (number / greatest * one).round() as i32;
                 square += u64::from(value.unsigned_abs()).pow(2) * u64::from(count);
-                entries.push((lane, value * count as i32));
+                *lane = value * count as i32;
             }
-            offsets.push(entries.len() as u32);
             facts.push(RowFacts { square, count, base_cost: 0, least_cost: 0, cost_spread: 0 });
         }
         let unweighted = weights.iter().all(|&w| w == 1);
-        Self { layout, one, unweighted, facts, rows: RowStorage::Sparse { offsets, entries } }
+        Self { layout, one, unweighted, facts, rows: RowStorage::Dense(lanes) }
     }
 
     /// Returns what a row has beside its lanes.

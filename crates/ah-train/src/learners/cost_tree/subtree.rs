@@ -4,6 +4,8 @@
 //! Each column keeps the rows of each node in the order of their codes, and a split partitions
 //! every column stably. So nothing is sorted twice, and a level costs rows × columns.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::compact::CompactLanes;
@@ -11,7 +13,6 @@ use super::fit_data::FitData;
 use super::gain::{Candidate, RowSums, Totals};
 use super::lanes::{Block, add};
 use super::samples::Samples;
-use crate::data::Column;
 
 /// From this number of rows × columns on, a node's columns are searched and partitioned by all threads.
 pub(super) const PARALLEL: usize = 50_000;
@@ -40,8 +41,8 @@ pub(super) struct SubtreeNode {
     pub start: usize,
     pub end: usize,
     pub totals: Totals,
-    /// The range in [`Buffers::columns`] of the columns that are not constant in its parent.
-    pub columns: (usize, usize),
+    /// The columns that vary in it; at first, in its parent.
+    pub columns: Vec<u32>,
     /// The column of its parent's split. It is searched first: a good split saves the judging of
     /// worse ones.
     pub hint: u32,
@@ -52,8 +53,6 @@ pub(super) struct Buffers {
     pub goes_left: Vec<u8>,
     pub order: Vec<u32>,
     pub left: Vec<Block>,
-    /// The columns of the nodes on the path to the present node.
-    pub columns: Vec<u32>,
 }
 
 /// How a row and its code share an entry of an order: `code << row_bits | row`. The 1024 codes of a training's columns
@@ -97,7 +96,7 @@ impl Subtree {
     /// Copies these rows of the fit together.
     pub(super) fn from_rows(fit: &FitData<'_>, rows: &[u32]) -> Self {
         let columns: Vec<u32> = (0..fit.columns.len() as u32).collect();
-        let levels = fit.columns.iter().map(Column::levels).max().unwrap_or(1);
+        let levels = fit.columns.iter().map(|column| column.levels()).max().unwrap_or(1);
         let entries = Entries::new(rows.len(), levels);
         let mut order = vec![0; rows.len() * columns.len()];
         let column = |(order, &at): (&mut [u32], &u32)| {
@@ -130,11 +129,13 @@ impl Subtree {
         Self { id: 0, depth: 0, rows: rows.to_vec(), columns, order, entries, lanes }
     }
 
-    /// Copies the rows of a node together, with these of the columns.
-    pub(super) fn part(&self, fit: &FitData<'_>, node: &SubtreeNode, columns: &[u32]) -> Self {
+    /// Copies the rows of a node together, with the columns that vary in it.
+    pub(super) fn part(&self, fit: &FitData<'_>, node: &SubtreeNode) -> Self {
         let mut new = vec![0; self.rows.len()];
         let old = self.entries;
-        let mut kept: Vec<u32> = self.members(node, columns[0]).iter().map(|&e| old.row(e) as u32).collect();
+        let columns = &node.columns;
+        let first = columns.first().copied().unwrap_or(0);
+        let mut kept: Vec<u32> = self.members(node, first).iter().map(|&e| old.row(e) as u32).collect();
         kept.sort_unstable();
         for (&row, place) in kept.iter().zip(0_u32..) {
             new[row as usize] = place;
@@ -152,7 +153,7 @@ impl Subtree {
 
     /// Returns the node that holds all rows.
     pub(super) fn root(&self, fit: &FitData<'_>) -> SubtreeNode {
-        let (end, columns) = (self.rows.len(), (0, self.columns.len()));
+        let (end, columns) = (self.rows.len(), (0..self.columns.len() as u32).collect());
         let totals = self.totals(&fit.samples, &self.order[..end]);
         SubtreeNode { id: 0, depth: self.depth, start: 0, end, totals, columns, hint: 0 }
     }
@@ -161,6 +162,13 @@ impl Subtree {
     #[inline(always)]
     pub(super) fn members(&self, node: &SubtreeNode, column: u32) -> &[u32] {
         &self.order[column as usize * self.rows.len()..][node.start..node.end]
+    }
+
+    /// Returns whether a column varies in a node with this range.
+    pub(super) fn varies(&self, range: Range<usize>, column: u32) -> bool {
+        let order = &self.order[column as usize * self.rows.len()..][range];
+        let code = |entry: Option<&u32>| entry.map(|&entry| self.entries.code(entry));
+        code(order.first()) != code(order.last())
     }
 
     /// Returns the lanes of an entry's row.
@@ -189,16 +197,9 @@ impl Subtree {
         left
     }
 
-    /// Partitions a node's rows by their marks in every column but `done`, which is in order already.
-    pub(super) fn partition(
-        &mut self,
-        node: &SubtreeNode,
-        columns: &[u32],
-        done: u32,
-        goes_left: &[u8],
-        buffer: &mut [u32],
-    ) {
-        let (n, entries) = (self.rows.len(), self.entries);
+    /// Partitions a node's rows by their marks in every column that varies but `done`, which is in order already.
+    pub(super) fn partition(&mut self, node: &SubtreeNode, done: u32, goes_left: &[u8], buffer: &mut [u32]) {
+        let (n, entries, columns) = (self.rows.len(), self.entries, &node.columns);
         if columns.len() * (node.end - node.start) < PARALLEL {
             for &column in columns.iter().filter(|&&column| column != done) {
                 let order = &mut self.order[column as usize * n..][node.start..node.end];

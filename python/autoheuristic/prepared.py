@@ -22,6 +22,7 @@ class PreparedInput:
         self._reference: int | None = None
         self._failed: dict[int, str] = {}
         """The configurations before the reference."""
+        self._ran: set[int] = set()
 
     def check(self, choices: Sequence[int], each: Callable[[], None] = lambda: None) -> dict[int, str]:
         """Runs these configurations once, and returns those that failed, with the reasons. Calls ``each`` after each.
@@ -58,6 +59,9 @@ class PreparedInput:
             DeviceLostError: The device reported a fault.
 
         """
+        # Another process may have checked it, which has failed since. The first run compiles.
+        for i in set(choices) - self._ran:
+            self._run(i)
         launches = [self._launches[i] for i in choices]
         if runs is not None:
             launches = [launch._replace(runs=count) for launch, count in zip(launches, runs)]
@@ -86,6 +90,7 @@ class PreparedInput:
     def _run(self, index: int) -> Errors | str:
         """Runs a configuration once. Returns the differences of its outputs, or why it cannot be launched."""
         launch = self._launches[index]
+        self._ran.add(index)
         _on_device(self._outputs.restore)
         try:
             launch.before()

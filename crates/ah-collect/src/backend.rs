@@ -69,15 +69,14 @@ impl Backend {
         })
     }
 
-    /// Returns the optimization of this name: a built-in one, the fake device's, or the GPU's faults.
+    /// Returns the optimization of this name: a built-in one, or the fake device's.
     ///
     /// # Errors
     /// [`OptimizationError::Unknown`] lists the names that exist.
     pub fn optimization(self, name: &str) -> Result<Optimization, OptimizationError> {
-        match (self, name) {
-            (Self::Fake, _) => Optimization::from_toml(fake::OPTIMIZATION),
-            (Self::Cuda, "faults") => Optimization::from_toml(cuda::FAULTS),
-            _ => Optimization::built_in(name),
+        match self {
+            Self::Fake => Optimization::from_toml(fake::OPTIMIZATION),
+            Self::Cpu | Self::Cuda => Optimization::built_in(name),
         }
     }
 }

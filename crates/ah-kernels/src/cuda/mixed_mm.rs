@@ -46,8 +46,6 @@ pub(super) struct Input {
     converted: Matrix,
     c: Matrix,
     expected: ProductReference,
-    /// By choice, once it has passed the check; the fallback has none.
-    kernels: Vec<Option<(Kernel, Launch)>>,
 }
 
 impl MixedMmRunner {
@@ -87,13 +85,17 @@ impl MixedMmRunner {
         self.cublas.product(&Product { element, tf32: false, a, b, c })
     }
 
-    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
+    /// Returns the kernel of a choice; `None` for the fallback.
+    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<Option<(Kernel, Launch)>, Failure> {
+        if choice.0 == 0 {
+            return Ok(None);
+        }
         let transposed = input.problem.transposed;
         let ours = self.ours[&self.subject.choices[choice.index()]][usize::from(transposed)]
             .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
         let launch = ours.launch(&input.problem, &self.gpu.limits())?;
         self.workspace.admits(&launch)?;
-        Ok((self.gpu.kernel(SOURCE, "mixed_mm", ours.defines(&input.problem))?, launch))
+        Ok(Some((self.gpu.kernel(SOURCE, "mixed_mm", ours.defines(&input.problem))?, launch)))
     }
 
     fn run(&self, input: &Input, kernel: Option<&(Kernel, Launch)>) -> Result<(), CudaError> {
@@ -172,8 +174,6 @@ impl BenchmarkRunner for MixedMmRunner {
             activations,
             signed: weights == Element::I8,
             transposed: b.is_column_major(),
-            activation_stride: k as u64,
-            weight_stride: b.leading() as u64,
         };
         let fit =
             MixedMm::choices(problem.transposed).iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
@@ -187,27 +187,25 @@ impl BenchmarkRunner for MixedMmRunner {
             b,
             converted: Matrix { buffer: converted, ..b },
             c: Matrix::row_major(c, m, n),
-            kernels: vec![None; self.subject.choices.len()],
         })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
-        let kernel = if choice.0 == 0 { None } else { Some(self.kernel(input, choice)?) };
+        let kernel = self.kernel(input, choice)?;
         self.operands.poison(&self.gpu, &input.c, input.element)?;
         self.run(input, kernel.as_ref())?;
         let right = self.operands.check(&self.gpu, &input.c, input.element, &input.expected);
         if right.is_err() {
             self.workspace.reset(&self.gpu)?;
         }
-        right?;
-        input.kernels[choice.index()] = kernel;
-        Ok(())
+        Ok(right?)
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
-        self.gpu.time(burst, || self.run(input, input.kernels[choice.index()].as_ref()))
+        let kernel = self.kernel(input, choice)?;
+        self.gpu.time(burst, || self.run(input, kernel.as_ref()))
     }
 }
 

@@ -4,7 +4,6 @@
 //! | modules | concern |
 //! | --- | --- |
 //! | `pad_mm`, `mm`, `mixed_mm`, `softmax` | the runner of one optimization |
-//! | `faults` | a runner whose kernels misbehave on purpose |
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
 //! | `subject`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
@@ -22,7 +21,6 @@ mod cublaslt;
 mod device;
 mod element;
 mod error;
-mod faults;
 pub mod kernels;
 mod library;
 mod mixed_mm;
@@ -44,7 +42,6 @@ use ah_types::Optimization;
 use device::Gpu;
 
 pub use error::CudaError;
-pub use faults::OPTIMIZATION as FAULTS;
 
 /// Returns the number of GPUs.
 ///
@@ -65,7 +62,6 @@ pub fn open(optimization: Optimization, index: u32) -> Result<Option<Box<dyn Run
         "mm" => mm::MmRunner::new(optimization, gpu()?)?.boxed(),
         "mixed_mm" => mixed_mm::MixedMmRunner::new(optimization, gpu()?)?.boxed(),
         "softmax" => softmax::SoftmaxRunner::new(optimization, gpu()?)?.boxed(),
-        "faults" => faults::FaultsRunner::new(optimization, gpu()?)?.boxed(),
         _ => return Ok(None),
     }))
 }

@@ -33,14 +33,11 @@ pub(super) struct Input {
     x: Buffer,
     y: Buffer,
     seed: u64,
-    /// By choice, once it has passed the check.
-    kernels: Vec<Option<(Kernel, Launch)>>,
 }
 
 impl Input {
     fn problem(&self) -> SoftmaxProblem {
-        let [rows, columns] = [self.rows as u64, self.columns as u64];
-        SoftmaxProblem { rows, columns, input_stride: columns, output_stride: columns }
+        SoftmaxProblem { rows: self.rows as u64, columns: self.columns as u64 }
     }
 }
 
@@ -59,6 +56,12 @@ impl SoftmaxRunner {
         };
         let subject = subject::subject(optimization, &gpu, choices, timing);
         Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
+    }
+
+    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
+        let (ours, problem) = (Softmax::choices()[choice.index()], input.problem());
+        let launch = ours.launch(&problem, &self.gpu.limits())?;
+        Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch))
     }
 
     fn run(&self, input: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
@@ -113,7 +116,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         gpu.enter()?;
         let bytes = rows * columns * 4;
         let [x, y] = gpu.operands([bytes, bytes])?;
-        let input = Input { rows, columns, x, y, seed, kernels: vec![None; self.subject.choices.len()] };
+        let input = Input { rows, columns, x, y, seed };
         let problem = input.problem();
         let fit = Softmax::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
@@ -123,20 +126,15 @@ impl BenchmarkRunner for SoftmaxRunner {
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
-        let (ours, problem) = (Softmax::choices()[choice.index()], input.problem());
-        let launch = ours.launch(&problem, &self.gpu.limits())?;
-        let kernel = (self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch);
+        let kernel = self.kernel(input, choice)?;
         self.gpu.fill(input.y, 0xff)?;
         self.run(input, &kernel)?;
-        self.operands.check_softmax(&self.gpu, input.x, input.y, (input.rows, input.columns), input.seed)?;
-        input.kernels[choice.index()] = Some(kernel);
-        Ok(())
+        self.operands.check_softmax(&self.gpu, input.x, input.y, (input.rows, input.columns), input.seed)
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
-        let kernel = input.kernels[choice.index()].as_ref();
-        let kernel = kernel.ok_or_else(|| Failure::failed("timed before it was checked"))?;
-        self.gpu.time(burst, || self.run(input, kernel))
+        let kernel = self.kernel(input, choice)?;
+        self.gpu.time(burst, || self.run(input, &kernel))
     }
 }

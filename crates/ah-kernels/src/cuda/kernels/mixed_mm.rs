@@ -20,10 +20,6 @@ pub struct MixedMmProblem {
     pub signed: bool,
     /// Whether the columns of the weights are contiguous (PyTorch's strides (1, k)); else the rows are.
     pub transposed: bool,
-    /// Elements between two rows of the activations.
-    pub activation_stride: u64,
-    /// Bytes between two rows of the weights, or between two columns if `transposed`.
-    pub weight_stride: u64,
 }
 
 impl MixedMm {
@@ -111,8 +107,7 @@ impl MixedMm {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
         }
-        multiple("the activations' row stride", problem.activation_stride, 8)?;
-        multiple("the weights' stride", problem.weight_stride, 16)?;
+        // Rows of both operands begin at multiples of 16 bytes.
         if transposed {
             multiple("k", k, 16)?;
         } else {
@@ -203,16 +198,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn problem(m: u64, n: u64, k: u64, transposed: bool) -> MixedMmProblem {
-        MixedMmProblem {
-            m,
-            n,
-            k,
-            activations: Half::BFloat16,
-            signed: true,
-            transposed,
-            activation_stride: k,
-            weight_stride: if transposed { k } else { n },
-        }
+        MixedMmProblem { m, n, k, activations: Half::BFloat16, signed: true, transposed }
     }
 
     #[test]
@@ -252,7 +238,7 @@ mod tests {
         assert_eq!(launch.partial, 2 * 2 * 33 * 4 * 16 * 128);
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4);
         // There are never more blocks than groups of steps: k = 256 has one group a tile.
-        let shallow = MixedMmProblem { k: 256, activation_stride: 256, ..problem };
+        let shallow = MixedMmProblem { k: 256, ..problem };
         assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid, 66);
         let hopper =
             wgmma(64, 2, 2, 4, SplitK(3)).launch(&MixedMmProblem { m: 64, ..problem }, &H200).unwrap();
@@ -280,14 +266,8 @@ mod tests {
     fn unsuitable_inputs_say_why() {
         let choice = mma(16, 16, 1, 8, 3, SplitK(1));
         let reason = |problem: &MixedMmProblem| choice.launch(problem, &H200).unwrap_err().to_string();
-        assert_eq!(
-            reason(&problem(16, 100, 4096, false)),
-            "the weights' stride must be a multiple of 16, found 100"
-        );
-        assert_eq!(
-            reason(&problem(16, 64, 100, false)),
-            "the activations' row stride must be a multiple of 8, found 100"
-        );
+        assert_eq!(reason(&problem(16, 100, 4096, false)), "n must be a multiple of 16, found 100");
+        assert_eq!(reason(&problem(16, 64, 100, false)), "k must be a multiple of 8, found 100");
         assert_eq!(reason(&problem(4, 64, 64, false)), "m must be at least 8 to be worth it, found 4");
         let small = Limits { shared_memory: 100 * 1024, ..H200 };
         assert!(

@@ -15,8 +15,6 @@ pub struct MmProblem {
     pub element: Half,
     /// For each operand, whether its columns are contiguous; else its rows are.
     pub transposed: [bool; 2],
-    /// For each operand, the elements between two rows, or between two columns if transposed.
-    pub strides: [u64; 2],
 }
 
 /// A configuration of the tensor-core kernels.
@@ -103,7 +101,10 @@ impl Mm {
     /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
     pub fn defines(&self, problem: &MmProblem) -> Vec<String> {
         let [a, b] = problem.transposed.map(u8::from);
-        let [a_align, b_align] = problem.strides.map(alignment);
+        let &MmProblem { m, n, k, transposed, .. } = problem;
+        // The elements between two rows, or between two columns if transposed.
+        let [a_align, b_align] =
+            [if transposed[0] { m } else { k }, if transposed[1] { k } else { n }].map(alignment);
         vec![
             format!("WGMMA={}", u8::from(self.wgmma)),
             format!("BLOCK_M={}", self.block_m),
@@ -175,7 +176,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn problem(m: u64, n: u64, k: u64) -> MmProblem {
-        MmProblem { m, n, k, element: Half::Float16, transposed: [false; 2], strides: [k, n] }
+        MmProblem { m, n, k, element: Half::Float16, transposed: [false; 2] }
     }
 
     #[test]
@@ -198,14 +199,14 @@ mod tests {
 
     #[test]
     fn odd_strides_are_copied_element_by_element() {
-        let defines = CHOICES[0].defines(&MmProblem { strides: [4097, 4100], ..problem(4095, 4095, 4097) });
+        let defines = CHOICES[0].defines(&problem(4095, 4100, 4097));
         assert!(defines.contains(&"A_ALIGN=1".to_owned()) && defines.contains(&"B_ALIGN=4".to_owned()));
     }
 
     #[test]
     fn unsuitable_inputs_say_why() {
         let narrow = mm(false, 16, 128, 64, 4, 1, 4, 1);
-        let transposed = MmProblem { transposed: [true, false], strides: [16, 512], ..problem(16, 512, 512) };
+        let transposed = MmProblem { transposed: [true, false], ..problem(16, 512, 512) };
         assert!(narrow.launch(&transposed, &H200).unwrap_err().to_string().contains("BLOCK-M"));
         let hopper = mm(true, 128, 256, 64, 4, 8, 1, 1);
         assert!(hopper.launch(&problem(512, 512, 512), &A100).unwrap_err().to_string().contains("wgmma"));

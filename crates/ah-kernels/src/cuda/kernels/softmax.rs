@@ -3,17 +3,13 @@
 use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use Form::{Looped, Registers, Shared};
 
-/// The softmax of each row of a float32 matrix with contiguous rows.
+/// The softmax of each row of a row-major float32 matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SoftmaxProblem {
     /// Rows.
     pub rows: u64,
     /// Columns.
     pub columns: u64,
-    /// Elements between two rows of the input.
-    pub input_stride: u64,
-    /// Elements between two rows of the output.
-    pub output_stride: u64,
 }
 
 /// The place of a row between its first and its last reading.
@@ -143,13 +139,7 @@ impl Softmax {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
         }
-        for (what, size) in [
-            ("columns", columns),
-            ("the input's row stride", problem.input_stride),
-            ("the output's row stride", problem.output_stride),
-        ] {
-            multiple(what, size, self.width(problem))?;
-        }
+        multiple("columns", columns, self.width(problem))?;
         // Half of the threads would be idle. The fallback takes every input nevertheless.
         at_least(
             "columns",
@@ -188,10 +178,8 @@ impl Softmax {
 
     /// Returns the floats of one load.
     fn width(&self, problem: &SoftmaxProblem) -> u64 {
-        let sizes = [problem.columns, problem.input_stride, problem.output_stride];
-        let divides = |width: &u64| sizes.iter().all(|size| size.is_multiple_of(*width));
         match self.width {
-            WIDEST => [4, 2].into_iter().find(divides).unwrap_or(1),
+            WIDEST => [4, 2].into_iter().find(|width| problem.columns.is_multiple_of(*width)).unwrap_or(1),
             width => u64::from(width),
         }
     }
@@ -215,7 +203,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn problem(rows: u64, columns: u64) -> SoftmaxProblem {
-        SoftmaxProblem { rows, columns, input_stride: columns, output_stride: columns }
+        SoftmaxProblem { rows, columns }
     }
 
     #[test]
@@ -247,9 +235,6 @@ mod tests {
             let compiled = FALLBACK.defines(&problem(3, columns));
             assert!(compiled.contains(&format!("WIDTH={width}")), "{columns}: {compiled:?}");
         }
-        // A row that begins between two vectors.
-        let shifted = SoftmaxProblem { input_stride: 65537, ..problem(3, 65536) };
-        assert!(FALLBACK.defines(&shifted).contains(&"WIDTH=1".to_owned()));
     }
 
     #[test]

@@ -113,8 +113,6 @@ struct Input {
     expected: Vec<Option<Buffer>>,
     arguments: Vec<Arg>,
     seed: u64,
-    /// By choice, once it has passed the check.
-    kernels: Vec<Option<Kernel>>,
 }
 
 impl UserKernel {
@@ -188,8 +186,7 @@ impl UserKernel {
                 .ok_or_else(|| Failure::skipped(format!("{x} is no value of the type {}", ty.name()))),
         };
         let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
-        let kernels = vec![None; plan.launches.len()];
-        let input = Input { plan, buffers, expected, arguments, seed, kernels };
+        let input = Input { plan, buffers, expected, arguments, seed };
         self.run_reference(&input)?;
         self.input = Some(input);
         Ok(())
@@ -294,9 +291,6 @@ impl Bench for UserKernel {
                 self.compare(input, index, *expected)?;
             }
         }
-        if let Some(input) = &mut self.input {
-            input.kernels[choice.index()] = Some(kernel);
-        }
         Ok(())
     }
 
@@ -304,9 +298,8 @@ impl Bench for UserKernel {
         self.gpu.enter()?;
         let input = self.input()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
-        let kernel = input.kernels[choice.index()].as_ref();
-        let kernel = kernel.ok_or_else(|| Failure::failed("timed before it was checked"))?;
-        self.gpu.time(burst, || self.gpu.launch(kernel, launch.grid(), &input.arguments))
+        let kernel = self.kernel(launch)?;
+        self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid(), &input.arguments))
     }
 }
 

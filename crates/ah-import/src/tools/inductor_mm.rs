@@ -42,6 +42,8 @@ fn read(document: &Json) -> Result<Results, Misfit> {
                     let tile = ["BLOCK_M", "BLOCK_K", "BLOCK_N"].map(block);
                     triton_name(choice, tile)
                 }
+                // PyTorch's AutoHeuristic calls cuBLAS by its operator.
+                Some("cublas") => Some("extern_mm".to_owned()),
                 Some(other) => Some(other.to_owned()),
                 None => None,
             };

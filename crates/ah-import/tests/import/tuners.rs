@@ -71,12 +71,12 @@ fn triton() {
 fn inductor() {
     assert_snapshot!(imported("inductor_mm.json"), @r#"
     3 rows: 1 inputs, 3 choices; 2 times, in milliseconds, 1 failed, 0 not measured
-    choices: cublas, "type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_…", "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
+    choices: extern_mm, "type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_…", "type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_num…"
     numerical: m, k, n
     left out: type, BLOCK_M, BLOCK_K, BLOCK_N, num_stages, num_warps
     {"name":"gemm","device_capa":[0,0],"numerical_features":["m","k","n"],"categorical_features":[]}
     m,k,n,choice,feedback
-    512,1024,256,cublas,0.0123
+    512,1024,256,extern_mm,0.0123
     512,1024,256,type=triton_BLOCK-M=64_BLOCK-K=32_BLOCK-N=64_numstages=3_numwarps=4,0.0117
     512,1024,256,type=triton_BLOCK-M=256_BLOCK-K=128_BLOCK-N=256_numstages=5_numwarps=8,inf
     "#);

@@ -199,7 +199,7 @@ impl BenchmarkRunner for MixedMmRunner {
         if right.is_err() {
             self.workspace.reset(&self.gpu)?;
         }
-        Ok(right?)
+        right
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {

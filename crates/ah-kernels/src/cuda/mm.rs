@@ -206,7 +206,7 @@ impl BenchmarkRunner for MmRunner {
         if right.is_err() && matches!(method, Method::Ours(..)) {
             self.workspace.reset(&self.gpu)?;
         }
-        Ok(right?)
+        right
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {

@@ -31,7 +31,7 @@ impl Trainer<'_> {
     /// Those of the learners.
     pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
         let parts = self.plan.max_risk.map_or_else(Vec::new, |_| self.calibration_parts(inputs));
-        Ok(CrossFit::new(self, inputs, &parts)?.heuristic(self.max_leaves))
+        Ok(CrossFit::new(self, inputs, &parts, None)?.heuristic(self.max_leaves))
     }
 
     /// Learns a heuristic that always decides.
@@ -67,7 +67,8 @@ pub struct CrossFit<'a> {
 }
 
 impl<'a> CrossFit<'a> {
-    /// Learns from `inputs` and from the training inputs of each part.
+    /// Learns from `inputs` and from the training inputs of each part. `trees` lends its trees, learned from the same inputs, to
+    /// boosted ones beside the same kind of tree.
     ///
     /// # Errors
     /// Those of the learners.
@@ -75,17 +76,22 @@ impl<'a> CrossFit<'a> {
         trainer: &'a Trainer<'a>,
         inputs: &'a [u32],
         parts: &'a [Partition],
+        trees: Option<&Self>,
     ) -> Result<Self, TrainError> {
-        let Trainer { dataset, plan, .. } = trainer;
+        let Trainer { dataset, plan, configuration, .. } = trainer;
         let fallback = dataset.fallback(inputs);
+        let of_tree = dataset.costs_within(fallback, plan.max_risk.map(|_| plan.max_slowdown));
         // With boosters, choices need no penalty: they are allowed by what they save, not by the risk of a leaf.
-        let limit = plan.max_risk.filter(|_| !trainer.is_boosted()).map(|_| plan.max_slowdown);
-        let costs = dataset.costs_within(fallback, limit);
-        let fit = |inputs: &[u32]| {
-            trainer.configuration.fit(&Subset { columns: &trainer.features.columns, inputs }, &costs)
+        let costs = if trainer.is_boosted() { dataset.costs() } else { of_tree.clone() };
+        let trees = trees.filter(|trees| configuration.has_tree_of(trees.trainer.configuration));
+        let fit = |inputs: &[u32], tree: Option<&FittedEnsemble>| {
+            let rows = Subset { columns: &trainer.features.columns, inputs };
+            let tree = tree.map_or_else(|| configuration.fit(&rows, &of_tree), |tree| Ok(tree.clone()))?;
+            Ok::<_, TrainError>(configuration.boost(tree, &rows, &costs))
         };
-        let fit_parts = || parts.par_iter().map(|part| fit(&part.training)).collect::<Result<Vec<_>, _>>();
-        let (whole, of_parts) = rayon::join(|| fit(inputs), fit_parts);
+        let fit_part = |(at, part): (usize, &Partition)| fit(&part.training, trees.map(|t| &t.of_parts[at]));
+        let fit_parts = || parts.par_iter().enumerate().map(fit_part).collect::<Result<Vec<_>, _>>();
+        let (whole, of_parts) = rayon::join(|| fit(inputs, trees.map(|trees| &trees.whole)), fit_parts);
         let (whole, of_parts) = (whole?, of_parts?);
         let all = (0..dataset.table.choices.len() as u32).map(ChoiceId);
         let judging_ids = all.map(|choice| dataset.judging(choice).1).collect();

@@ -118,7 +118,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         _ => Some(trainer.configuration.clone()),
     };
     let of_single = single.as_ref().map(|configuration| Trainer { configuration, ..*trainer });
-    let trees = of_single.as_ref().map(|trainer| CrossFit::new(trainer, inputs, &parts)).transpose()?;
+    let trees = of_single.as_ref().map(|trainer| CrossFit::new(trainer, inputs, &parts, None)).transpose()?;
     if let Some(trees) = &trees {
         for most in sizes(plan, trees.leaves()) {
             let heuristic = trees.heuristic(most);
@@ -135,7 +135,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     let one_leaf = OnceCell::new();
     if let Some(boosted) = &boosted {
         let trainer = Trainer { configuration: boosted, ..*trainer };
-        let ensembles = CrossFit::new(&trainer, inputs, &parts)?;
+        let ensembles = CrossFit::new(&trainer, inputs, &parts, trees.as_ref())?;
         let heuristic = ensembles.heuristic(None);
         let losses = || ensembles.losses(&heuristic, None);
         // What boosted trees gain over one leaf must be beyond the noise.

@@ -63,6 +63,11 @@ impl Configuration {
         Self::Boosted { tree, boost }
     }
 
+    /// Returns whether its boosted trees are beside the tree that `single` learns.
+    pub fn has_tree_of(&self, single: &Self) -> bool {
+        matches!((self, single), (Self::Boosted { tree, .. }, Self::CostTree(single)) if tree == single)
+    }
+
     fn min_samples_leaf(&self) -> usize {
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,
@@ -117,16 +122,20 @@ impl Configuration {
         }
     }
 
-    /// Learns from these rows.
+    /// Learns a tree from these rows.
     ///
     /// # Errors
     /// Those of the learner.
     pub fn fit(&self, rows: &Subset<'_>, targets: &Costs) -> Result<FittedEnsemble, TrainError> {
-        let grown = self.grow(rows, targets)?;
-        let (tree, scores) = self.finish(&grown, rows, targets);
-        Ok(match self {
-            Self::Boosted { boost, .. } => boost.fit(tree, rows, targets),
-            Self::CostTree(_) | Self::Linfa(_) => FittedEnsemble::new(tree, scores),
-        })
+        let (tree, scores) = self.finish(&self.grow(rows, targets)?, rows, targets);
+        Ok(FittedEnsemble::new(tree, scores))
+    }
+
+    /// Learns the boosted trees, if there are any, beside a tree.
+    pub fn boost(&self, tree: FittedEnsemble, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
+        match self {
+            Self::Boosted { boost, .. } => boost.fit(tree.tree, rows, targets),
+            Self::CostTree(_) | Self::Linfa(_) => tree,
+        }
     }
 }

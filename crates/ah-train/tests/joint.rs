@@ -114,26 +114,31 @@ fn learn(path: PathBuf) -> TrainedModel {
 
 #[test]
 fn a_sparse_table_is_learned_and_its_figures_are_true() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut random = Pcg64::seed_from_u64(1);
     let tiles = Tile::all();
     assert_eq!(tiles.len(), 300);
-    let log = Product::new(&tiles).sampled(&shapes(200, &mut random), 25, &mut random);
-    let mut truth = Product::new(&tiles);
-    for shape in shapes(500, &mut random) {
-        tiles.iter().for_each(|tile| truth.add(shape, tile, tile.time(shape) / 1000.0));
-    }
-    let trained = learn(log.write(&folder, "log.txt"));
-    let judged = evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
-    let (found, said) = (judged.model.plain_slowdown, trained.held_out.comparison.model.plain_slowdown);
-    println!("loses {found:.4}, said {said:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
-    assert!(found <= 1.045, "{found}");
-    // Over eight seeds, 1.0427 is said and 1.0288 is true, with a standard deviation of 0.018 between the two: few inputs are
-    // held out, and each of them timed few choices.
-    assert!((found - said).abs() < 0.04, "{said} was said, {found} is true");
-    assert!(judged.best_single.metrics.slowdown > 1.2);
-    assert!(trained.model.choices.len() <= 64);
-    assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
+    let error_of_log = |seed: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut random = Pcg64::seed_from_u64(seed);
+        let log = Product::new(&tiles).sampled(&shapes(200, &mut random), 25, &mut random);
+        let mut truth = Product::new(&tiles);
+        for shape in shapes(500, &mut random) {
+            tiles.iter().for_each(|tile| truth.add(shape, tile, tile.time(shape) / 1000.0));
+        }
+        let trained = learn(log.write(&folder, "log.txt"));
+        let judged =
+            evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
+        let (found, said) = (judged.model.plain_slowdown, trained.held_out.comparison.model.plain_slowdown);
+        println!("loses {found:.4}, said {said:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
+        assert!(found <= 1.045, "{found}");
+        assert!(judged.best_single.metrics.slowdown > 1.2);
+        assert!(trained.model.choices.len() <= 64);
+        assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
+        said - found
+    };
+    // What one log says errs with a standard deviation of 0.018: few inputs are held out, and each of them timed few choices.
+    let errors = [1, 2, 3].map(error_of_log);
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(mean.abs() < 0.02, "the figures err by {errors:?}");
 }
 
 /// A decision takes time, and one that always takes the same choice saves none.

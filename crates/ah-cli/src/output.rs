@@ -4,16 +4,9 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Standard output cannot be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write standard output: {0}")]
 pub struct OutputError(io::Error);
-
-impl std::fmt::Display for OutputError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "cannot write standard output: {}", self.0)
-    }
-}
-
-impl std::error::Error for OutputError {}
 
 /// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is not an
 /// error.

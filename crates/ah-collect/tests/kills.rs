@@ -55,7 +55,7 @@ fn choices(text: &str) -> (Vec<String>, HashMap<String, BTreeSet<String>>) {
 #[test]
 #[ignore = "1,000 kills take minutes"]
 fn kills_cost_the_input_in_hand_and_nothing_else() {
-    let (begin, mut rng) = (Instant::now(), sampling::rng(7, 0));
+    let (begin, mut rng) = (Instant::now(), sampling::Seed(7, 0).rng());
     let (mut kills, mut logs, mut torn) = (0, 0, 0);
     while kills < KILLS {
         let (folder, whole) = (Folder::new(), undisturbed(logs));

@@ -12,20 +12,15 @@ pub type Rng = rand_pcg::Pcg64;
 pub struct Seed(pub u64, pub u64);
 
 impl Seed {
-    /// Returns the generator of this input.
+    /// Returns the generator of this input: each input has a stream of its own.
     pub fn rng(self) -> Rng {
-        rng(self.0, self.1)
+        let mut rng = Rng::new(u128::from(self.0), u128::from(self.1));
+        // Neighbouring streams of an LCG begin with similar numbers.
+        for _ in 0..4 {
+            rng.next_u64();
+        }
+        rng
     }
-}
-
-/// Returns the generator of input `index` in the sequence of `seed`. Each input has a stream of its own.
-pub fn rng(seed: u64, index: u64) -> Rng {
-    let mut rng = Rng::new(u128::from(seed), u128::from(index));
-    // Neighbouring streams of an LCG begin with similar numbers.
-    for _ in 0..4 {
-        rng.next_u64();
-    }
-    rng
 }
 
 /// Returns a whole number from `low` to `high`, both included, each octave as likely as any other.
@@ -69,7 +64,7 @@ mod tests {
 
     #[test]
     fn input_i_depends_on_seed_and_i_alone() {
-        let draw = |seed, index| rng(seed, index).next_u64();
+        let draw = |seed, index| Seed(seed, index).rng().next_u64();
         assert_eq!(draw(7, 3), draw(7, 3));
         let mut all: Vec<u64> = (0..100).flat_map(|i| [draw(7, i), draw(8, i)]).collect();
         all.sort_unstable();
@@ -81,7 +76,7 @@ mod tests {
     fn octaves_are_equally_likely() {
         let mut octaves = [0_u32; 8];
         for i in 0..8000 {
-            let x = log_uniform(&mut rng(1, i), 1, 255);
+            let x = log_uniform(&mut Seed(1, i).rng(), 1, 255);
             octaves[x.ilog2() as usize] += 1;
         }
         assert!(octaves.iter().all(|n| (850..1150).contains(n)), "{octaves:?}");
@@ -89,9 +84,9 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_range_are_drawn() {
-        let draws: Vec<u64> = (0..200).map(|i| log_uniform(&mut rng(2, i), 3, 5)).collect();
+        let draws: Vec<u64> = (0..200).map(|i| log_uniform(&mut Seed(2, i).rng(), 3, 5)).collect();
         assert!(draws.iter().all(|x| (3..=5).contains(x)));
         assert!(draws.contains(&3) && draws.contains(&5));
-        assert_eq!(log_uniform(&mut rng(2, 0), 9, 9), 9);
+        assert_eq!(log_uniform(&mut Seed(2, 0).rng(), 9, 9), 9);
     }
 }

@@ -45,7 +45,7 @@ struct Shape {
 
 /// Shape `index` of the sequence of `seed`.
 fn shape(seed: u64, index: u64) -> Shape {
-    let mut rng = sampling::rng(seed, index);
+    let mut rng = sampling::Seed(seed, index).rng();
     loop {
         let sizes = [(); 3].map(|()| sampling::dimension(&mut rng, SIZES.0, SIZES.1, 0.5));
         if WORK.contains(&sizes.iter().product()) {

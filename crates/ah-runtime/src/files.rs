@@ -1,9 +1,9 @@
 //! Files on which a program does not wait.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest wait for another process's lock. A write under a lock takes a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
@@ -25,19 +25,4 @@ pub(crate) fn open_to_append(path: &Path) -> Result<File> {
         std::fs::create_dir_all(folder)?;
     }
     OpenOptions::new().create(true).append(true).open(path)
-}
-
-/// Locks a file; gives up after [`PATIENCE`].
-pub(crate) fn lock(file: &File) -> Result<()> {
-    let begin = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(e)) => return Err(e),
-            Err(TryLockError::WouldBlock) if begin.elapsed() >= PATIENCE => {
-                return Err(Error::new(ErrorKind::TimedOut, "another process holds its lock"));
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
-        }
-    }
 }

@@ -2,7 +2,7 @@
 //! file or the new one, never a part.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Cursor, ErrorKind, Read, Write};
+use std::io::{self, Cursor, ErrorKind, Read, Write};
 #[cfg(unix)]
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
@@ -89,15 +89,7 @@ pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes `bytes` to `path` as [`write_atomic_with`] does.
-///
-/// # Errors
-/// Any I/O error; a regular file at `path` is then as it was before.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_atomic_with(path, |out| out.write_all(bytes))
-}
-
-/// Writes what `write` writes to `path`, through a temporary file in the same folder.
+/// Writes `bytes` to `path`, through a temporary file in the same folder.
 ///
 /// A symbolic link at `path` stays, and its target is written. A new file obeys the umask; one that
 /// replaces another takes over its permissions. Anything else at `path` (a pipe, `/dev/stdout`) is
@@ -105,15 +97,11 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// Any I/O error; a regular file at `path` is then as it was before.
-pub fn write_atomic_with(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = target(path)?;
     let old = std::fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|m| !m.is_file()) {
-        let mut out = BufWriter::new(std::fs::OpenOptions::new().write(true).open(path)?);
-        return write(&mut out).and_then(|()| out.flush());
+        return File::options().write(true).open(path)?.write_all(bytes);
     }
     let folder = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
@@ -131,9 +119,7 @@ pub fn write_atomic_with(
     if let Some(old) = old {
         file.as_file().set_permissions(old.permissions())?;
     }
-    let mut out = BufWriter::with_capacity(1 << 20, file);
-    write(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())

@@ -79,31 +79,19 @@ impl From<Arc<str>> for Value {
         Self::Category(s)
     }
 }
-macro_rules! value_from_numbers {
-    ($($exact:ty)*; $($wide:ty)*) => {
-        $(impl From<$exact> for Value {
+macro_rules! from_numbers {
+    ($to:ty: $($exact:ty)*; $($wide:ty)*) => {
+        $(impl From<$exact> for $to {
             fn from(x: $exact) -> Self { Self::Number(f64::from(x)) }
         })*
-        $(impl From<$wide> for Value {
+        $(impl From<$wide> for $to {
             /// Whole numbers above 2^53 are rounded to the nearest f64.
             fn from(x: $wide) -> Self { Self::Number(x as f64) }
         })*
     };
 }
-value_from_numbers!(f32 f64 i32 u32; i64 u64 usize);
-
-macro_rules! scalar_from_numbers {
-    ($($exact:ty)*; $($wide:ty)*) => {
-        $(impl From<$exact> for Scalar<'_> {
-            fn from(x: $exact) -> Self { Self::Number(f64::from(x)) }
-        })*
-        $(impl From<$wide> for Scalar<'_> {
-            /// Whole numbers above 2^53 are rounded to the nearest f64.
-            fn from(x: $wide) -> Self { Self::Number(x as f64) }
-        })*
-    };
-}
-scalar_from_numbers!(f32 f64 i32 u32; i64 u64 usize);
+from_numbers!(Value: f32 f64 i32 u32; i64 u64 usize);
+from_numbers!(Scalar<'_>: f32 f64 i32 u32; i64 u64 usize);
 
 impl From<bool> for Scalar<'_> {
     fn from(b: bool) -> Self {

@@ -17,10 +17,7 @@ pub enum FeatureKind {
 
 impl std::fmt::Display for FeatureKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Numerical => "numerical",
-            Self::Categorical => "categorical",
-        })
+        self.serialize(f)
     }
 }
 

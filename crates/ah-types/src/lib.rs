@@ -36,6 +36,7 @@ mod device;
 pub mod expr;
 mod feature;
 mod fields;
+mod file_lock;
 #[cfg(feature = "gzip")]
 mod gunzip;
 pub mod hash;
@@ -61,6 +62,7 @@ pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
+pub use file_lock::lock_within;
 pub use model::{
     CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LeafMasks,
     LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace, Path, Precondition,

@@ -50,7 +50,7 @@ impl Forest {
         let values = columns.iter().map(|column| encoded.iter().map(|input| column.of(input)).collect());
         let weights = relative(known.iter().map(|input| input.weight));
         let table = Table { values: values.collect(), known, weights, choices };
-        let tree = |tree| Grower::new(&table, sampling::rng(seed, tree)).grow();
+        let tree = |tree| Grower::new(&table, sampling::Seed(seed, tree).rng()).grow();
         Self { trees: (0..TREES).map(tree).collect(), columns }
     }
 

@@ -164,7 +164,7 @@ mod tests {
         let head =
             r#"{"name":"x","device_capa":[0,0],"numerical_features":["size"],"categorical_features":[]}"#;
         let row = |i: u32| {
-            let size: u32 = sampling::rng(1, u64::from(i)).random_range(1..=1_000_000);
+            let size: u32 = sampling::Seed(1, u64::from(i)).rng().random_range(1..=1_000_000);
             let time = f64::from(size) * factor(i);
             format!("{size},a,{time}\n{size},b,{}\n", 2.0 * time)
         };

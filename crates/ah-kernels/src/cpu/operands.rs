@@ -139,7 +139,7 @@ mod tests {
         let shapes = [(1, 1, 1), (3, 700, 5), (40, 17, 300), (65, 512, 129), (9, 1, 2), (1163, 1, 6)];
         // Many draws, because the signs of some let a row's terms cancel.
         for (draw, (m, k, n)) in (0..40).flat_map(|draw| shapes.map(|shape| (draw, shape))) {
-            let mut rng = sampling::rng(draw, (m * n) as u64);
+            let mut rng = sampling::Seed(draw, (m * n) as u64).rng();
             let a = Operand::random(m, k, (1, m), &mut rng).unwrap();
             let b = Operand::random(k, n, (n, 1), &mut rng).unwrap();
             let (a, b) = (a.view().unwrap(), b.view().unwrap());
@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn operands_that_fit_no_memory_are_skipped() {
         for (rows, cols) in [(1 << 20, 1 << 20), (1_000_000_000, 1_000_000_000), (usize::MAX, 2)] {
-            let failure = Operand::random(rows, cols, (cols, 1), &mut sampling::rng(0, 0)).unwrap_err();
+            let failure =
+                Operand::random(rows, cols, (cols, 1), &mut sampling::Seed(0, 0).rng()).unwrap_err();
             assert!(matches!(failure, Failure::Skipped(_)), "{failure}");
         }
     }

@@ -127,7 +127,7 @@ fn compare<R: ProductRunner>(
     let choices = runner.subject().choices.clone();
     let (sizes, mut expected, mut ran) = (sizes.map(|size| size as usize), None, 0);
     for (id, choice) in (0..).map(ChoiceId).zip(&choices) {
-        let mut rng = sampling::rng(7, sizes.iter().sum::<usize>() as u64);
+        let mut rng = sampling::Seed(7, sizes.iter().sum::<usize>() as u64).rng();
         let product = match compute(runner, context, id, &mut rng) {
             Ok(product) => product,
             Err(Failure::Skipped(_)) => continue,
@@ -228,7 +228,7 @@ fn pad_mm_computes_every_element() {
 #[test]
 fn a_missing_term_is_seen() {
     let [m, k, n] = [9, 128, 11];
-    let mut rng = sampling::rng(1, 1);
+    let mut rng = sampling::Seed(1, 1).rng();
     let mut values = |count: usize| -> Vec<f64> {
         (0..count)
             .map(|_| f64::from(u32::try_from(sampling::log_uniform(&mut rng, 1, 9)).unwrap()) - 5.0)

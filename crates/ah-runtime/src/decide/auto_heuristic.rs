@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::expr::BoolExpr;
-use ah_types::{Context, Device, Features, Outcome, Scalar, Unsure};
+use ah_types::{Context, Device, Features, Outcome, Scalar};
 
 use super::answer::{Answer, Reason};
 use super::binding::{Bindings, Misfit};
@@ -183,35 +183,23 @@ impl AutoHeuristic {
         if self.collects {
             return Err(Reason::Collecting);
         }
-        let bindings = self.ready(values)?;
-        let mut reason = bindings.none_serves();
-        for binding in &bindings.serving {
+        self.ready(values)?.first(|binding| {
             let mut best = Vec::new();
-            let ranked = binding.ranked(&self.features, values, &mut |choice| {
+            binding.ranked(&self.features, values, &mut |choice| {
                 if best.len() < k && available(choice) {
                     best.push(choice);
                 }
-            });
-            match ranked {
-                Ok(()) if best.is_empty() && k > 0 => return Err(Reason::NotAvailable),
-                Ok(()) => {
-                    let also = self.always_included.iter().filter(|&&choice| available(choice));
-                    for &choice in also {
-                        if !best.contains(&choice) {
-                            best.push(choice);
-                        }
-                    }
-                    return Ok(best.into_iter().map(|choice| self.choices[choice].as_str()).collect());
-                }
-                Err(unsure) => {
-                    reason = Reason::Unsure(unsure);
-                    if unsure != Unsure::Precondition {
-                        break;
-                    }
+            })?;
+            if best.is_empty() && k > 0 {
+                return Err(Reason::NotAvailable);
+            }
+            for &choice in self.always_included.iter().filter(|&&choice| available(choice)) {
+                if !best.contains(&choice) {
+                    best.push(choice);
                 }
             }
-        }
-        Err(reason)
+            Ok(best.into_iter().map(|choice| self.choices[choice].as_str()).collect())
+        })
     }
 
     /// Returns the context's values by slot. A missing value, or one of the other kind, is undefined.
@@ -258,13 +246,10 @@ impl AutoHeuristic {
     pub fn explain_choice(&self, values: &[Scalar<'_>]) -> String {
         let mut text = format!("{}: {}\n", self.name, self.choose(values));
         if let Ok(bindings) = self.ready(values) {
-            for binding in &bindings.serving {
+            let _ = bindings.first(|binding| {
                 text += &binding.explain(&self.features, values);
-                let decided = binding.decide(&self.features, values, None);
-                if !matches!(decided, Err(Reason::Unsure(Unsure::Precondition))) {
-                    break;
-                }
-            }
+                binding.decide(&self.features, values, None)
+            });
         }
         text
     }
@@ -273,7 +258,8 @@ impl AutoHeuristic {
         let decided = if self.collects {
             Err(Reason::Collecting)
         } else {
-            self.ready(values).and_then(|bindings| bindings.decide(&self.features, values, available))
+            self.ready(values)
+                .and_then(|all| all.first(|binding| binding.decide(&self.features, values, available)))
         };
         let (index, fallback) = match decided {
             Ok(index) => (index, None),

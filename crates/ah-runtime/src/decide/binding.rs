@@ -103,14 +103,15 @@ impl Binding {
         features: &Features,
         values: &[Scalar<'_>],
         visit: &mut dyn FnMut(usize),
-    ) -> Result<(), Unsure> {
-        self.with_values(features, values, |values| {
+    ) -> Result<(), Reason> {
+        let ranked = self.with_values(features, values, |values| {
             self.heuristic.ranked(values, &mut |theirs| {
                 if let Some(ours) = self.choices.get(theirs).copied().flatten() {
                     visit(ours);
                 }
             })
-        })
+        });
+        ranked.map_err(Reason::Unsure)
     }
 
     /// Returns the heuristic's own explanation of its decision.
@@ -182,18 +183,13 @@ impl Bindings {
         bindings
     }
 
-    /// Returns the decision of the first heuristic whose domain contains the values.
-    pub(super) fn decide(
-        &self,
-        features: &Features,
-        values: &[Scalar<'_>],
-        available: Option<&dyn Fn(usize) -> bool>,
-    ) -> Result<usize, Reason> {
-        let mut reason = self.none_serves();
+    /// Asks the heuristics in order; returns the answer of the first one whose domain contains the values.
+    pub(super) fn first<T>(&self, mut ask: impl FnMut(&Binding) -> Result<T, Reason>) -> Result<T, Reason> {
+        let mut reason = if self.misfits.is_empty() { Reason::NoHeuristic } else { Reason::Guard };
         for binding in &self.serving {
-            match binding.decide(features, values, available) {
+            match ask(binding) {
                 Err(outside @ Reason::Unsure(Unsure::Precondition)) => reason = outside,
-                decided => return decided,
+                answer => return answer,
             }
         }
         Err(reason)
@@ -218,10 +214,5 @@ impl Bindings {
         for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| matches!(misfit, Misfit::Version(_))) {
             log::warn!("{optimization}: does not decide with {name}: {misfit}");
         }
-    }
-
-    /// Returns the reason when no heuristic serves.
-    pub(super) fn none_serves(&self) -> Reason {
-        if self.misfits.is_empty() { Reason::NoHeuristic } else { Reason::Guard }
     }
 }

@@ -12,7 +12,7 @@ use super::event::Events;
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
 use super::picker::{Eligibility, Picker, Timer};
-use super::picks::{self, Dimension, KernelSet, KeyMap, Pick, PicksError, Table};
+use super::picks::{self, Dimension, KernelSet, KernelVersion, KeyFeature, KeyMap, Pick, PicksError, Table};
 use super::shared::SharedFile;
 use super::watch::{PromiseWatch, Watch, Watcher};
 use crate::decide::{AutoHeuristic, Builder as DecisionBuilder, SetupError};
@@ -193,7 +193,6 @@ impl<F> Builder<F> {
         let names: Vec<String> = self.kernels.iter().map(|(name, ..)| name.clone()).collect();
         let decision = self.decision.choices(names.iter().cloned()).timing(self.policy).build()?;
         let name = decision.name().to_owned();
-        let schema = decision.features().base().clone();
 
         let eligible = eligibility(&decision, self.eligible)?;
         let dimensions = dimensions(&decision, self.dimensions)?;
@@ -207,11 +206,15 @@ impl<F> Builder<F> {
             }
             exists
         });
+        let schema = decision.features().base();
+        let (versions, functions): (Vec<_>, Vec<F>) =
+            self.kernels.into_iter().map(|(name, version, f)| (KernelVersion { name, version }, f)).unzip();
+        let features = schema.features().iter();
         let kernel_set = KernelSet {
             name: name.clone(),
             device: decision.device().clone(),
-            kernels: self.kernels.iter().map(|(name, version, _)| (name.clone(), version.clone())).collect(),
-            schema: schema.clone(),
+            kernels: versions,
+            features: features.map(|f| KeyFeature { name: f.name.clone(), kind: f.kind }).collect(),
         };
         let lookup = self.lookup.or_else(|| environment.lookup_file(&name).map(Lookup::File));
         let mut shared = Vec::new();
@@ -223,7 +226,7 @@ impl<F> Builder<F> {
                 shared.push(SharedFile::new(path, None));
             }
         }
-        let mut table = Table::new(&schema, Arc::from(dimensions));
+        let mut table = Table::new(schema, Arc::from(dimensions));
         table.generation = find::generation();
         table.consults = decision.has_heuristics();
         let promise = self.promise.map(|(share, limit)| PromiseWatch { limit, drift: Drift::new(share) });
@@ -263,7 +266,7 @@ impl<F> Builder<F> {
                 Err(error) => log::warn!("{name}: {error}; the fallback runs unless a heuristic decides"),
             }
         }
-        Ok(MultiKernel { functions: self.kernels.into_iter().map(|(.., f)| f).collect(), picker })
+        Ok(MultiKernel { functions, picker })
     }
 }
 

@@ -104,13 +104,13 @@ impl<F> MultiKernel<F> {
     /// Returns the decision point: its choices are the kernels.
     #[must_use]
     pub fn decision(&self) -> &AutoHeuristic {
-        self.picker.decision()
+        &self.picker.decision
     }
 
     /// Returns the last 64 events off the hot path, oldest first.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
-        self.picker.events()
+        self.picker.events.all()
     }
 
     /// Returns whether the heuristic keeps its [promise](super::Builder::promise); `None` if that is not watched.

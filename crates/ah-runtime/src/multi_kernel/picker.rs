@@ -9,7 +9,7 @@ use ah_types::{Outcome, Scalar, TimingPolicy};
 use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::{self, Trial};
-use super::picks::{KernelSet, KeyMap, Pick, Table};
+use super::picks::{KernelSet, KeyMap, Pick, Table, Widening};
 use super::shared::SharedFile;
 use super::watch::{SlowPick, Watcher};
 use crate::decide::AutoHeuristic;
@@ -53,14 +53,6 @@ pub(super) struct Picker {
 const MAX_GIVEN_UP: usize = 4096;
 
 impl Picker {
-    pub(super) fn decision(&self) -> &AutoHeuristic {
-        &self.decision
-    }
-
-    pub(super) fn events(&self) -> Vec<Event> {
-        self.events.all()
-    }
-
     #[inline]
     pub(super) fn fallback(&self) -> usize {
         self.decision.fallback_index()
@@ -189,7 +181,7 @@ impl Picker {
         Some(match table.nearest_miss(values) {
             None => Miss::First,
             Some((slot, guard)) => {
-                let feature = &self.kernels.schema.features()[slot].name;
+                let feature = &self.kernels.features[slot].name;
                 let found = format!("{feature} = {}", values[slot].to_value());
                 Miss::Guard { guard: guard.of(feature).to_string(), found }
             }
@@ -198,14 +190,17 @@ impl Picker {
 
     /// Makes dynamic the dimensions that get their second value here; true if there are any.
     fn widen(&self, values: &[Scalar<'_>]) -> bool {
-        if !self.table.load().would_widen(values) {
+        if self.table.load().widenings(values).is_empty() {
             return false;
         }
-        let widened = self.change(|table| table.widen_for(values));
-        for dimension in &widened {
-            let feature = self.kernels.schema.features()[dimension.slot].name.clone();
-            let event = Event::Dynamic { feature, first: dimension.first, second: dimension.second };
-            self.events.add(self.decision.name(), event);
+        let widened = self.change(|table| {
+            let widened = table.widenings(values);
+            table.make_dynamic(widened.iter().map(|dimension| dimension.slot));
+            widened
+        });
+        for &Widening { slot, first, second } in &widened {
+            let feature = self.kernels.features[slot].name.clone();
+            self.events.add(self.decision.name(), Event::Dynamic { feature, first, second });
         }
         !widened.is_empty()
     }
@@ -336,11 +331,11 @@ impl Picker {
     }
 
     fn name_of(&self, kernel: usize) -> String {
-        self.kernels.kernels[kernel].0.clone()
+        self.kernels.kernels[kernel].name.clone()
     }
 
     fn context(&self, values: &[Scalar<'_>]) -> String {
-        let features = self.kernels.schema.features().iter();
+        let features = self.kernels.features.iter();
         let pairs = features.zip(values).map(|(f, value)| format!("{}={}", f.name, value.to_value()));
         pairs.collect::<Vec<_>>().join(" ")
     }
@@ -352,7 +347,7 @@ impl Picker {
             let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
         }
         for pick in table.picks() {
-            let features = self.kernels.schema.features().iter();
+            let features = self.kernels.features.iter();
             let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
             let guards = guards.collect::<Vec<_>>().join(" and ");
             let ms = Milliseconds(pick.ms[pick.kernel]);

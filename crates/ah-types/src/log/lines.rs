@@ -22,7 +22,8 @@ pub(super) struct Lines<R> {
     unread: Range<usize>,
     line: u64,
     last_byte: Option<u8>,
-    digest: Digest,
+    #[cfg(feature = "hash")]
+    digest: blake3::Hasher,
 }
 
 /// What is known at the end of a file.
@@ -35,8 +36,15 @@ pub(super) struct End {
 
 impl<R: Read> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
-        let digest = Digest::default();
-        Self { reader, buffer: vec![0; FIRST_BLOCK], unread: 0..0, line: 0, last_byte: None, digest }
+        Self {
+            reader,
+            buffer: vec![0; FIRST_BLOCK],
+            unread: 0..0,
+            line: 0,
+            last_byte: None,
+            #[cfg(feature = "hash")]
+            digest: blake3::Hasher::new(),
+        }
     }
 
     /// Returns the next line with its number.
@@ -84,6 +92,7 @@ impl<R: Read> Lines<R> {
             }
         };
         let new = &self.buffer[self.unread.end..self.unread.end + n];
+        #[cfg(feature = "hash")]
         self.digest.update(new);
         self.last_byte = new.last().copied().or(self.last_byte);
         self.unread.end += n;
@@ -97,41 +106,17 @@ impl<R: Read> Lines<R> {
 
     /// Returns what is known at the end of the file.
     pub(super) fn finish(self) -> End {
-        End { hash: self.digest.hex(), terminated: self.last_byte.is_none_or(|b| b == b'\n') }
+        #[cfg(feature = "hash")]
+        let hash = self.digest.finalize().to_hex().to_string();
+        #[cfg(not(feature = "hash"))]
+        let hash = String::new();
+        End { hash, terminated: self.last_byte.is_none_or(|b| b == b'\n') }
     }
 }
 
 /// Returns the error of a file whose bytes are not a log.
 pub(super) fn invalid(why: &str) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, why)
-}
-
-#[cfg(feature = "hash")]
-#[derive(Default)]
-struct Digest(blake3::Hasher);
-
-#[cfg(feature = "hash")]
-impl Digest {
-    fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    fn hex(&self) -> String {
-        self.0.finalize().to_hex().to_string()
-    }
-}
-
-#[cfg(not(feature = "hash"))]
-#[derive(Default)]
-struct Digest;
-
-#[cfg(not(feature = "hash"))]
-impl Digest {
-    fn update(&mut self, _: &[u8]) {}
-
-    fn hex(&self) -> String {
-        String::new()
-    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 //! can only leave a last line without its end; opening the log cuts it and reports it.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::csv;
 use super::data::Log;
@@ -20,6 +20,7 @@ use super::reader::read;
 use crate::artefact::GZIP;
 use crate::context::{Context, Value};
 use crate::feature::Schema;
+use crate::file_lock::lock_within;
 use crate::shown::{quoted, whole};
 
 /// The most bytes of the first two lines: enough for some thousand names of choices.
@@ -131,25 +132,11 @@ impl LogWriter {
 
     /// Runs `work` alone among all processes that append to the log.
     fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
-        self.lock().map_err(io_error(&self.path, "lock"))?;
+        let locked = self.patience.map_or_else(|| self.file.lock(), |most| lock_within(&self.file, most));
+        locked.map_err(io_error(&self.path, "lock"))?;
         let result = work(self);
         self.file.unlock().map_err(io_error(&self.path, "unlock"))?;
         result
-    }
-
-    fn lock(&self) -> std::io::Result<()> {
-        let Some(patience) = self.patience else { return self.file.lock() };
-        let begin = Instant::now();
-        loop {
-            match self.file.try_lock() {
-                Ok(()) => return Ok(()),
-                Err(TryLockError::Error(e)) => return Err(e),
-                Err(TryLockError::WouldBlock) if begin.elapsed() >= patience => {
-                    return Err(std::io::Error::new(ErrorKind::TimedOut, "another process holds its lock"));
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
-            }
-        }
     }
 
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.

@@ -117,20 +117,10 @@ pub enum CalibrationMode {
     ByDimensions,
 }
 
-impl CalibrationMode {
-    /// Returns the name in the model file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::HoldOut => "hold-out",
-            Self::CrossFitted => "cross-fitted",
-            Self::ByDimensions => "by dimensions",
-        }
-    }
-}
-
+/// Prints the name in the model file.
 impl std::fmt::Display for CalibrationMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        self.serialize(f)
     }
 }
 

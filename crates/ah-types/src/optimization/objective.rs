@@ -59,8 +59,7 @@ impl Objective {
 
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::NAMES.iter().find(|(_, objective)| objective == self).map_or("", |(name, _)| *name);
-        f.write_str(name)
+        self.serialize(f)
     }
 }
 

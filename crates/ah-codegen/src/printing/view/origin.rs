@@ -71,7 +71,7 @@ impl<L: Language> Viewer<'_, L> {
             target: number(promise.target),
             confidence: number(promise.confidence),
             limit: number(promise.limit),
-            mode: self.name(promise.mode.name()),
+            mode: self.name(&promise.mode.to_string()),
             inputs: promise.inputs,
             groups: promise.groups,
             violations: promise.violations,

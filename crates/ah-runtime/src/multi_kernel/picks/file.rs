@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ah_types::{Device, FeatureKind, Schema, artefact};
+use ah_types::{Device, FeatureKind, artefact, lock_within};
 use serde::{Deserialize, Serialize};
 
-use super::guard::{Bucket, Guard};
+use super::guard::Guard;
 use super::table::Pick;
 use crate::environment::file_name;
 use crate::files;
@@ -38,9 +38,22 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 pub(crate) struct KernelSet {
     pub(crate) name: String,
     pub(crate) device: Device,
-    /// Names and versions.
-    pub(crate) kernels: Vec<(String, String)>,
-    pub(crate) schema: Schema,
+    pub(crate) kernels: Vec<KernelVersion>,
+    pub(crate) features: Vec<KeyFeature>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KernelVersion {
+    pub(crate) name: String,
+    pub(crate) version: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyFeature {
+    pub(crate) name: String,
+    pub(crate) kind: FeatureKind,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,23 +63,9 @@ struct PicksFile {
     version: u32,
     name: String,
     device: Device,
-    kernels: Vec<KernelFile>,
-    features: Vec<FeatureFile>,
+    kernels: Vec<KernelVersion>,
+    features: Vec<KeyFeature>,
     picks: Vec<PickFile>,
-}
-
-#[derive(Serialize, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-struct KernelFile {
-    name: String,
-    version: String,
-}
-
-#[derive(Serialize, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-struct FeatureFile {
-    name: String,
-    kind: FeatureKind,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,20 +79,10 @@ struct PickFile {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct GuardFile {
     feature: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    is: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    equals: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    above: Option<f64>,
-    /// Absent beside `above`: no upper bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    up_to: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    divisible: Option<(u32, bool)>,
+    #[serde(flatten)]
+    guard: Guard,
 }
 
 /// Why a file of picks is ignored.
@@ -118,8 +107,8 @@ impl KernelSet {
             version: VERSION,
             name: self.name.clone(),
             device: self.device.clone(),
-            kernels: self.kernel_files(),
-            features: self.feature_files(),
+            kernels: self.kernels.clone(),
+            features: self.features.clone(),
             picks,
         };
         let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
@@ -127,43 +116,16 @@ impl KernelSet {
         text
     }
 
-    fn kernel_files(&self) -> Vec<KernelFile> {
-        let kernel =
-            |(name, version): &(String, String)| KernelFile { name: name.clone(), version: version.clone() };
-        self.kernels.iter().map(kernel).collect()
-    }
-
-    fn feature_files(&self) -> Vec<FeatureFile> {
-        let features = self.schema.features().iter();
-        features.map(|f| FeatureFile { name: f.name.clone(), kind: f.kind }).collect()
-    }
-
     fn pick_file(&self, pick: &Pick) -> PickFile {
-        let guard = |(guard, feature): (&Guard, &ah_types::Feature)| {
-            let mut file = GuardFile {
-                feature: feature.name.clone(),
-                is: None,
-                equals: None,
-                above: None,
-                up_to: None,
-                divisible: None,
-            };
-            match guard {
-                Guard::Is(name) => file.is = Some((**name).to_owned()),
-                Guard::Equals(x) => file.equals = Some(*x),
-                Guard::Within(bucket) => {
-                    file.above = Some(bucket.above);
-                    file.up_to = bucket.up_to.is_finite().then_some(bucket.up_to);
-                    file.divisible = bucket.divisible;
-                }
-            }
-            file
+        let guard = |(guard, feature): (&Guard, &KeyFeature)| GuardFile {
+            feature: feature.name.clone(),
+            guard: guard.clone(),
         };
         let ms = self.kernels.iter().zip(&pick.ms).filter(|(_, ms)| !ms.is_nan());
         PickFile {
-            guards: pick.guards.iter().zip(self.schema.features()).map(guard).collect(),
-            kernel: self.kernels[pick.kernel].0.clone(),
-            ms: ms.map(|((name, _), ms)| (name.clone(), ms.is_finite().then_some(*ms))).collect(),
+            guards: pick.guards.iter().zip(&self.features).map(guard).collect(),
+            kernel: self.kernels[pick.kernel].name.clone(),
+            ms: ms.map(|(kernel, ms)| (kernel.name.clone(), ms.is_finite().then_some(*ms))).collect(),
             promised_ms: pick.promised_ms,
         }
     }
@@ -175,10 +137,9 @@ impl KernelSet {
     pub(crate) fn parse(&self, text: &str) -> Result<Vec<Pick>, String> {
         let file: PicksFile = serde_json::from_str(text).map_err(|e| e.to_string())?;
         if (file.format.as_str(), file.version) != (FORMAT, VERSION) {
-            let found = (&file.format, file.version);
+            let PicksFile { format, version, .. } = file;
             return Err(format!(
-                "expected {FORMAT:?}, version {VERSION}, found {:?}, version {}",
-                found.0, found.1
+                "expected {FORMAT:?}, version {VERSION}, found {format:?}, version {version}"
             ));
         }
         if file.name != self.name {
@@ -187,53 +148,37 @@ impl KernelSet {
         if file.device != self.device {
             return Err(format!("expected the device {}, found {}", self.device, file.device));
         }
-        if file.kernels != self.kernel_files() {
-            let show = |kernels: &[KernelFile]| {
+        if file.kernels != self.kernels {
+            let show = |kernels: &[KernelVersion]| {
                 kernels.iter().map(|k| format!("{} {}", k.name, k.version)).collect::<Vec<_>>().join(", ")
             };
-            let (expected, found) = (show(&self.kernel_files()), show(&file.kernels));
+            let (expected, found) = (show(&self.kernels), show(&file.kernels));
             return Err(format!("expected the kernels {expected}, found {found}"));
         }
-        if file.features != self.feature_files() {
-            let show = |features: &[FeatureFile]| {
+        if file.features != self.features {
+            let show = |features: &[KeyFeature]| {
                 features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ")
             };
-            let (expected, found) = (show(&self.feature_files()), show(&file.features));
+            let (expected, found) = (show(&self.features), show(&file.features));
             return Err(format!("expected the features {expected}, found {found}"));
         }
-        file.picks.iter().map(|pick| self.pick(pick)).collect()
+        file.picks.into_iter().map(|pick| self.pick(pick)).collect()
     }
 
-    fn pick(&self, file: &PickFile) -> Result<Pick, String> {
+    fn pick(&self, file: PickFile) -> Result<Pick, String> {
         let position = |name: &str| {
-            let found = self.kernels.iter().position(|(own, _)| own == name);
+            let found = self.kernels.iter().position(|own| own.name == name);
             found.ok_or_else(|| format!("expected one of its kernels, found {name:?}"))
         };
-        if file.guards.len() != self.schema.len() {
-            return Err(format!("expected {} guards, found {}", self.schema.len(), file.guards.len()));
+        if file.guards.len() != self.features.len() {
+            return Err(format!("expected {} guards, found {}", self.features.len(), file.guards.len()));
         }
-        let guards = file.guards.iter().zip(self.schema.features()).map(|(guard, feature)| {
-            let described = || format!("a guard on {:?}", guard.feature);
-            if guard.feature != feature.name {
-                return Err(format!(
-                    "expected a guard on {:?}, found one on {:?}",
-                    feature.name, guard.feature
-                ));
-            }
-            match guard {
-                GuardFile {
-                    is: Some(name), equals: None, above: None, up_to: None, divisible: None, ..
-                } => Ok(Guard::Is(Arc::from(name.as_str()))),
-                GuardFile {
-                    is: None, equals: Some(x), above: None, up_to: None, divisible: None, ..
-                } => Ok(Guard::Equals(*x)),
-                GuardFile { is: None, equals: None, above: Some(above), up_to, divisible, .. } => {
-                    let up_to = up_to.unwrap_or(f64::INFINITY);
-                    Ok(Guard::Within(Bucket { above: *above, up_to, divisible: *divisible }))
-                }
-                _ => Err(format!("expected exactly one kind of guard in {}", described())),
-            }
-        });
+        let guards =
+            file.guards.into_iter().zip(&self.features).map(|(GuardFile { feature, guard }, own)| {
+                let fits = feature == own.name;
+                let wrong = || format!("expected a guard on {:?}, found one on {feature:?}", own.name);
+                fits.then_some(guard).ok_or_else(wrong)
+            });
         let guards = guards.collect::<Result<_, String>>()?;
         let mut ms = vec![f64::NAN; self.kernels.len()];
         for (name, time) in &file.ms {
@@ -306,9 +251,8 @@ pub(crate) fn update(
     let io = |source| PicksError::Io { path: path.to_owned(), action: "write", source };
     files::expect_regular(path).map_err(io)?;
     // A file of its own: renaming replaces the picks' file, so a lock on that one would not exclude the next writer.
-    // The system releases the lock of a killed process.
     let lock = files::open_to_append(&path.with_extension("lock")).map_err(io)?;
-    files::lock(&lock).map_err(io)?;
+    lock_within(&lock, files::PATIENCE).map_err(io)?;
     let there = match read(path, kernels) {
         Ok(found) => found.map(|(picks, _)| picks).unwrap_or_default(),
         Err(error) => {

@@ -4,27 +4,41 @@ use std::fmt;
 use std::sync::Arc;
 
 use ah_types::Scalar;
+use serde::{Deserialize, Serialize};
 
 /// A condition on one feature's value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", expecting = "expected exactly one kind of guard")]
 pub enum Guard {
     /// This category.
     Is(Arc<str>),
     /// This number.
     Equals(f64),
     /// A number in this bucket, with the divisibility of the measured number.
+    #[serde(untagged)]
     Within(Bucket),
 }
 
 /// A bucket of numbers: `above < x <= up_to`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// The lower bound, exclusive.
     pub above: f64,
     /// The upper bound, inclusive.
+    #[serde(default = "infinity", skip_serializing_if = "is_infinite")]
     pub up_to: f64,
     /// A divisor, and whether it must divide the number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub divisible: Option<(u32, bool)>,
+}
+
+fn infinity() -> f64 {
+    f64::INFINITY
+}
+
+fn is_infinite(x: &f64) -> bool {
+    x.is_infinite()
 }
 
 impl Guard {

@@ -65,8 +65,7 @@ struct KernelPanic {
 /// Most panics remembered by their values. A kernel that panics beyond it is not called again at all.
 const MAX_PANICS: usize = 64;
 
-/// A dimension that has become dynamic, with the two values that made it so.
-#[derive(Clone, Debug, PartialEq)]
+/// A dimension that becomes dynamic, with the two values that make it so.
 pub(crate) struct Widening {
     pub(crate) slot: usize,
     pub(crate) first: f64,
@@ -137,25 +136,13 @@ impl Table {
             .find(|(slot, guard)| !values.get(*slot).is_some_and(|v| guard.holds(*v)))
     }
 
-    /// Returns true if [`widen_for`](Self::widen_for) would make a dimension dynamic.
-    pub(crate) fn would_widen(&self, values: &[Scalar<'_>]) -> bool {
-        let number = |slot: usize| values.get(slot).and_then(|v| v.number());
-        (0..self.treatments.len())
-            .any(|slot| number(slot).is_some_and(|x| self.other_value(slot, x).is_some()))
-    }
-
-    /// Makes dynamic each dimension that gets its second value here.
-    pub(crate) fn widen_for(&mut self, values: &[Scalar<'_>]) -> Vec<Widening> {
-        let mut widened = Vec::new();
-        for slot in 0..self.treatments.len() {
-            let Some(second) = values.get(slot).and_then(|v| v.number()) else { continue };
-            if let Some(first) = self.other_value(slot, second) {
-                widened.push(Widening { slot, first, second });
-            }
-        }
-        let slots: Vec<usize> = widened.iter().map(|w| w.slot).collect();
-        self.make_dynamic(&slots);
-        widened
+    /// Returns each dimension that gets its second value here.
+    pub(crate) fn widenings(&self, values: &[Scalar<'_>]) -> Vec<Widening> {
+        let widening = |(slot, value): (usize, &Scalar<'_>)| {
+            let second = value.number()?;
+            Some(Widening { slot, first: self.other_value(slot, second)?, second })
+        };
+        values.iter().take(self.treatments.len()).enumerate().filter_map(widening).collect()
     }
 
     /// Returns a remembered value other than this one, if the dimension may become dynamic.
@@ -173,12 +160,14 @@ impl Table {
         self.picks.values().filter_map(other).min_by(f64::total_cmp)
     }
 
-    fn make_dynamic(&mut self, slots: &[usize]) {
-        if slots.is_empty() {
-            return;
-        }
-        for &slot in slots {
+    /// Makes these dimensions dynamic.
+    pub(crate) fn make_dynamic(&mut self, slots: impl IntoIterator<Item = usize>) {
+        let before = self.treatments.clone();
+        for slot in slots {
             self.treatments[slot] = Treatment::Bucket(self.dimensions[slot]);
+        }
+        if self.treatments == before {
+            return;
         }
         let picks: Vec<Arc<Pick>> = self.picks().into_iter().cloned().collect();
         self.picks.clear();
@@ -216,7 +205,7 @@ impl Table {
                 _ => return false,
             }
         }
-        self.make_dynamic(&slots);
+        self.make_dynamic(slots);
         self.put(pick)
     }
 

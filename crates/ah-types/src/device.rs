@@ -91,36 +91,24 @@ impl Device {
     /// # Errors
     /// [`DeviceMismatch`] names the first difference, with both values.
     pub fn admits(&self, other: &Self) -> Result<(), DeviceMismatch> {
-        let differ = |what, learned: &dyn fmt::Display, here: &dyn fmt::Display| {
-            Err(DeviceMismatch { what, learned: learned.to_string(), here: here.to_string() })
+        let pairs = match (self, other) {
+            (Self::Cpu(a), Self::Cpu(b)) => vec![
+                ("processor", a.model.clone(), b.model.clone()),
+                ("number of cores", a.cores.to_string(), b.cores.to_string()),
+                ("instruction sets", a.instruction_sets.join(" "), b.instruction_sets.join(" ")),
+            ],
+            (Self::Cuda(a), Self::Cuda(b)) => vec![
+                ("GPU", a.name.clone(), b.name.clone()),
+                ("number of multiprocessors", a.multiprocessors.to_string(), b.multiprocessors.to_string()),
+            ],
+            _ => {
+                let (learned, here) = (self.name().to_owned(), other.name().to_owned());
+                return Err(DeviceMismatch { what: "device", learned, here });
+            }
         };
-        match (self, other) {
-            (Self::Cpu(a), Self::Cpu(b)) => {
-                if a.model != b.model {
-                    return differ("processor", &a.model, &b.model);
-                }
-                if a.cores != b.cores {
-                    return differ("number of cores", &a.cores, &b.cores);
-                }
-                if a.instruction_sets != b.instruction_sets {
-                    return differ(
-                        "instruction sets",
-                        &a.instruction_sets.join(" "),
-                        &b.instruction_sets.join(" "),
-                    );
-                }
-                Ok(())
-            }
-            (Self::Cuda(a), Self::Cuda(b)) => {
-                if a.name != b.name {
-                    return differ("GPU", &a.name, &b.name);
-                }
-                if a.multiprocessors != b.multiprocessors {
-                    return differ("number of multiprocessors", &a.multiprocessors, &b.multiprocessors);
-                }
-                Ok(())
-            }
-            _ => differ("device", &self.name(), &other.name()),
+        match pairs.into_iter().find(|(_, learned, here)| learned != here) {
+            Some((what, learned, here)) => Err(DeviceMismatch { what, learned, here }),
+            None => Ok(()),
         }
     }
 }

@@ -9,7 +9,6 @@ use ah_types::{Context, Device, Features, Outcome, Scalar};
 
 use super::answer::{Answer, Reason};
 use super::binding::{Bindings, Misfit};
-use super::pin::Pins;
 use super::recorder::{RecordError, Recorder};
 use crate::find;
 use crate::heuristics::Heuristic;
@@ -35,7 +34,8 @@ pub struct AutoHeuristic {
     pub(super) model_folders: Vec<PathBuf>,
     /// Heuristics given to this decision point; registered ones come after them.
     pub(super) heuristics: Vec<Arc<dyn Heuristic>>,
-    pub(super) pins: Pins,
+    /// The versions that may decide, from the program and from the environment. A heuristic must match all.
+    pub(super) pins: Vec<String>,
     pub(super) device: Device,
     pub(super) consults: bool,
     pub(super) collects: bool,

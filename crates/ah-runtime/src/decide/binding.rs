@@ -8,11 +8,13 @@ use std::sync::Arc;
 use ah_types::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
 
 use super::answer::Reason;
-use super::pin::{OtherVersion, Pins};
 use crate::heuristics::Heuristic;
 
 /// Up to this many values are reordered on the stack.
 const ON_STACK: usize = 32;
+
+/// A shorter pin matches no version.
+const SHORTEST_PIN: usize = 8;
 
 /// Why a heuristic cannot serve a decision point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,8 +23,8 @@ pub(super) enum Misfit {
     #[error(transparent)]
     Device(#[from] DeviceMismatch),
     /// It has another version than the pinned one.
-    #[error(transparent)]
-    Version(#[from] OtherVersion),
+    #[error("its version is {found}, pinned is {pinned} (at least {SHORTEST_PIN} characters of a version)")]
+    Version { pinned: String, found: String },
     /// It needs a feature that the decision point lacks.
     #[error("it needs the feature {0:?}, which the decision point lacks")]
     Feature(String),
@@ -166,7 +168,7 @@ impl Bindings {
     pub(super) fn new(
         generation: u64,
         heuristics: impl IntoIterator<Item = Arc<dyn Heuristic>>,
-        pins: &Pins,
+        pins: &[String],
         device: &Device,
         features: &Features,
         choices: &[String],
@@ -174,8 +176,15 @@ impl Bindings {
         let mut bindings = Self { generation, ..Self::default() };
         for heuristic in heuristics {
             let name = heuristic.name().to_owned();
-            let admitted = pins.admit(&*heuristic).map_err(Misfit::from);
-            match admitted.and_then(|()| Binding::new(heuristic, device, features, choices)) {
+            let version = heuristic.version().unwrap_or("unknown");
+            let is_other = |pin: &&String| {
+                pin.len() < SHORTEST_PIN || heuristic.version().is_none_or(|v| !v.starts_with(pin.as_str()))
+            };
+            let bound = match pins.iter().find(is_other) {
+                Some(pin) => Err(Misfit::Version { pinned: pin.clone(), found: version.to_owned() }),
+                None => Binding::new(heuristic, device, features, choices),
+            };
+            match bound {
                 Ok(binding) => bindings.serving.push(binding),
                 Err(misfit) => bindings.misfits.push((name, misfit)),
             }
@@ -211,7 +220,9 @@ impl Bindings {
         for (name, version) in self.versions() {
             log::info!("{optimization}: decides with {name}, version {version}");
         }
-        for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| matches!(misfit, Misfit::Version(_))) {
+        for (name, misfit) in
+            self.misfits.iter().filter(|(_, misfit)| matches!(misfit, Misfit::Version { .. }))
+        {
             log::warn!("{optimization}: does not decide with {name}: {misfit}");
         }
     }

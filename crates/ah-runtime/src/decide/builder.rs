@@ -11,7 +11,6 @@ use ah_types::{
 
 use super::auto_heuristic::AutoHeuristic;
 use super::binding::Bindings;
-use super::pin::Pins;
 use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
@@ -45,7 +44,7 @@ pub struct Builder {
     always_included: Vec<String>,
     heuristics: Vec<Arc<dyn Heuristic>>,
     models: Vec<PathBuf>,
-    pins: Pins,
+    pins: Vec<String>,
     device: Option<Device>,
     environment: Option<Environment>,
     role: Role,
@@ -173,7 +172,7 @@ impl Builder {
     /// another one the answer is the fallback, and a warning names both versions. All processes of a program that
     /// decides alike everywhere pin the same version; so does `AUTOHEURISTIC_PIN`.
     pub fn pin(mut self, version: &str) -> Self {
-        self.pins.0.push(version.to_owned());
+        self.pins.push(version.to_owned());
         self
     }
 
@@ -262,8 +261,7 @@ impl Builder {
             Role::Off => (false, false),
         };
         let mut pins = self.pins;
-        pins.0
-            .extend(environment.pins.iter().filter(|(n, _)| *n == name).map(|(_, version)| version.clone()));
+        pins.extend(environment.pins.iter().filter(|(n, _)| *n == name).map(|(_, version)| version.clone()));
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
         let log = self.log.or_else(|| environment.log_file(&name, &device));
         let fallback_name = &self.choices[fallback];

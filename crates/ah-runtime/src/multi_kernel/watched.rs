@@ -4,7 +4,7 @@ use ah_types::Scalar;
 
 use super::event::Event;
 use super::picker::Picker;
-use super::watch::SlowPick;
+use super::watch::{PromiseWatch, SlowPick};
 use crate::drift::DriftReport;
 use crate::sync::lock;
 
@@ -33,7 +33,7 @@ impl Picker {
     /// Returns what a heuristic answers for these values where its promise is watched: a kernel, or `None` within if it
     /// declines.
     pub(super) fn promised(&self, values: &[Scalar<'_>]) -> Option<Option<usize>> {
-        self.watcher.as_ref()?.promise.as_ref()?;
+        self.promise()?;
         let table = self.table.load();
         if self.forced.is_some() || !table.consults {
             return None;
@@ -44,9 +44,7 @@ impl Picker {
 
     /// Adds an audit of the promise: the milliseconds of a decision and of the fallback, in turns.
     pub(super) fn audited(&self, chosen_ms: &[f64], fallback_ms: &[f64]) {
-        let Some(promise) = self.watcher.as_ref().and_then(|watcher| watcher.promise.as_ref()) else {
-            return;
-        };
+        let Some(promise) = self.promise() else { return };
         let medians = ah_types::median(chosen_ms).zip(ah_types::median(fallback_ms));
         // Declining runs the fallback.
         if promise.drift.add(medians.is_some_and(|(chosen, fallback)| chosen > promise.limit * fallback)) {
@@ -55,6 +53,10 @@ impl Picker {
     }
 
     pub(super) fn drift(&self) -> Option<DriftReport> {
-        Some(self.watcher.as_ref()?.promise.as_ref()?.drift.report())
+        Some(self.promise()?.drift.report())
+    }
+
+    fn promise(&self) -> Option<&PromiseWatch> {
+        self.watcher.as_ref()?.promise.as_ref()
     }
 }

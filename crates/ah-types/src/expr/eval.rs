@@ -78,29 +78,11 @@ impl BoolExpr {
         match self {
             Self::Literal(b) => Some(*b),
             Self::Not(a) => Some(!a.eval(row)?),
-            Self::And(a, b) => {
-                if a.eval(row)? {
-                    b.eval(row)
-                } else {
-                    Some(false)
-                }
-            }
-            Self::Or(a, b) => {
-                if a.eval(row)? {
-                    Some(true)
-                } else {
-                    b.eval(row)
-                }
-            }
+            Self::And(a, b) => Some(a.eval(row)? && b.eval(row)?),
+            Self::Or(a, b) => Some(a.eval(row)? || b.eval(row)?),
             Self::Compare(op, a, b) => op.holds(a.eval(row), b.eval(row)),
             Self::Match { equal, left, right } => Some(same(left, right, row)? == *equal),
-            Self::If(c, a, b) => {
-                if c.eval(row)? {
-                    a.eval(row)
-                } else {
-                    b.eval(row)
-                }
-            }
+            Self::If(c, a, b) => if c.eval(row)? { a } else { b }.eval(row),
         }
     }
 }
@@ -112,13 +94,7 @@ impl CategoryExpr {
             Self::Text(text) => Some(text),
             Self::Feature(slot) => row.category(*slot),
             Self::Bool(a) => a.eval(row).map(bool_name),
-            Self::If(c, a, b) => {
-                if c.eval(row)? {
-                    a.eval(row)
-                } else {
-                    b.eval(row)
-                }
-            }
+            Self::If(c, a, b) => if c.eval(row)? { a } else { b }.eval(row),
         }
     }
 }

@@ -47,6 +47,23 @@ pub enum LogError {
     Empty { path: PathBuf },
 }
 
+impl LogError {
+    pub(super) fn malformed(
+        path: &Path,
+        (line, column): (u64, usize),
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::Malformed {
+            place: LogPlace { path: path.to_owned(), line, column: column as u64 },
+            expected: expected.into(),
+            found: found.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
 fn join(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use super::csv;
-use super::error::{LogError, LogPlace, io_error, shown};
+use super::error::{LogError, io_error, shown};
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
 use crate::feature::{Feature, Schema};
@@ -25,119 +25,113 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn read(path: &Path, lines: &mut Lines<impl Read>) -> Result<Self, LogError> {
-        let file = Name(path);
         let metadata = match lines.next().map_err(io_error(path, "read"))? {
-            Some((_, line)) => file.metadata(line)?,
-            None => return Err(file.malformed(1, 1, "a line of JSON metadata", "an empty file", HINT)),
+            Some((_, line)) => read_metadata(path, line)?,
+            None => {
+                let (expected, found) = ("a line of JSON metadata", "an empty file");
+                return Err(LogError::malformed(path, (1, 1), expected, found, HINT));
+            }
         };
         let (columns, features) = match lines.next().map_err(io_error(path, "read"))? {
-            Some((_, line)) if !line.is_empty() => file.columns(line, &metadata)?,
-            _ => return Err(file.malformed(2, 0, "a CSV header", "nothing", HINT)),
+            Some((_, line)) if !line.is_empty() => read_columns(path, line, &metadata)?,
+            _ => return Err(LogError::malformed(path, (2, 0), "a CSV header", "nothing", HINT)),
         };
         let schema = Schema::new(features).map_err(|e| {
-            file.malformed(2, 0, "distinct columns", format!("{} twice", quoted(&e.0)), "mend the header")
+            let found = format!("{} twice", quoted(&e.0));
+            LogError::malformed(path, (2, 0), "distinct columns", found, "mend the header")
         })?;
         Ok(Self { metadata, schema, columns })
     }
 }
 
-struct Name<'a>(&'a Path);
-
-impl Name<'_> {
-    fn malformed(
-        &self,
-        line: u64,
-        column: usize,
-        expected: impl Into<String>,
-        found: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> LogError {
-        LogError::Malformed {
-            place: LogPlace { path: self.0.to_owned(), line, column: column as u64 },
-            expected: expected.into(),
-            found: found.into(),
-            hint: hint.into(),
-        }
+fn read_metadata(path: &Path, line: &[u8]) -> Result<Metadata, LogError> {
+    if let Some(format) = newer_format(line) {
+        return Err(LogError::malformed(
+            path,
+            (1, 0),
+            format!("a log of format {LOG_FORMAT}"),
+            format!("format {format}"),
+            "a newer version of these tools wrote it; update them",
+        ));
     }
+    serde_json::from_slice(line).map_err(|e| {
+        let text = e.to_string();
+        // The place is printed separately.
+        let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
+        let why = reason(&why.replace('\n', " "));
+        let (expected, hint) = if is_right_without_collection(line) {
+            ("under autoheuristic_rs, keys and values of a log", "docs/log-format.md lists them")
+        } else {
+            ("a JSON object with name, device_capa, numerical_features and categorical_features", HINT)
+        };
+        LogError::malformed(
+            path,
+            (1, e.column()),
+            expected,
+            format!("{} ({why})", shown(line, "nothing")),
+            hint,
+        )
+    })
+}
 
-    fn metadata(&self, line: &[u8]) -> Result<Metadata, LogError> {
-        if let Some(format) = newer_format(line) {
-            return Err(self.malformed(
-                1,
-                0,
-                format!("a log of format {LOG_FORMAT}"),
-                format!("format {format}"),
-                "a newer version of these tools wrote it; update them",
-            ));
-        }
-        serde_json::from_slice(line).map_err(|e| {
-            let text = e.to_string();
-            // The place is printed separately.
-            let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
-            let why = reason(&why.replace('\n', " "));
-            let (expected, hint) = if is_right_without_collection(line) {
-                ("under autoheuristic_rs, keys and values of a log", "docs/log-format.md lists them")
-            } else {
-                ("a JSON object with name, device_capa, numerical_features and categorical_features", HINT)
-            };
-            self.malformed(1, e.column(), expected, format!("{} ({why})", shown(line, "nothing")), hint)
-        })
-    }
-
-    /// Returns the names of all columns in order, and the features among them: all features of the metadata, choice
-    /// and feedback, each once.
-    fn columns(&self, line: &[u8], metadata: &Metadata) -> Result<(Vec<String>, Vec<Feature>), LogError> {
-        let kinds = metadata.kinds().map_err(|e| {
-            let hint = "rename or remove it in the metadata and in the header";
-            self.malformed(1, 0, "distinct features", e.to_string(), hint)
-        })?;
-        let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
-        let text = String::from_utf8_lossy(line);
-        let line = text.as_bytes();
-        let mut ranges = Vec::new();
-        csv::split(line, &mut ranges)
-            .map_err(|at| self.malformed(2, at + 1, "a CSV header", "an unclosed quote", "close it"))?;
-        let (mut columns, mut present) = (Vec::with_capacity(ranges.len()), Vec::with_capacity(kinds.len()));
-        let mut seen = FxHashSet::default();
-        for range in ranges {
-            let start = range.start;
-            let name = csv::unquote(&text[range]).into_owned();
-            match kinds.get(name.as_str()) {
-                Some(&kind) => present.push(Feature { kind, ..Feature::numerical(&name) }),
-                None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => {}
-                None => {
-                    return Err(self.malformed(
-                        2,
-                        csv::column(line, start),
-                        format!(
-                            "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
-                            listed(features())
-                        ),
-                        format!("the column {}", quoted(&name)),
-                        "list it under numerical_features or categorical_features in line 1",
-                    ));
-                }
-            }
-            if !seen.insert(name.clone()) {
-                let found = format!("{} twice", quoted(&name));
-                let column = csv::column(line, start);
-                return Err(self.malformed(2, column, "distinct columns", found, "remove one"));
-            }
-            columns.push(name);
-        }
-        for name in features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]) {
-            if !seen.contains(name) {
-                return Err(self.malformed(
-                    2,
-                    0,
-                    format!("a column {}", quoted(name)),
-                    format!("the columns {}", listed(&columns)),
-                    "add it, or mend the metadata in line 1",
+/// Returns the names of all columns in order, and the features among them: all features of the metadata, choice
+/// and feedback, each once.
+fn read_columns(
+    path: &Path,
+    line: &[u8],
+    metadata: &Metadata,
+) -> Result<(Vec<String>, Vec<Feature>), LogError> {
+    let kinds = metadata.kinds().map_err(|e| {
+        let hint = "rename or remove it in the metadata and in the header";
+        LogError::malformed(path, (1, 0), "distinct features", e.to_string(), hint)
+    })?;
+    let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
+    let text = String::from_utf8_lossy(line);
+    let line = text.as_bytes();
+    let mut ranges = Vec::new();
+    csv::split(line, &mut ranges).map_err(|at| {
+        LogError::malformed(path, (2, at + 1), "a CSV header", "an unclosed quote", "close it")
+    })?;
+    let (mut columns, mut present) = (Vec::with_capacity(ranges.len()), Vec::with_capacity(kinds.len()));
+    let mut seen = FxHashSet::default();
+    for range in ranges {
+        let start = range.start;
+        let name = csv::unquote(&text[range]).into_owned();
+        match kinds.get(name.as_str()) {
+            Some(&kind) => present.push(Feature { kind, ..Feature::numerical(&name) }),
+            None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => {}
+            None => {
+                return Err(LogError::malformed(
+                    path,
+                    (2, csv::column(line, start)),
+                    format!(
+                        "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
+                        listed(features())
+                    ),
+                    format!("the column {}", quoted(&name)),
+                    "list it under numerical_features or categorical_features in line 1",
                 ));
             }
         }
-        Ok((columns, present))
+        if !seen.insert(name.clone()) {
+            let found = format!("{} twice", quoted(&name));
+            let column = csv::column(line, start);
+            return Err(LogError::malformed(path, (2, column), "distinct columns", found, "remove one"));
+        }
+        columns.push(name);
     }
+    for name in features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]) {
+        if !seen.contains(name) {
+            return Err(LogError::malformed(
+                path,
+                (2, 0),
+                format!("a column {}", quoted(name)),
+                format!("the columns {}", listed(&columns)),
+                "add it, or mend the metadata in line 1",
+            ));
+        }
+    }
+    Ok((columns, present))
 }
 
 /// Returns the format of a log that a newer tool wrote. Its other keys may be new too.

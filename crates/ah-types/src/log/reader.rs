@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::data::{Log, Source};
-use super::error::{LogError, LogPlace, io_error};
+use super::error::{LogError, io_error};
 use super::head::Head;
 use super::lines::Lines;
 use super::merger::Merger;
@@ -138,14 +138,9 @@ fn read_into(
     Ok(())
 }
 
-/// Returns the error of the last line.
 fn malformed(path: &Path, line: u64, fault: RowError) -> LogError {
-    LogError::Malformed {
-        place: LogPlace { path: path.to_owned(), line, column: fault.column as u64 },
-        expected: fault.expected,
-        found: fault.found,
-        hint: "mend the row, or pass over such rows with --skip-bad-rows".to_owned(),
-    }
+    let hint = "mend the row, or pass over such rows with --skip-bad-rows";
+    LogError::malformed(path, (line, fault.column), fault.expected, fault.found, hint)
 }
 
 /// Checks that a further log belongs to the same log. Parts of one sequence may have other seeds and choices, and machines

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::csv;
 use super::data::Log;
-use super::error::{LogError, LogPlace, io_error};
+use super::error::{LogError, io_error};
 use super::head::Head;
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
@@ -100,7 +100,7 @@ impl LogWriter {
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<(), LogError> {
         let mut batch = RowBatch::default();
-        batch.add_prefixed(&row_prefix(context, &self.schema), samples);
+        batch.add_prefixed(&context.log_text(&self.schema), samples);
         self.append_rows(&batch)
     }
 
@@ -111,12 +111,8 @@ impl LogWriter {
     /// [`append_input`](Self::append_input).
     pub fn append_rows(&mut self, batch: &RowBatch) -> Result<(), LogError> {
         if let Some(broken) = &batch.broken {
-            return Err(LogError::Malformed {
-                place: LogPlace { path: self.path.clone(), line: 0, column: 0 },
-                expected: "names and values of one line".to_owned(),
-                found: quoted(broken),
-                hint: "rename it".to_owned(),
-            });
+            let expected = "names and values of one line";
+            return Err(LogError::malformed(&self.path, (0, 0), expected, quoted(broken), "rename it"));
         }
         self.locked(|writer| {
             // Another process may have been killed during its write since this one opened the log.
@@ -142,12 +138,8 @@ impl LogWriter {
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
         if let Err(wrong) = metadata.kinds() {
-            return Err(LogError::Malformed {
-                place: LogPlace { path: self.path.clone(), line: 1, column: 0 },
-                expected: "distinct features".to_owned(),
-                found: wrong.to_string(),
-                hint: "rename it".to_owned(),
-            });
+            let found = wrong.to_string();
+            return Err(LogError::malformed(&self.path, (1, 0), "distinct features", found, "rename it"));
         }
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
@@ -173,12 +165,8 @@ impl LogWriter {
         let mut lines = Lines::new((&self.file).take(MAX_HEAD));
         let found = Head::read(&self.path, &mut lines)?;
         if !lines.terminated() {
-            return Err(LogError::Malformed {
-                place: LogPlace { path: self.path.clone(), line: 2, column: 0 },
-                expected: "a header with its line end".to_owned(),
-                found: "the end of the file".to_owned(),
-                hint: "end the line, or delete the file".to_owned(),
-            });
+            let (expected, hint) = ("a header with its line end", "end the line, or delete the file");
+            return Err(LogError::malformed(&self.path, (2, 0), expected, "the end of the file", hint));
         }
         self.agree(&found.metadata, metadata)?;
         self.schema = found.schema;
@@ -265,36 +253,12 @@ impl RowBatch {
     }
 }
 
-/// Returns the features' text of a context as in a row, joined by commas: the key of an input.
-///
-/// A feature that the context lacks stays empty, and so does a number that is undefined.
-pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
-    let fields = schema.features().iter().map(|f| {
-        let is_defined = |value: &&Value| !matches!(value, Value::Number(x) if x.is_nan());
-        let text = context.get(&f.name).filter(is_defined).map(Value::to_string).unwrap_or_default();
-        csv::quote(&text).into_owned()
-    });
-    fields.collect::<Vec<_>>().join(",")
-}
-
 /// Cuts the bytes after the last newline and returns them.
 fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
     const BLOCK: u64 = 64 * 1024;
-    let length = file.seek(SeekFrom::End(0))?;
-    if length > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::Start(length - 1))?;
-        file.read_exact(&mut last)?;
-        if last == *b"\n" {
-            return Ok(None);
-        }
-    }
     let mut tail = Vec::new();
-    let mut start = length;
-    loop {
-        if start == 0 {
-            break;
-        }
+    let mut start = file.seek(SeekFrom::End(0))?;
+    while start > 0 && memchr::memchr(b'\n', &tail).is_none() {
         let from = start.saturating_sub(BLOCK);
         let mut block = vec![0; usize::try_from(start - from).unwrap_or_default()];
         file.seek(SeekFrom::Start(from))?;
@@ -302,9 +266,6 @@ fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
         block.extend_from_slice(&tail);
         tail = block;
         start = from;
-        if memchr::memchr(b'\n', &tail).is_some() {
-            break;
-        }
     }
     let keep = memchr::memrchr(b'\n', &tail).map_or(0, |i| i + 1);
     if keep == tail.len() {
@@ -316,8 +277,15 @@ fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
 }
 
 impl Context {
-    /// Returns the context's features as one row of a log, joined by commas, in the order of `schema`.
+    /// Returns the context's features as one row of a log, joined by commas, in the order of `schema`: the key of an input.
+    ///
+    /// A feature that the context lacks stays empty, and so does a number that is undefined.
     pub fn log_text(&self, schema: &Schema) -> String {
-        row_prefix(self, schema)
+        let fields = schema.features().iter().map(|f| {
+            let is_defined = |value: &&Value| !matches!(value, Value::Number(x) if x.is_nan());
+            let text = self.get(&f.name).filter(is_defined).map(Value::to_string).unwrap_or_default();
+            csv::quote(&text).into_owned()
+        });
+        fields.collect::<Vec<_>>().join(",")
     }
 }

@@ -109,10 +109,7 @@ impl TryFrom<String> for Marks {
 
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
-            "" => Ok(Self { expected: false, allowed: false }),
-            "e" => Ok(Self { expected: true, allowed: false }),
-            "a" => Ok(Self { expected: false, allowed: true }),
-            "ea" => Ok(Self { expected: true, allowed: true }),
+            "" | "e" | "a" | "ea" => Ok(Self { expected: text.contains('e'), allowed: text.contains('a') }),
             _ => Err(format!("expected the marks \"\", \"e\", \"a\" or \"ea\", found {}", quoted(&text))),
         }
     }

@@ -15,7 +15,7 @@ use crate::feature::{Feature, Schema};
 use crate::log::Metadata;
 
 /// A decision point: the features, the fallback, and the rules of its heuristics.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Optimization {
     /// For example `pad_mm`.
@@ -90,18 +90,7 @@ impl Optimization {
 
     /// Returns an optimization of this name, without features, fallback or rules.
     pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            description: String::new(),
-            fallback: Vec::new(),
-            features: Vec::new(),
-            derived: Vec::new(),
-            preconditions: Vec::new(),
-            choices: Vec::new(),
-            training: TrainingPolicy::default(),
-            commands: IgnoredAny,
-            cuda: IgnoredAny,
-        }
+        Self { name: name.to_owned(), ..Self::default() }
     }
 
     /// Returns the logged features as a schema.

@@ -77,10 +77,10 @@ impl Environment {
         let list = |name: &str| {
             variable(name).map(|text| {
                 let text = text.to_string_lossy();
-                text.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect()
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                items.map(str::to_owned).collect::<Vec<String>>()
             })
         };
-        let text = |name: &str| variable(name).map(|text| text.to_string_lossy().into_owned());
         let path = |name: &str| variable(name).filter(|p| !p.is_empty()).map(PathBuf::from);
         Self {
             consult: list("AUTOHEURISTIC_USE"),
@@ -90,11 +90,12 @@ impl Environment {
                 .map(|paths| std::env::split_paths(&paths).filter(|p| !p.as_os_str().is_empty()).collect())
                 .unwrap_or_default(),
             cache_folder: None,
-            pins: text("AUTOHEURISTIC_PIN").map_or_else(Vec::new, |t| pins(&t)),
-            forced_kernels: text("AUTOHEURISTIC_FORCE_KERNEL").map_or_else(Vec::new, |t| forced(&t)),
+            pins: pins(&list("AUTOHEURISTIC_PIN").unwrap_or_default()),
+            forced_kernels: forced(&list("AUTOHEURISTIC_FORCE_KERNEL").unwrap_or_default()),
             no_cache: variable("AUTOHEURISTIC_DISABLE_CACHE").is_some_and(|v| !v.is_empty() && v != "0"),
             picks: path("AUTOHEURISTIC_CACHE_DIR"),
-            cache_limit: text("AUTOHEURISTIC_CACHE_LIMIT").map_or(CACHE_LIMIT, |t| limit(&t)),
+            cache_limit: variable("AUTOHEURISTIC_CACHE_LIMIT")
+                .map_or(CACHE_LIMIT, |text| limit(&text.to_string_lossy())),
             record: path("AUTOHEURISTIC_RECORD"),
             lookup: path("AUTOHEURISTIC_LOOKUP"),
         }
@@ -154,23 +155,23 @@ fn user_cache_folder() -> Option<PathBuf> {
 }
 
 /// Parses `pad_mm=3f2a9c41,mm=77aa01bc`.
-fn pins(text: &str) -> Vec<(String, String)> {
-    let parse = |item: &str| match item.split_once('=') {
+fn pins(items: &[String]) -> Vec<(String, String)> {
+    let parse = |item: &String| match item.split_once('=') {
         Some((name, version)) => Some((name.trim().to_owned(), version.trim().to_owned())),
         None => {
             warn_user(format!("AUTOHEURISTIC_PIN: expected NAME=VERSION, found {item:?}; ignored"));
             None
         }
     };
-    text.split(',').filter(|item| !item.trim().is_empty()).filter_map(parse).collect()
+    items.iter().filter_map(parse).collect()
 }
 
 /// Parses `1`, or `softmax=1,mm=0`.
-fn forced(text: &str) -> Vec<(Option<String>, usize)> {
-    let parse = |item: &str| {
+fn forced(items: &[String]) -> Vec<(Option<String>, usize)> {
+    let parse = |item: &String| {
         let (name, kernel) = match item.rsplit_once('=') {
             Some((name, kernel)) => (Some(name.trim().to_owned()), kernel),
-            None => (None, item),
+            None => (None, item.as_str()),
         };
         let kernel = kernel.trim().parse().ok();
         if kernel.is_none() {
@@ -180,7 +181,7 @@ fn forced(text: &str) -> Vec<(Option<String>, usize)> {
         }
         Some((name, kernel?))
     };
-    text.split(',').filter(|item| !item.trim().is_empty()).filter_map(parse).collect()
+    items.iter().filter_map(parse).collect()
 }
 
 /// Parses bytes, with `K`, `M` or `G`.

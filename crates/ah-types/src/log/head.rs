@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use super::csv;
@@ -32,14 +31,10 @@ impl Head {
                 return Err(LogError::malformed(path, (1, 1), expected, found, HINT));
             }
         };
-        let (columns, features) = match lines.next().map_err(io_error(path, "read"))? {
+        let (columns, schema) = match lines.next().map_err(io_error(path, "read"))? {
             Some((_, line)) if !line.is_empty() => read_columns(path, line, &metadata)?,
             _ => return Err(LogError::malformed(path, (2, 0), "a CSV header", "nothing", HINT)),
         };
-        let schema = Schema::new(features).map_err(|e| {
-            let found = format!("{} twice", quoted(&e.0));
-            LogError::malformed(path, (2, 0), "distinct columns", found, "mend the header")
-        })?;
         Ok(Self { metadata, schema, columns })
     }
 }
@@ -74,13 +69,9 @@ fn read_metadata(path: &Path, line: &[u8]) -> Result<Metadata, LogError> {
     })
 }
 
-/// Returns the names of all columns in order, and the features among them: all features of the metadata, choice
-/// and feedback, each once.
-fn read_columns(
-    path: &Path,
-    line: &[u8],
-    metadata: &Metadata,
-) -> Result<(Vec<String>, Vec<Feature>), LogError> {
+/// Returns the names of all columns in order, and the schema of the features among them: all features of the metadata,
+/// choice and feedback, each once.
+fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<String>, Schema), LogError> {
     let kinds = metadata.kinds().map_err(|e| {
         let hint = "rename or remove it in the metadata and in the header";
         LogError::malformed(path, (1, 0), "distinct features", e.to_string(), hint)
@@ -92,14 +83,13 @@ fn read_columns(
     csv::split(line, &mut ranges).map_err(|at| {
         LogError::malformed(path, (2, at + 1), "a CSV header", "an unclosed quote", "close it")
     })?;
-    let (mut columns, mut present) = (Vec::with_capacity(ranges.len()), Vec::with_capacity(kinds.len()));
-    let mut seen = FxHashSet::default();
+    let (mut columns, mut schema) = (Vec::with_capacity(ranges.len()), Schema::default());
     for range in ranges {
         let start = range.start;
         let name = csv::unquote(&text[range]).into_owned();
-        match kinds.get(name.as_str()) {
-            Some(&kind) => present.push(Feature { kind, ..Feature::numerical(&name) }),
-            None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => {}
+        let is_new = match kinds.get(name.as_str()) {
+            Some(&kind) => schema.push(Feature { kind, ..Feature::numerical(&name) }).is_ok(),
+            None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => !columns.contains(&name),
             None => {
                 return Err(LogError::malformed(
                     path,
@@ -112,8 +102,8 @@ fn read_columns(
                     "list it under numerical_features or categorical_features in line 1",
                 ));
             }
-        }
-        if !seen.insert(name.clone()) {
+        };
+        if !is_new {
             let found = format!("{} twice", quoted(&name));
             let column = csv::column(line, start);
             return Err(LogError::malformed(path, (2, column), "distinct columns", found, "remove one"));
@@ -121,7 +111,7 @@ fn read_columns(
         columns.push(name);
     }
     for name in features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]) {
-        if !seen.contains(name) {
+        if schema.slot(name).is_none() && !columns.iter().any(|column| column == name) {
             return Err(LogError::malformed(
                 path,
                 (2, 0),
@@ -131,7 +121,7 @@ fn read_columns(
             ));
         }
     }
-    Ok((columns, present))
+    Ok((columns, schema))
 }
 
 /// Returns the format of a log that a newer tool wrote. Its other keys may be new too.

@@ -21,17 +21,10 @@ pub(super) struct Lines<R> {
     /// The part of the buffer after the last line.
     unread: Range<usize>,
     line: u64,
-    last_byte: Option<u8>,
+    /// Whether the last line so far has a line end; true before the first line.
+    pub(super) terminated: bool,
     #[cfg(feature = "hash")]
     digest: blake3::Hasher,
-}
-
-/// What is known at the end of a file.
-pub(super) struct End {
-    /// BLAKE3 of all bytes, in hex; empty without the feature `hash`.
-    pub(super) hash: String,
-    /// Whether the last line has a line end; true for an empty file.
-    pub(super) terminated: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -41,7 +34,7 @@ impl<R: Read> Lines<R> {
             buffer: vec![0; FIRST_BLOCK],
             unread: 0..0,
             line: 0,
-            last_byte: None,
+            terminated: true,
             #[cfg(feature = "hash")]
             digest: blake3::Hasher::new(),
         }
@@ -61,6 +54,7 @@ impl<R: Read> Lines<R> {
                 if searched == 0 {
                     return Ok(None);
                 }
+                self.terminated = false;
                 break (self.unread.clone(), self.unread.end);
             }
         };
@@ -91,26 +85,18 @@ impl<R: Read> Lines<R> {
                 result => break result?,
             }
         };
-        let new = &self.buffer[self.unread.end..self.unread.end + n];
         #[cfg(feature = "hash")]
-        self.digest.update(new);
-        self.last_byte = new.last().copied().or(self.last_byte);
+        self.digest.update(&self.buffer[self.unread.end..self.unread.end + n]);
         self.unread.end += n;
         Ok(n)
     }
 
-    /// Returns whether the last line had a line end; true before the first line.
-    pub(super) fn terminated(&self) -> bool {
-        self.buffer[..self.unread.start].last().is_none_or(|b| *b == b'\n')
-    }
-
-    /// Returns what is known at the end of the file.
-    pub(super) fn finish(self) -> End {
+    /// Returns BLAKE3 of all bytes so far, in hex; empty without the feature `hash`.
+    pub(super) fn hash(&self) -> String {
         #[cfg(feature = "hash")]
-        let hash = self.digest.finalize().to_hex().to_string();
+        return self.digest.finalize().to_hex().to_string();
         #[cfg(not(feature = "hash"))]
-        let hash = String::new();
-        End { hash, terminated: self.last_byte.is_none_or(|b| b == b'\n') }
+        String::new()
     }
 }
 
@@ -135,14 +121,15 @@ mod tests {
         }
     }
 
-    fn lines(reader: impl Read) -> (Vec<Vec<u8>>, End) {
+    /// Returns the lines, whether the last one has an end, and the hash.
+    fn lines(reader: impl Read) -> (Vec<Vec<u8>>, bool, String) {
         let mut lines = Lines::new(reader);
         let mut all = Vec::new();
         while let Some((number, text)) = lines.next().unwrap() {
             all.push(text.to_vec());
             assert_eq!(number, all.len() as u64);
         }
-        (all, lines.finish())
+        (all, lines.terminated, lines.hash())
     }
 
     proptest! {
@@ -151,7 +138,7 @@ mod tests {
             bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'a')], 0..40),
             step in 1_usize..9,
         ) {
-            let (found, end) = lines(Dribble(&bytes, step));
+            let (found, terminated, hash) = lines(Dribble(&bytes, step));
             let mut wanted: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
             if wanted.last().is_some_and(Vec::is_empty) {
                 wanted.pop();
@@ -160,8 +147,8 @@ mod tests {
                 line.pop_if(|b| *b == b'\r');
             }
             prop_assert_eq!(found, wanted);
-            prop_assert_eq!(end.terminated, bytes.is_empty() || bytes.ends_with(b"\n"));
-            prop_assert_eq!(end.hash, lines(bytes.as_slice()).1.hash);
+            prop_assert_eq!(terminated, bytes.is_empty() || bytes.ends_with(b"\n"));
+            prop_assert_eq!(hash, lines(bytes.as_slice()).2);
         }
     }
 

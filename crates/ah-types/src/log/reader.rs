@@ -123,18 +123,18 @@ fn read_into(
             Err(fault) => return Err(malformed(path, line, fault)),
         }
     }
-    let end = lines.finish();
-    if !end.hash.is_empty() && merger.sources.iter().any(|source| source.hash == end.hash) {
+    let hash = lines.hash();
+    if !hash.is_empty() && merger.sources.iter().any(|source| source.hash == hash) {
         // The same bytes add no input or choice, so only the samples are removed again.
         merger.samples.truncate(samples_before);
         merger.irregularities = irregularities_before;
         merger.irregularities.repeated.push(path.to_owned());
         rows = 0;
-    } else if !end.terminated {
+    } else if !lines.terminated {
         merger.irregularities.unterminated.push(path.to_owned());
     }
     let new_inputs = (merger.inputs.len() - inputs_before) as u64;
-    merger.sources.push(Source { path: path.to_owned(), hash: end.hash, rows, new_inputs });
+    merger.sources.push(Source { path: path.to_owned(), hash, rows, new_inputs });
     Ok(())
 }
 

@@ -164,7 +164,7 @@ impl LogWriter {
         self.file.rewind().map_err(io_error(&self.path, "read"))?;
         let mut lines = Lines::new((&self.file).take(MAX_HEAD));
         let found = Head::read(&self.path, &mut lines)?;
-        if !lines.terminated() {
+        if !lines.terminated {
             let (expected, hint) = ("a header with its line end", "end the line, or delete the file");
             return Err(LogError::malformed(&self.path, (2, 0), expected, "the end of the file", hint));
         }
@@ -256,8 +256,17 @@ impl RowBatch {
 /// Cuts the bytes after the last newline and returns them.
 fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
     const BLOCK: u64 = 64 * 1024;
+    let length = file.seek(SeekFrom::End(0))?;
+    if length > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+        if last == *b"\n" {
+            return Ok(None);
+        }
+    }
     let mut tail = Vec::new();
-    let mut start = file.seek(SeekFrom::End(0))?;
+    let mut start = length;
     while start > 0 && memchr::memchr(b'\n', &tail).is_none() {
         let from = start.saturating_sub(BLOCK);
         let mut block = vec![0; usize::try_from(start - from).unwrap_or_default()];

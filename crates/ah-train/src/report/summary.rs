@@ -27,7 +27,8 @@ pub fn trained(trained: &TrainedModel) -> String {
         );
     }
     if let Some(promise) = &model.promise {
-        text += &promised(promise, comparison);
+        text += &promised(promise, &comparison.always_fallback.choice);
+        text.push('\n');
     }
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
@@ -305,12 +306,13 @@ fn more_or_less(ratio: f64) -> String {
     }
 }
 
-fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {
+/// Returns a promise in one sentence.
+pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
     format!(
-        "Promise: at most {} % are > {} % slower than {} ({} % confidence).\n",
+        "Promise: at most {} % are > {} % slower than {} ({} % confidence).",
         percent(promise.target),
         percent(promise.limit - 1.0),
-        name(&comparison.always_fallback.choice),
+        name(fallback),
         percent(promise.confidence),
     )
 }

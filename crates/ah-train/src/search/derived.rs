@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 use ah_types::expr::Expr;
 use ah_types::{DerivedFeature, Device, Features, FieldValue, fields, random};
 use linfa::dataset::DatasetBase;
+use linfa::traits::Fit;
 use rayon::prelude::*;
 
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
 use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table};
-use crate::learners::{CostTree, Learner};
+use crate::learners::CostTree;
 use crate::plan::LARGE;
 use crate::tree::Scores;
 
@@ -89,8 +90,6 @@ struct Tournament<'a> {
     logged: Features,
     /// The features' names, as the expression language writes them.
     names: Vec<String>,
-    /// Most formulas that remain of a stage.
-    places: usize,
     seed: u64,
 }
 
@@ -101,7 +100,6 @@ impl<'a> Tournament<'a> {
         Self {
             targets: Costs::new(table),
             names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
-            places: PLACES,
             table,
             logged,
             seed,
@@ -181,8 +179,8 @@ impl<'a> Tournament<'a> {
         let mut columns = columns.part(|_, column| defined(column));
         for round in 0.. {
             let candidates = columns.all().iter().filter(|column| column.slot >= first).count();
-            let last = candidates <= self.places;
-            let places = if last { self.places } else { self.places.max(candidates / 3) };
+            let last = candidates <= PLACES;
+            let places = if last { PLACES } else { PLACES.max(candidates / 3) };
             let (share, trees) = (SHARE * 1.5_f64.powi(round), TREES << round.min(2));
             let stream = 100 * (stage + 1) + round as u64;
             let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
@@ -224,7 +222,7 @@ impl<'a> Tournament<'a> {
         let rows = Subset { columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows, &self.targets);
         // Only linfa-trees can fail.
-        let Ok(tree) = Learner::grow(&parameters, &dataset) else { return };
+        let Ok(tree) = parameters.fit(&dataset) else { return };
         let scores = Scores::new(&tree, &rows, &self.targets, parameters.shrinkage);
         for &input in &others {
             let mut node = 0;

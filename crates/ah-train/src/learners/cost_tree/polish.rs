@@ -5,24 +5,22 @@ use super::parameters::CostTree;
 use crate::data::{Column, Costs, Subset};
 use crate::tree::{GrownTree, Scores};
 
-pub(super) fn polish(
-    parameters: &CostTree,
-    mut tree: GrownTree,
-    rows: &Subset<'_>,
-    targets: &Costs,
-) -> GrownTree {
-    let mut to_visit = vec![true; tree.nodes.len()];
-    for _ in 0..parameters.sweeps {
-        let scores = Scores::new(&tree, rows, targets, parameters.shrinkage);
-        let mut sweep =
-            Sweep { parameters, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
-        let changed = sweep.visit_all(&mut tree, &to_visit);
-        if !changed.contains(&true) {
-            break;
+impl CostTree {
+    /// Polishes a grown tree against the true cost on the rows that it was grown from.
+    pub fn polish(&self, mut tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
+        let mut to_visit = vec![true; tree.nodes.len()];
+        for _ in 0..self.sweeps {
+            let scores = &self.scores(&tree, rows, targets);
+            let (by_code, sorted) = (Vec::new(), Vec::new());
+            let mut sweep = Sweep { parameters: self, rows, targets, scores, by_code, sorted };
+            let changed = sweep.visit_all(&mut tree, &to_visit);
+            if !changed.contains(&true) {
+                break;
+            }
+            (tree, to_visit) = without_empty_sides(&tree, rows, &affected(&tree, changed));
         }
-        (tree, to_visit) = without_empty_sides(&tree, rows, &affected(&tree, changed));
+        tree
     }
-    tree
 }
 
 /// Read-only inputs of one sweep, and its scratch buffers.

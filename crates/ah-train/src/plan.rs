@@ -223,8 +223,7 @@ fn boost(
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
     if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
-        let (expected, found) = ("another learner than boosted".to_owned(), "boosted".to_owned());
-        return Err(TrainError::Parameter { flag, expected, found });
+        return Err(TrainError::parameter(flag, "another learner than boosted", "boosted"));
     }
     let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa);
     // A policy that sets the depth or the leaf size asks for a single tree.

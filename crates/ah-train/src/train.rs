@@ -194,11 +194,10 @@ fn no_fallback(dataset: &Dataset, model: &Model) -> String {
 
 /// Returns true if the model takes no choice but the fallback on the inputs that it was learned from.
 fn always_falls_back(dataset: &Dataset, model: &Model) -> bool {
-    let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
     let fallback = model.fallback.and_then(|fallback| dataset.table.choice_id(model.choice_name(fallback)));
     // In parts: the first one nearly always answers.
     dataset.usable.chunks(64).all(|inputs| {
-        let judged = decisions::decide(model, &dataset.table, inputs, &slots);
+        let judged = decisions::decide(model, dataset.features.base(), &dataset.table, inputs);
         judged.iter().all(|judged| judged.ranking.first().is_none_or(|&choice| Some(choice) == fallback))
     })
 }

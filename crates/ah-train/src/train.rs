@@ -79,7 +79,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let plan = TrainPlan::resolve(params, &dataset, training)?;
 
     // Search: the choices to keep, derived features, then the learner's parameters.
-    let timed = dataset.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
+    let timed = dataset.table.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
     let portfolio = portfolio::choose(&dataset, training, plan.max_choices);
     if teaches && estimators.is_none() {
         let table = dataset.table.narrowed(&portfolio::candidates(&dataset, training));
@@ -145,7 +145,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     if !dataset.has_fallback() {
         warnings.push(no_fallback(&dataset, &model));
     }
-    if dataset.has_estimates() && dataset.has_fallback() {
+    if dataset.table.has_estimates() && dataset.has_fallback() {
         warnings.push(no_promise_from_estimates());
     }
     if let (Some(target), None) = (plan.max_risk, &model.promise) {

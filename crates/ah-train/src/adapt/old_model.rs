@@ -19,7 +19,6 @@ pub struct OldModel {
     inputs: FxHashMap<u32, NewInput>,
 }
 
-/// A new input.
 pub struct NewInput {
     /// The leaf where it ends.
     pub leaf: u32,

@@ -24,9 +24,6 @@ pub struct DeviceReport {
 
 impl DeviceReport {
     /// Judges each device. The shapes of the test part are in no training part.
-    ///
-    /// # Errors
-    /// Those of the learners.
     pub fn all(trainer: &Trainer<'_>, parts: &Partition) -> Result<Vec<Self>, TrainError> {
         let dataset = trainer.dataset;
         let logged = dataset.features.base();
@@ -39,7 +36,7 @@ impl DeviceReport {
                 let features = dataset.ranked(training);
                 let trainer = Trainer { features: &features, ..*trainer };
                 let heuristic = trainer.learn_without_promise(training)?;
-                let model = trainer.always_deciding(&heuristic, model(&trainer, &heuristic));
+                let model = model(&trainer, &heuristic);
                 let (table, fallback) = dataset.judging(heuristic.fallback);
                 let judged = decisions::decide(&model, logged, table, &test);
                 let overhead = trainer.plan.asking.overhead(&ModelUse::of_model(&model));

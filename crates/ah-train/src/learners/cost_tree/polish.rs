@@ -41,14 +41,6 @@ struct Member {
     difference: i64,
 }
 
-/// The cheapest split of the inputs at a node.
-#[derive(Clone, Copy)]
-struct CheapestSplit {
-    column: usize,
-    /// The neighbouring codes left and right of the split.
-    codes: (u16, u16),
-}
-
 impl Sweep<'_> {
     /// Visits these splits, deepest first. Returns which of the nodes changed.
     fn visit_all(&mut self, tree: &mut GrownTree, to_visit: &[bool]) -> Vec<bool> {
@@ -94,9 +86,9 @@ impl Sweep<'_> {
             })
             .collect();
         let now: i64 = members.iter().filter(|m| m.goes_left).map(|m| m.difference).sum();
-        let Some(cheapest) = self.cheapest(&members, now) else { return false };
-        let (limit, test) = columns[cheapest.column].test(cheapest.codes.0, cheapest.codes.1);
-        let codes = columns[cheapest.column].codes();
+        let Some((column, (last, next))) = self.cheapest(&members, now) else { return false };
+        let (limit, test) = columns[column].test(last, next);
+        let codes = columns[column].codes();
         let changes_side = |m: &&Member| (codes[m.input as usize] <= limit) != m.goes_left;
         // Only inputs that change sides gain or lose.
         let (mut gain, mut squares) = (0.0, 0.0);
@@ -115,16 +107,16 @@ impl Sweep<'_> {
             *here = (i64::from(*here) - gained) as u32;
         }
         if let Some(split) = &mut tree.nodes[node as usize].split {
-            split.column = cheapest.column as u32;
+            split.column = column as u32;
             split.limit = limit;
             split.test = test;
         }
         true
     }
 
-    /// Returns the split with the least cost, the first of equals, if one costs less than `now`. A
-    /// split's cost is, up to a constant, the sum of the differences of the members that go left.
-    fn cheapest(&mut self, members: &[Member], now: i64) -> Option<CheapestSplit> {
+    /// Returns the column of the split with the least cost, the first of equals, and the neighbouring codes left and right of
+    /// it, if one costs less than `now`. A split's cost is, up to a constant, the sum of the differences of the members that go left.
+    fn cheapest(&mut self, members: &[Member], now: i64) -> Option<(usize, (u16, u16))> {
         let concerned: Vec<&Member> = members.iter().filter(|m| m.difference != 0).collect();
         let least: i64 = concerned.iter().map(|m| m.difference.min(0)).sum();
         let (mut best, mut below) = (None, now);
@@ -137,7 +129,7 @@ impl Sweep<'_> {
             if self.bound(column, &concerned) < below
                 && let Some((cost, codes)) = self.scan(column, members, below)
             {
-                best = Some(CheapestSplit { column: position, codes });
+                best = Some((position, codes));
                 below = cost;
             }
         }

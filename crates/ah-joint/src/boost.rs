@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::grow::{RegressionTree, Rows, grow};
+use crate::grow::{RegressionTree, Sample, grow};
 use ah_types::random;
 
 /// A residual of 1.
@@ -26,22 +26,6 @@ pub struct Boosting {
     pub row_share: f64,
     /// The share of the columns that grow a tree.
     pub column_share: f64,
-}
-
-/// The rows to learn from.
-pub struct Sample<'a> {
-    /// The codes, row by row.
-    pub codes: &'a [u8],
-    /// The number of columns.
-    pub width: usize,
-    /// The number of codes of each column.
-    pub lengths: &'a [usize],
-    /// The group of each row, ascending: the model learns differences within a group only.
-    pub groups: &'a [u32],
-    /// What to predict, in units of 1 / [`ONE`].
-    pub targets: &'a [i32],
-    /// How much a row counts, at least 1.
-    pub weights: &'a [u32],
 }
 
 /// Learned trees.
@@ -66,13 +50,7 @@ impl Boosting {
             if columns.is_empty() {
                 columns = (0..sample.width).collect();
             }
-            let part = Rows {
-                codes: sample.codes,
-                width: sample.width,
-                residuals: &residuals,
-                weights: sample.weights,
-                lengths: sample.lengths,
-            };
+            let part = Sample { targets: &residuals, ..*sample };
             let tree = grow(&part, rows, &columns, (self.leaves, self.min_rows), self.rate);
             residuals.par_chunks_mut(4096).enumerate().for_each(|(chunk, residuals)| {
                 for (at, residual) in residuals.iter_mut().enumerate() {

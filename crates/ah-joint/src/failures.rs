@@ -1,7 +1,8 @@
 //! Which choices are expected to fail: those that need more shared memory than there is, say. Learned from what failed.
 
-use crate::boost::{BoostedTrees, Boosting, Sample};
+use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Column, Numbers};
+use crate::grow::Sample;
 use crate::rows::{Coded, Timing, thinned};
 
 /// Most outcomes to learn from.

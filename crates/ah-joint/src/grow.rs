@@ -2,18 +2,20 @@
 
 use rayon::prelude::*;
 
-/// The rows that a tree may learn from.
-pub struct Rows<'a> {
+/// The rows to learn from.
+pub struct Sample<'a> {
     /// The codes, row by row.
     pub codes: &'a [u8],
     /// The number of columns.
     pub width: usize,
-    /// What is left to predict, by row.
-    pub residuals: &'a [i32],
-    /// How much each row counts.
-    pub weights: &'a [u32],
     /// The number of codes of each column. Most fields have a handful, and a leaf has bins for no others.
     pub lengths: &'a [usize],
+    /// The group of each row, ascending: the model learns differences within a group only.
+    pub groups: &'a [u32],
+    /// What to predict, in units of 1 / [`ONE`](crate::boost::ONE).
+    pub targets: &'a [i32],
+    /// How much a row counts, at least 1.
+    pub weights: &'a [u32],
 }
 
 /// A tree over codes.
@@ -84,7 +86,7 @@ impl RegressionTree {
 /// Grows a tree from these rows and columns: at most this many leaves, of at least this many rows, whose values are the
 /// rate times their mean residual.
 pub fn grow(
-    data: &Rows<'_>,
+    data: &Sample<'_>,
     rows: Vec<u32>,
     columns: &[usize],
     (leaves, min_rows): (usize, u32),
@@ -135,11 +137,11 @@ pub fn grow(
     RegressionTree { nodes }
 }
 
-fn leaf(data: &Rows<'_>, rows: &[u32], rate: f64) -> Node {
+fn leaf(data: &Sample<'_>, rows: &[u32], rate: f64) -> Node {
     let (mut sum, mut weight) = (0_i64, 0_u64);
     for &row in rows {
         let count = data.weights[row as usize];
-        sum += i64::from(data.residuals[row as usize]) * i64::from(count);
+        sum += i64::from(data.targets[row as usize]) * i64::from(count);
         weight += u64::from(count);
     }
     let value = (sum as f64 * rate / (weight as f64 + SHRINKAGE)).round() as i32;
@@ -147,13 +149,13 @@ fn leaf(data: &Rows<'_>, rows: &[u32], rate: f64) -> Node {
 }
 
 /// Returns the bins of each column, one column after the other: those of the column at `n` from `starts[n]` on.
-fn count(data: &Rows<'_>, rows: &[u32], columns: &[usize], starts: &[usize]) -> Vec<Bin> {
+fn count(data: &Sample<'_>, rows: &[u32], columns: &[usize], starts: &[usize]) -> Vec<Bin> {
     let mut bins = vec![Bin::default(); starts[columns.len()]];
     let count = |(columns, starts, bins): (&[usize], &[usize], &mut [Bin])| {
         for &row in rows {
             let codes = &data.codes[row as usize * data.width..][..data.width];
             let weight = data.weights[row as usize];
-            let sum = i64::from(data.residuals[row as usize]) * i64::from(weight);
+            let sum = i64::from(data.targets[row as usize]) * i64::from(weight);
             for (&column, &start) in columns.iter().zip(starts) {
                 let bin = &mut bins[start - starts[0] + usize::from(codes[column])];
                 bin.sum += sum;

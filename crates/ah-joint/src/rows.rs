@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::boost::{BoostedTrees, ONE, Sample};
+use crate::boost::{BoostedTrees, ONE};
 use crate::columns::{Coding, Column, Numbers};
+use crate::grow::Sample;
 use ah_types::random;
 
 /// One timing: of a choice on an input.

@@ -1,9 +1,10 @@
 //! Benchmarks the parts of a training: columns, one fit by its number of rows (n log n), polishing.
 //! `examples/fit_scaling.rs` fits a million rows, `scripts/bench_train.py` times whole trainings.
 
-use ah_train::parts::{Columns, CostTree, Costs, Learner, Subset};
+use ah_train::parts::{Columns, CostTree, Costs, Subset};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linfa::DatasetBase;
+use linfa::traits::Fit;
 use rand::{Rng, SeedableRng};
 
 /// 40 columns, half of them with few values, and the costs of 22 choices.
@@ -32,7 +33,7 @@ fn fit(c: &mut Criterion) {
         let parameters = CostTree::new(64, 3);
         group.throughput(Throughput::Elements(rows as u64));
         group.bench_with_input(BenchmarkId::from_parameter(rows), &dataset, |b, dataset| {
-            b.iter(|| Learner::grow(&parameters, dataset).expect("grows").leaves());
+            b.iter(|| parameters.fit(dataset).expect("grows").leaves());
         });
     }
     group.finish();
@@ -43,7 +44,7 @@ fn polish(c: &mut Criterion) {
     let inputs: Vec<u32> = (0..5_000).collect();
     let rows = Subset { columns: &columns, inputs: &inputs };
     let parameters = CostTree::new(8, 3);
-    let tree = Learner::grow(&parameters, &DatasetBase::new(rows, &targets)).expect("grows");
+    let tree = parameters.fit(&DatasetBase::new(rows, &targets)).expect("grows");
     c.bench_function("polish/5000", |b| {
         b.iter(|| parameters.polish(tree.clone(), &rows, &targets).leaves());
     });

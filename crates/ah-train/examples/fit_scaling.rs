@@ -16,8 +16,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ah_train::parts::{COST_ONE, Columns, CostTree, Costs, Learner, Subset};
+use ah_train::parts::{COST_ONE, Columns, CostTree, Costs, Subset};
 use linfa::DatasetBase;
+use linfa::traits::Fit;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -123,7 +124,7 @@ fn main() -> std::io::Result<()> {
         let rows_of_fit = Subset { columns: &columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows_of_fit, &targets);
         let (start, processor) = (Instant::now(), processor_seconds());
-        let tree = pool.install(|| Learner::grow(&parameters, &dataset)).expect("grows");
+        let tree = pool.install(|| parameters.fit(&dataset)).expect("grows");
         let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - processor);
         let peak = peak_mib();
         let scores = parameters.scores(&tree, &rows_of_fit, &targets);

@@ -1,6 +1,7 @@
 //! Errors of training: each is one sentence with what was expected, what was found and where.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use ah_types::log::LogError;
 use ah_types::shown::{did_you_mean, listed};
@@ -69,6 +70,18 @@ pub enum TrainError {
     /// Another file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { path: PathBuf, action: &'static str, source: std::io::Error },
+}
+
+impl TrainError {
+    /// A flag's value is out of its range, or two flags contradict each other.
+    pub(crate) fn parameter(flag: &'static str, expected: impl Display, found: impl Display) -> Self {
+        Self::Parameter { flag, expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// Returns the error of doing `action` with a file.
+    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), action, source }
+    }
 }
 
 #[cfg(feature = "cli")]

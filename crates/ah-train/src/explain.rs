@@ -32,21 +32,19 @@ fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
     };
     let mut values: Vec<Value> = features.iter().map(undefined).collect();
     for pair in input {
-        let error = |expected: String, proposal: &str| TrainError::Parameter {
-            flag: "the input",
-            expected,
-            found: format!("{pair:?}{proposal}"),
+        let error = |expected: &str, proposal: &str| {
+            TrainError::parameter("the input", expected, format_args!("{pair:?}{proposal}"))
         };
-        let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE".to_owned(), ""))?;
+        let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE", ""))?;
         let slot = model.features.base().slot(name).ok_or_else(|| {
             let known: Vec<String> = features.iter().map(|f| f.name.clone()).collect();
-            error(format!("one of the features {}", known.join(", ")), &did_you_mean(name, &known))
+            error(&format!("one of the features {}", known.join(", ")), &did_you_mean(name, &known))
         })?;
         values[slot] = match features[slot].kind {
             FeatureKind::Categorical => value.into(),
             FeatureKind::Numerical if value.is_empty() => Value::Number(f64::NAN),
             FeatureKind::Numerical => {
-                Value::Number(value.parse().map_err(|_| error(format!("a number for {name}"), ""))?)
+                Value::Number(value.parse().map_err(|_| error(&format!("a number for {name}"), ""))?)
             }
         };
     }

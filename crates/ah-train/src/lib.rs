@@ -63,7 +63,7 @@ pub use train::{TrainedModel, train};
 pub mod parts {
     pub use crate::data::{COST_ONE, Columns, Costs, Dataset, RankedFeatures, Subset, Table, split};
     pub use crate::judge::decisions::JudgedInput;
-    pub use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
+    pub use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
     pub use crate::promise::ladder::{Climbed, climb};
     pub use crate::promise::{Heuristic, Trainer, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};

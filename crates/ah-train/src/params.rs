@@ -12,7 +12,7 @@ use crate::error::TrainError;
 
 /// The parameters of a training. [`check`](Self::check) makes them [`ValidParams`].
 // On the command line, the doc comments are the help texts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Params {
     /// The logs, plain or gzip, merged in this order.
@@ -185,11 +185,12 @@ impl Serialize for Size {
 }
 
 /// What is held out together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum SplitBy {
     /// Each input alone.
+    #[default]
     Input,
     /// All inputs with the same dimensions. Harder: no similar shape remains to learn from.
     Dims,
@@ -206,37 +207,6 @@ pub enum PromiseMode {
     CrossFitted,
     /// Folds by combination of dimensions.
     ByDimensions,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            logs: Vec::new(),
-            heuristic_name: String::new(),
-            forms: Vec::new(),
-            learner: None,
-            objective: None,
-            max_depth: None,
-            min_samples_leaf: None,
-            max_leaves: None,
-            size: Size::Default,
-            fallback: None,
-            exclude: Vec::new(),
-            test_split: SplitBy::Input,
-            seed: 0,
-            skip_bad_rows: false,
-            device_features: Vec::new(),
-            weights: None,
-            ranking: None,
-            max_choices: None,
-            max_risk: MaxRisk::Default,
-            max_slowdown: None,
-            promise: None,
-            optimization: None,
-            study: false,
-            training: None,
-        }
-    }
 }
 
 /// The limit of a promise, where none is asked for.
@@ -262,8 +232,7 @@ impl Params {
 
     /// Checks every field.
     pub fn check(self) -> Result<ValidParams, TrainError> {
-        self.check_names()?;
-        self.check_numbers()?;
+        self.check_fields()?;
         Ok(ValidParams(self))
     }
 }

@@ -1,5 +1,7 @@
 //! What is wrong with the parameters of a training.
 
+use std::fmt::Display;
+
 use ah_types::Optimization;
 
 use crate::error::TrainError;
@@ -19,8 +21,8 @@ impl Params {
         flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
     }
 
-    /// Checks the names.
-    pub(super) fn check_names(&self) -> Result<(), TrainError> {
+    /// Checks every field, and flags that exclude one another.
+    pub(super) fn check_fields(&self) -> Result<(), TrainError> {
         if self.logs.is_empty() {
             return wrong("LOG", "at least one log", "none");
         }
@@ -31,11 +33,6 @@ impl Params {
                 format!("{:?}", self.heuristic_name),
             );
         }
-        Ok(())
-    }
-
-    /// Checks the numbers, and flags that exclude one another.
-    pub(super) fn check_numbers(&self) -> Result<(), TrainError> {
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }
@@ -96,8 +93,8 @@ pub fn check_training(optimization: &Optimization) -> Result<(), TrainError> {
     }
 }
 
-fn wrong<T>(flag: &'static str, expected: &str, found: impl std::fmt::Display) -> Result<T, TrainError> {
-    Err(TrainError::Parameter { flag, expected: expected.to_owned(), found: found.to_string() })
+fn wrong<T>(flag: &'static str, expected: &str, found: impl Display) -> Result<T, TrainError> {
+    Err(TrainError::parameter(flag, expected, found))
 }
 
 /// The values of [`is_leaf_size`].

@@ -87,7 +87,7 @@ impl TrainPlan {
         settings.flag("test_split", Some(params.test_split).filter(|_| is_asked));
         let test_share = settings.resolve("test_share", None, policy.test_share, None, test_share(policy));
         // Leaves of a single tree are too small for each of them to have measured what they pick.
-        let may_boost = dataset.has_estimates() && params.excludes_boosting().is_none();
+        let may_boost = dataset.table.has_estimates() && params.excludes_boosting().is_none();
         let of_estimates = may_boost.then_some(LearnerKind::Boosted);
         let learner =
             settings.resolve("learner", params.learner, policy.learner, of_estimates, LearnerKind::Auto);
@@ -132,7 +132,7 @@ impl TrainPlan {
 
         let promise = settings.resolve("promise", params.promise, None, None, PromiseMode::CrossFitted);
         // A promise must not rest on estimated times.
-        let may_promise = dataset.has_fallback() && !dataset.has_estimates();
+        let may_promise = dataset.has_fallback() && !dataset.table.has_estimates();
         let flag = match params.max_risk {
             // Without a fallback there is nothing to decline for.
             _ if !may_promise => None,
@@ -223,8 +223,7 @@ fn boost(
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
     if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
-        let (expected, found) = ("another learner than boosted".to_owned(), "boosted".to_owned());
-        return Err(TrainError::Parameter { flag, expected, found });
+        return Err(TrainError::parameter(flag, "another learner than boosted", "boosted"));
     }
     let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa);
     // A policy that sets the depth or the leaf size asks for a single tree.

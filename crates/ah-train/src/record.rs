@@ -3,11 +3,29 @@
 use std::collections::BTreeMap;
 
 use ah_types::{LogRecord, Model, Provenance};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
+use crate::data::Dataset;
 use crate::judge::TestReport;
 use crate::promise::{Ladder, Trainer};
 use crate::search::Portfolio;
+
+/// Returns the fields of a JSON object.
+pub fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Returns the records of the logs of a dataset.
+pub fn logs(dataset: &Dataset) -> impl Iterator<Item = LogRecord> {
+    dataset.sources.iter().map(|source| LogRecord {
+        file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        blake3: source.hash.clone(),
+        rows: source.rows,
+    })
+}
 
 /// Returns the record of a training. `timed` is the share of all cells that were measured, if the others are estimates.
 pub fn provenance(
@@ -18,12 +36,6 @@ pub fn provenance(
     timed: Option<f64>,
     model: &Model,
 ) -> Provenance {
-    let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let logs = trainer.dataset.sources.iter().map(|s| LogRecord {
-        file: s.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        blake3: s.hash.clone(),
-        rows: s.rows,
-    });
     let kept = portfolio
         .map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "exact": p.exact, "curve": p.curve }));
     let mut parameters = object(json!({
@@ -64,7 +76,7 @@ pub fn provenance(
     }
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
-        logs: logs.collect(),
+        logs: logs(trainer.dataset).collect(),
         seed: trainer.plan.seed,
         parameters,
         metrics,

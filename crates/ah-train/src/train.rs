@@ -79,7 +79,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let plan = TrainPlan::resolve(params, &dataset, training)?;
 
     // Search: the choices to keep, derived features, then the learner's parameters.
-    let timed = dataset.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
+    let timed = dataset.table.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
     let portfolio = portfolio::choose(&dataset, training, plan.max_choices);
     if teaches && estimators.is_none() {
         let table = dataset.table.narrowed(&portfolio::candidates(&dataset, training));
@@ -145,7 +145,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     if !dataset.has_fallback() {
         warnings.push(no_fallback(&dataset, &model));
     }
-    if dataset.has_estimates() && dataset.has_fallback() {
+    if dataset.table.has_estimates() && dataset.has_fallback() {
         warnings.push(no_promise_from_estimates());
     }
     if let (Some(target), None) = (plan.max_risk, &model.promise) {
@@ -194,11 +194,10 @@ fn no_fallback(dataset: &Dataset, model: &Model) -> String {
 
 /// Returns true if the model takes no choice but the fallback on the inputs that it was learned from.
 fn always_falls_back(dataset: &Dataset, model: &Model) -> bool {
-    let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
     let fallback = model.fallback.and_then(|fallback| dataset.table.choice_id(model.choice_name(fallback)));
     // In parts: the first one nearly always answers.
     dataset.usable.chunks(64).all(|inputs| {
-        let judged = decisions::decide(model, &dataset.table, inputs, &slots);
+        let judged = decisions::decide(model, dataset.features.base(), &dataset.table, inputs);
         judged.iter().all(|judged| judged.ranking.first().is_none_or(|&choice| Some(choice) == fallback))
     })
 }

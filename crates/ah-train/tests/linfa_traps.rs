@@ -1,6 +1,6 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
-use ah_train::parts::{Columns, Costs, Criterion, GrownTree, Learner, LinfaTrees, Subset};
+use ah_train::parts::{Columns, Costs, Criterion, GrownTree, LinfaTrees, Subset};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
@@ -13,7 +13,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     let targets = Costs::from_winners(classes);
     let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
     let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
-    let tree = learner.grow(&dataset).unwrap();
+    let tree = learner.fit(&dataset).unwrap();
     (columns, tree)
 }
 
@@ -114,7 +114,7 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let targets = Costs::from_winners(&classes);
     let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
     let tree = LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }
-        .grow(&dataset)
+        .fit(&dataset)
         .unwrap();
     let mut counts = vec![0; tree.nodes.len()];
     inputs.iter().for_each(|&i| counts[tree.leaf_of(&columns, i) as usize] += 1);

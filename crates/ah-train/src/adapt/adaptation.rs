@@ -1,11 +1,11 @@
 //! The run of an adaptation: both ways on the same folds, then the better one from all new inputs.
 
-use ah_types::{DerivedFeature, FeatureKind, Features, LogRecord, Model, Objective, Promise};
+use ah_types::{DerivedFeature, FeatureKind, Features, Model, Objective, Promise};
 use serde::Serialize;
 use serde_json::json;
 
 use super::corrected::Corrected;
-use super::old_model::{self, OldModel};
+use super::old_model::OldModel;
 use super::params::AdaptParams;
 use super::share::{self, MODE};
 use crate::data::Dataset;
@@ -20,6 +20,7 @@ use crate::promise::ladder::{self, Climbed};
 use crate::promise::price::LossCurve;
 use crate::promise::trainer::promise;
 use crate::promise::{Trainer, calibrate};
+use crate::record;
 use crate::search;
 use crate::tree::RankingPolicy;
 
@@ -79,11 +80,11 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     params.check()?;
     let old = Model::read(&params.model)?;
     if old.objective() != Objective::Geomean {
-        return Err(TrainError::Parameter {
-            flag: "MODEL",
-            expected: "a model learned for geomean, as adapting corrects log slowdowns".to_owned(),
-            found: format!("one for {}; learn from the new log instead", old.objective()),
-        });
+        return Err(TrainError::parameter(
+            "MODEL",
+            "a model learned for geomean, as adapting corrects log slowdowns",
+            format_args!("one for {}; learn from the new log instead", old.objective()),
+        ));
     }
     let reading = Params {
         max_slowdown: Some(max_slowdown(&old)),
@@ -165,8 +166,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     if dataset.ad_hoc && method == Method::Retrained {
         model::drop_unused(&mut model);
     }
-    let slots = old_model::slots(&old, &dataset);
-    let judged = decisions::decide(&old, &dataset.table, inputs, &slots);
+    let judged = decisions::decide(&old, dataset.features.base(), &dataset.table, inputs);
     let mut adaptation = Adaptation {
         method,
         inputs: inputs.len(),
@@ -180,7 +180,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         warnings,
         model: Model::default(),
     };
-    record(&mut model, &old, &dataset, &plan, &adaptation);
+    write_record(&mut model, &old, &dataset, &plan, &adaptation);
     adaptation.model = model;
     Ok(adaptation)
 }
@@ -216,23 +216,23 @@ fn read(old: &Model, params: &Params) -> Result<(Dataset, Vec<String>), TrainErr
 }
 
 /// Writes the origin of the model: the old logs, the new ones, and the figures.
-fn record(model: &mut Model, old: &Model, dataset: &Dataset, plan: &TrainPlan, adaptation: &Adaptation) {
-    let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let new = dataset.sources.iter().map(|source| LogRecord {
-        file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        blake3: source.hash.clone(),
-        rows: source.rows,
-    });
+fn write_record(
+    model: &mut Model,
+    old: &Model,
+    dataset: &Dataset,
+    plan: &TrainPlan,
+    adaptation: &Adaptation,
+) {
     model.provenance.tool = concat!("ah-train ", env!("CARGO_PKG_VERSION"), " adapt").to_owned();
-    model.provenance.logs = old.provenance.logs.iter().cloned().chain(new).collect();
+    model.provenance.logs = old.provenance.logs.iter().cloned().chain(record::logs(dataset)).collect();
     model.provenance.seed = plan.seed;
-    model.provenance.parameters = object(json!({
+    model.provenance.parameters = record::object(json!({
         "settings": plan.settings,
         "adapted_by": adaptation.method,
         "new_logs": dataset.sources.len(),
         "old": old.provenance.parameters,
     }));
-    model.provenance.metrics = object(json!({
+    model.provenance.metrics = record::object(json!({
         "note": "on the new inputs, cross-fitted",
         "adaptation": adaptation,
     }));

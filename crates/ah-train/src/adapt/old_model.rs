@@ -1,6 +1,6 @@
 //! The old model on the new inputs.
 
-use ah_types::{ChoiceId, Ensemble, Feature, Model, Node, Objective, Precondition};
+use ah_types::{ChoiceId, Ensemble, Model, Node, Objective, Precondition};
 use rustc_hash::FxHashMap;
 
 use crate::data::{Dataset, domain};
@@ -19,7 +19,6 @@ pub struct OldModel {
     inputs: FxHashMap<u32, NewInput>,
 }
 
-/// A new input.
 pub struct NewInput {
     /// The leaf where it ends.
     pub leaf: u32,
@@ -50,7 +49,7 @@ impl OldModel {
         let model = on_log(old, dataset, known)?;
         let in_table: Vec<Option<ChoiceId>> =
             model.choices.iter().map(|name| table.choice_id(name)).collect();
-        let (ensemble, slots) = (Ensemble::new(&model), slots(&model, dataset));
+        let (ensemble, slots) = (Ensemble::new(&model), decisions::slots(&model, dataset.features.base()));
         let leaves: Vec<u32> = model.tree.leaves().map(|(id, _)| id as u32).collect();
         let is_boosted = !model.boosters.is_empty();
         let in_scores = |log_slowdown| match is_boosted {
@@ -90,13 +89,6 @@ impl OldModel {
         let above = |&node: &usize| (node > 0).then(|| self.parents[node] as usize);
         std::iter::successors(Some(leaf as usize), above)
     }
-}
-
-/// Returns the table's slots of the model's features.
-pub fn slots(model: &Model, dataset: &Dataset) -> Vec<Option<usize>> {
-    let logged = dataset.features.base();
-    let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
-    model.features.base().features().iter().map(slot).collect()
 }
 
 /// Returns the model with the device, this fallback and the declared conditions of the log.

@@ -35,11 +35,9 @@ impl AdaptParams {
     /// [`TrainError::Parameter`] if it is not above 0 and below 1.
     pub(super) fn check(&self) -> Result<(), TrainError> {
         match self.max_risk {
-            Some(share) if !(share > 0.0 && share < 1.0) => Err(TrainError::Parameter {
-                flag: "--max-risk",
-                expected: "a share above 0 and below 1".to_owned(),
-                found: share.to_string(),
-            }),
+            Some(share) if !(share > 0.0 && share < 1.0) => {
+                Err(TrainError::parameter("--max-risk", "a share above 0 and below 1", share))
+            }
             _ => Ok(()),
         }
     }

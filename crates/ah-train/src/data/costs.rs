@@ -120,20 +120,12 @@ impl Costs {
 
     /// Costs for tests and benchmarks: the log slowdown of each choice on each input.
     pub fn from_log_slowdowns(inputs: usize, choices: usize, of: impl Fn(usize, usize) -> f64) -> Self {
-        let costs = (0..inputs).flat_map(|input| (0..choices).map(move |choice| (input, choice)));
-        let cost = |(input, choice): (usize, usize)| Cost {
-            choice: ChoiceId(choice as u32),
-            cost: quantised(of(input, choice).min(Pricing::default().greatest())),
-            usable: true,
-        };
-        Self {
-            choices,
-            offsets: (0..=inputs).map(|input| (input * choices) as u32).collect(),
-            costs: costs.map(cost).collect(),
-            objective: Objective::Geomean,
-            weights: vec![1; inputs],
-            further: inputs as u32,
+        let mut costs = Self::empty(choices);
+        for input in 0..inputs {
+            let cells: Vec<_> = (0..choices).map(|choice| (choice as u32, of(input, choice))).collect();
+            costs.push(&cells, 1);
         }
+        costs
     }
 
     /// Costs with missing cells: for each input its measured (choice, log slowdown) and its weight.

@@ -94,7 +94,9 @@ struct Shipping {
 impl Dataset {
     /// Reads the logs and makes them ready.
     pub fn read(params: &ValidParams) -> Result<Self, TrainError> {
-        let (mut log, devices) = read_logs(params)?;
+        let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
+        let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
+        let (mut log, devices) = devices::read(&params.logs, options, &wanted)?;
         if params.test_split == SplitBy::Device && devices.len() < 2 {
             return Err(TrainError::TooLittle {
                 what: "--test-split device: expected logs of two devices or more, found one".to_owned(),
@@ -205,11 +207,6 @@ impl Dataset {
     /// Returns the table that the heuristic that ships learns from.
     pub fn shipping_table(&self) -> &Table {
         self.shipping.as_ref().map_or(&self.table, |shipping| &shipping.table)
-    }
-
-    /// Returns whether the table holds estimates beside times.
-    pub fn has_estimates(&self) -> bool {
-        self.table.has_estimates()
     }
 
     /// Returns the same dataset with only these choices to learn from, by name, sorted. All choices still judge.
@@ -353,12 +350,6 @@ impl Dataset {
         }
         Ok(Partition { training, held_out })
     }
-}
-
-fn read_logs(params: &ValidParams) -> Result<(Log, Vec<LoggedDevice>), TrainError> {
-    let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
-    let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
-    Ok(devices::read(&params.logs, options, &wanted)?)
 }
 
 /// Returns the table of a log, with the weights of its inputs.

@@ -3,11 +3,11 @@
 //! A log may lack a choice on a part of its inputs without saying why: insertion sort above 2048 numbers. A leaf reaches
 //! beyond its training inputs, so it once took insertion sort for 3,862 numbers, where it was 36 times slower than the best.
 //!
-//! A condition is a conjunction of [bounds](Bound) that hold on all inputs with a time and together on none without one.
+//! A condition is a conjunction of [bounds](bounds) that hold on all inputs with a time and together on none without one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::expr::{self, BinaryOp, Comparison, Expr};
+use ah_types::expr::{self, BinaryOp, BoolExpr, Comparison, Expr};
 use ah_types::{ChoiceId, FeatureKind, Precondition, Schema, Value};
 
 use super::table::Table;
@@ -50,8 +50,8 @@ pub fn learn(
             !table.inputs[*input as usize].never_held_out && timed.binary_search(input).is_err()
         });
         let bounds = separate(schema, &values(timed), values(&without.collect::<Vec<u32>>()))?;
-        let and = |a, b| Expr::Binary(BinaryOp::And, Box::new(a), Box::new(b));
-        let expression = bounds.iter().map(|bound| bound.expression(schema)).reduce(and)?.to_string();
+        let and = |a, b| binary(BinaryOp::And, a, b);
+        let expression = bounds.into_iter().reduce(and)?.to_string();
         let typed = expr::parse(&expression).ok()?.resolve_bool(schema).ok()?;
         Some((choice, Precondition { expression, typed }))
     };
@@ -59,108 +59,71 @@ pub fn learn(
 }
 
 /// Returns bounds that hold on all of `timed` and together on none of `without`.
-fn separate<'v>(schema: &Schema, timed: &[&'v [Value]], mut without: Vec<&'v [Value]>) -> Option<Vec<Bound>> {
-    let all: Vec<Bound> =
-        (0..schema.len()).flat_map(|slot| Bound::all(schema, slot, timed, &without)).collect();
-    let mut bounds: BTreeSet<usize> = BTreeSet::new();
+fn separate<'v>(schema: &Schema, timed: &[&'v [Value]], mut without: Vec<&'v [Value]>) -> Option<Vec<Expr>> {
+    let all = (0..schema.len()).flat_map(|slot| bounds(schema, slot, timed, &without));
+    let typed = |bound: Expr| Some((bound.resolve_bool(schema).ok()?, bound));
+    let all: Vec<(BoolExpr, Expr)> = all.filter_map(typed).collect();
+    let holds = |at: usize, values: &[Value]| all[at].0.eval(values) == Some(true);
+    let mut chosen: BTreeSet<usize> = BTreeSet::new();
     while !without.is_empty() {
-        let excluded = |&at: &usize| without.iter().filter(|values| !all[at].holds(values)).count();
+        let excluded = |&at: &usize| without.iter().filter(|values| !holds(at, values)).count();
         // The first of those that exclude the most.
         let best = (0..all.len()).rev().max_by_key(excluded)?;
-        if excluded(&best) < LEAST || bounds.len() == MOST_BOUNDS {
+        if excluded(&best) < LEAST || chosen.len() == MOST_BOUNDS {
             return None;
         }
-        without.retain(|values| all[best].holds(values));
-        bounds.insert(best);
+        without.retain(|values| holds(best, values));
+        chosen.insert(best);
     }
-    Some(bounds.into_iter().map(|at| all[at].clone()).collect())
+    Some(chosen.into_iter().map(|at| all[at].1.clone()).collect())
 }
 
-/// A condition on one feature.
-#[derive(Clone, Debug)]
-struct Bound {
-    slot: usize,
-    kind: BoundKind,
-}
-
-#[derive(Clone, Debug)]
-enum BoundKind {
-    AtLeast(f64),
-    AtMost(f64),
-    MultipleOf(f64),
-    Is(String),
-    IsNot(String),
-}
-
-impl Bound {
-    /// Returns the tightest bounds on a feature that hold on all of `timed`. A bound on size is the next power of two if no input
-    /// without a time lies between: programs often have their limits there.
-    fn all(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]) -> Vec<Self> {
-        let bounds = if schema.features()[slot].kind == FeatureKind::Categorical {
-            let categories = |rows: &[&[Value]]| -> BTreeSet<String> {
-                rows.iter().filter_map(|row| row[slot].as_scalar().category()).map(str::to_owned).collect()
-            };
-            let (seen, others) = (categories(timed), categories(without));
-            match Vec::from_iter(&seen)[..] {
-                [only] => vec![BoundKind::Is(only.clone())],
-                _ => others.difference(&seen).cloned().map(BoundKind::IsNot).collect(),
-            }
-        } else {
-            let numbers = |rows: &[&[Value]]| -> Option<Vec<f64>> {
-                rows.iter().map(|row| row[slot].as_scalar().number().filter(|x| !x.is_nan())).collect()
-            };
-            // A condition on a missing value is undefined, so the choice could not run there.
-            let Some(numbers) = numbers(timed) else { return Vec::new() };
-            let (least, greatest) = (
-                numbers.iter().copied().fold(f64::INFINITY, f64::min),
-                numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            );
-            let is_aligned = |size: &f64| numbers.iter().all(|x| x % size == 0.0);
-            let sizes = std::iter::successors(Some(MOST_ALIGNED), |size| Some(size / 2.0));
-            let aligned = sizes.take_while(|size| *size > 1.0).find(is_aligned);
-            let is_free = |from: f64, to: f64| {
-                let is_between = |x: f64| from < x && x < to && aligned.is_none_or(|size| x % size == 0.0);
-                !without.iter().any(|row| row[slot].as_scalar().number().is_some_and(is_between))
-            };
-            let has_power = |x: f64| (1.0..2_f64.powi(52)).contains(&x);
-            let below = least.log2().floor().exp2();
-            let above = greatest.log2().ceil().exp2();
-            let least = if has_power(least) && is_free(below.next_down(), least) { below } else { least };
-            let greatest =
-                if has_power(greatest) && is_free(greatest, above.next_up()) { above } else { greatest };
-            [BoundKind::AtLeast(least), BoundKind::AtMost(greatest)]
-                .into_iter()
-                .chain(aligned.map(BoundKind::MultipleOf))
-                .collect()
+/// Returns the tightest bounds on a feature that hold on all of `timed`. A bound on size is the next power of two if no input
+/// without a time lies between: programs often have their limits there.
+fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]) -> Vec<Expr> {
+    let feature = &schema.features()[slot];
+    let name = || Expr::Feature(feature.name.clone());
+    let compare = |comparison, value| binary(BinaryOp::Compare(comparison), name(), value);
+    if feature.kind == FeatureKind::Categorical {
+        let categories = |rows: &[&[Value]]| -> BTreeSet<String> {
+            rows.iter().filter_map(|row| row[slot].as_scalar().category()).map(str::to_owned).collect()
         };
-        bounds.into_iter().map(|kind| Self { slot, kind }).collect()
+        let (seen, others) = (categories(timed), categories(without));
+        return match Vec::from_iter(&seen)[..] {
+            [only] => vec![compare(Comparison::Eq, Expr::Text(only.clone()))],
+            _ => others.difference(&seen).cloned().map(|x| compare(Comparison::Ne, Expr::Text(x))).collect(),
+        };
     }
+    let numbers = |rows: &[&[Value]]| -> Option<Vec<f64>> {
+        rows.iter().map(|row| row[slot].as_scalar().number().filter(|x| !x.is_nan())).collect()
+    };
+    // A condition on a missing value is undefined, so the choice could not run there.
+    let Some(numbers) = numbers(timed) else { return Vec::new() };
+    let (least, greatest) = (
+        numbers.iter().copied().fold(f64::INFINITY, f64::min),
+        numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let is_aligned = |size: &f64| numbers.iter().all(|x| x % size == 0.0);
+    let sizes = std::iter::successors(Some(MOST_ALIGNED), |size| Some(size / 2.0));
+    let aligned = sizes.take_while(|size| *size > 1.0).find(is_aligned);
+    let is_free = |from: f64, to: f64| {
+        let is_between = |x: f64| from < x && x < to && aligned.is_none_or(|size| x % size == 0.0);
+        !without.iter().any(|row| row[slot].as_scalar().number().is_some_and(is_between))
+    };
+    let has_power = |x: f64| (1.0..2_f64.powi(52)).contains(&x);
+    let below = least.log2().floor().exp2();
+    let above = greatest.log2().ceil().exp2();
+    let least = if has_power(least) && is_free(below.next_down(), least) { below } else { least };
+    let greatest = if has_power(greatest) && is_free(greatest, above.next_up()) { above } else { greatest };
+    let multiple = |size: f64| {
+        let remainder = binary(BinaryOp::Rem, name(), Expr::Number(size));
+        binary(BinaryOp::Compare(Comparison::Eq), remainder, Expr::Number(0.0))
+    };
+    let sizes = [(Comparison::Ge, least), (Comparison::Le, greatest)];
+    let sizes = sizes.map(|(comparison, bound)| compare(comparison, Expr::Number(bound)));
+    sizes.into_iter().chain(aligned.map(multiple)).collect()
+}
 
-    fn holds(&self, values: &[Value]) -> bool {
-        let value = values[self.slot].as_scalar();
-        let number = || value.number().unwrap_or(f64::NAN);
-        match &self.kind {
-            BoundKind::AtLeast(least) => number() >= *least,
-            BoundKind::AtMost(greatest) => number() <= *greatest,
-            BoundKind::MultipleOf(size) => number() % size == 0.0,
-            BoundKind::Is(category) => value.category() == Some(category),
-            BoundKind::IsNot(category) => value.category() != Some(category),
-        }
-    }
-
-    fn expression(&self, schema: &Schema) -> Expr {
-        let feature = Expr::Feature(schema.features()[self.slot].name.clone());
-        let binary = |op, a: Expr, b: Expr| Expr::Binary(op, Box::new(a), Box::new(b));
-        let compare = |comparison, value| binary(BinaryOp::Compare(comparison), feature.clone(), value);
-        match &self.kind {
-            BoundKind::AtLeast(least) => compare(Comparison::Ge, Expr::Number(*least)),
-            BoundKind::AtMost(greatest) => compare(Comparison::Le, Expr::Number(*greatest)),
-            BoundKind::MultipleOf(size) => {
-                let remainder = binary(BinaryOp::Rem, feature.clone(), Expr::Number(*size));
-                binary(BinaryOp::Compare(Comparison::Eq), remainder, Expr::Number(0.0))
-            }
-            BoundKind::Is(category) => compare(Comparison::Eq, Expr::Text(category.clone())),
-            BoundKind::IsNot(category) => compare(Comparison::Ne, Expr::Text(category.clone())),
-        }
-    }
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr::Binary(op, Box::new(a), Box::new(b))
 }

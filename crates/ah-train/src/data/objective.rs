@@ -23,12 +23,11 @@ impl Pricing {
     /// [`TrainError::Parameter`] if the objective needs a limit and the log has none.
     pub fn new(objective: Objective, timeout: Option<f64>) -> Result<Self, TrainError> {
         if objective == Objective::Par10 && timeout.is_none() {
-            return Err(TrainError::Parameter {
-                flag: "--objective",
-                expected: "a time limit beside par10: \"timeout_ms\" under \"autoheuristic_rs\" in the log's first line"
-                    .to_owned(),
-                found: "par10 and a log without a limit".to_owned(),
-            });
+            return Err(TrainError::parameter(
+                "--objective",
+                "a time limit beside par10: \"timeout_ms\" under \"autoheuristic_rs\" in the log's first line",
+                "par10 and a log without a limit",
+            ));
         }
         Ok(Self { objective, timeout })
     }

@@ -16,11 +16,7 @@ const MAX_MIB: u64 = 1024;
 
 /// Multiplies the weights of the table's inputs by those of the file. Returns warnings.
 pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
-    let text = read_text(path, MAX_MIB).map_err(|source| TrainError::Io {
-        path: path.to_owned(),
-        action: "read the weights",
-        source,
-    })?;
+    let text = read_text(path, MAX_MIB).map_err(TrainError::io(path, "read the weights"))?;
     let mut weights: FxHashMap<&str, (f64, bool)> = FxHashMap::default();
     for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
         let wrong = |expected: &str, found: &str| {

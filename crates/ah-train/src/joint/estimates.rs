@@ -137,7 +137,6 @@ fn level(timed: &[(&Cell, f64)]) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// Returns the timings of these inputs.
 pub fn timings(table: &Table, inputs: &[u32]) -> Vec<Timing> {
     let of = |&input: &u32| {
         let cells = table.cells(input).iter().filter(|cell| !table.is_rare(cell.choice));

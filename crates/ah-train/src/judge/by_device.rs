@@ -24,25 +24,21 @@ pub struct DeviceReport {
 
 impl DeviceReport {
     /// Judges each device. The shapes of the test part are in no training part.
-    ///
-    /// # Errors
-    /// Those of the learners.
     pub fn all(trainer: &Trainer<'_>, parts: &Partition) -> Result<Vec<Self>, TrainError> {
         let dataset = trainer.dataset;
-        let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
+        let logged = dataset.features.base();
         let report = |device: &LoggedDevice| {
-            let is_here = |input: &u32| {
-                device.measured(dataset.features.base(), &dataset.table.inputs[*input as usize].values)
-            };
+            let is_here =
+                |input: &u32| device.measured(logged, &dataset.table.inputs[*input as usize].values);
             let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
             let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
             let judge = |training: &[u32]| -> Result<Metrics, TrainError> {
                 let features = dataset.ranked(training);
                 let trainer = Trainer { features: &features, ..*trainer };
                 let heuristic = trainer.learn_without_promise(training)?;
-                let model = trainer.always_deciding(&heuristic, model(&trainer, &heuristic));
+                let model = model(&trainer, &heuristic);
                 let (table, fallback) = dataset.judging(heuristic.fallback);
-                let judged = decisions::decide(&model, table, &test, &slots);
+                let judged = decisions::decide(&model, logged, table, &test);
                 let overhead = trainer.plan.asking.overhead(&ModelUse::of_model(&model));
                 Ok(Metrics::new(table, &judged, fallback, trainer.plan.max_slowdown, &overhead))
             };

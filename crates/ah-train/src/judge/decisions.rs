@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Ensemble, FeatureKind, Model, Ranked, Unsure, Value};
+use ah_types::{ChoiceId, Ensemble, Feature, FeatureKind, Model, Ranked, Schema, Unsure, Value};
 
 use crate::data::Table;
 
@@ -29,14 +29,20 @@ pub enum PlainPick {
     Untimed,
 }
 
-/// Returns the decisions of `model` on these inputs of `table`. `slots` are the table's slots of the
-/// model's features; a feature that the table lacks is undefined.
-pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<JudgedInput> {
+/// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
+pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
+    let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
+    model.features.base().features().iter().map(slot).collect()
+}
+
+/// Returns the decisions of `model` on these inputs of `table`, which has these logged features.
+pub fn decide(model: &Model, logged: &Schema, table: &Table, inputs: &[u32]) -> Vec<JudgedInput> {
+    let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let ensemble = Ensemble::new(model);
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
-        let values = values(model, table, input, slots);
+        let values = values(model, table, input, &slots);
         let ends = ensemble.reach_row(model, &values);
         let reached =
             ends.as_ref().map(|(leaf, sums)| ensemble.reached(*leaf, sums)).map_err(|unsure| *unsure);

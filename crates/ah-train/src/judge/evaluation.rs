@@ -53,6 +53,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
     let overhead = Asking::of_model(model, &log.metadata).overhead(&ModelUse::of_model(model));
     let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
+    let logged = log.schema.clone();
     let mut table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
@@ -74,7 +75,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
                 .to_owned(),
         );
     }
-    let judged = decisions::decide(model, &table, &inputs, &slots);
+    let judged = decisions::decide(model, &logged, &table, &inputs);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
     let single = table.best_single(&inputs);
@@ -104,14 +105,10 @@ pub fn max_slowdown(model: &Model) -> f64 {
     promised.or_else(recorded).unwrap_or(MAX_SLOWDOWN)
 }
 
-/// Returns the log's slots of the model's features, by name and kind. A feature that the log lacks is
-/// undefined wherever a decision needs it.
+/// Returns the log's slots of the model's features. A feature that the log lacks is undefined wherever a decision needs it.
 fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usize>> {
     let features = model.features.base().features();
-    let slots: Vec<Option<usize>> = features
-        .iter()
-        .map(|f| log.schema.slot(&f.name).filter(|&s| log.schema.features()[s].kind == f.kind))
-        .collect();
+    let slots = decisions::slots(model, &log.schema);
     let lacking: Vec<&str> =
         features.iter().zip(&slots).filter(|(_, s)| s.is_none()).map(|(f, _)| f.name.as_str()).collect();
     if !lacking.is_empty() {
@@ -161,10 +158,6 @@ impl Evaluation {
             let names: Vec<&str> = ranking.iter().map(|c| self.table.choices[c.index()].as_str()).collect();
             let _ = writeln!(text, "{}\t{}", self.table.inputs[*input as usize].text, names.join(";"));
         }
-        artefact::write_atomic(path, text.as_bytes()).map_err(|source| TrainError::Io {
-            path: path.to_owned(),
-            action: "write the decisions",
-            source,
-        })
+        artefact::write_atomic(path, text.as_bytes()).map_err(TrainError::io(path, "write the decisions"))
     }
 }

@@ -48,8 +48,8 @@ impl TestReport {
     pub fn new(trainer: &Trainer<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
         let (dataset, plan) = (trainer.dataset, trainer.plan);
         let (table, fallback) = dataset.judging(heuristic.fallback);
-        let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
-        let judge = |model: &Model, test: &[u32]| decisions::decide(model, table, test, &slots);
+        let logged = dataset.features.base();
+        let judge = |model: &Model, test: &[u32]| decisions::decide(model, logged, table, test);
         let metrics = |model: &Model, test: &[u32]| {
             let overhead = plan.asking.overhead(&ModelUse::of_model(model));
             Metrics::new(table, &judge(model, test), fallback, plan.max_slowdown, &overhead)

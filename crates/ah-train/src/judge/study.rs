@@ -139,11 +139,10 @@ fn draws(share: f64) -> usize {
 /// Returns the log slowdown of each input of the test part after learning from `inputs`.
 fn costs(trainer: &Trainer<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
     let (dataset, heuristic) = (trainer.dataset, trainer.learn_without_promise(inputs)?);
-    let slots: Vec<Option<usize>> = (0..dataset.features.base().len()).map(Some).collect();
     let model = model(trainer, &heuristic);
     // The fallback of the whole training part, so that all learners decline to the same choice.
     let (table, fallback) = dataset.judging(dataset.fallback(&parts.training));
-    let judged = decisions::decide(&model, table, &parts.held_out, &slots);
+    let judged = decisions::decide(&model, dataset.features.base(), table, &parts.held_out);
     let loss = |judged: &decisions::JudgedInput| {
         table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };

@@ -6,7 +6,7 @@ use ah_types::{Features, Model, Node, Test, Tree};
 
 use super::decision_time::VisitedParts;
 use crate::data::{Columns, Subset};
-use crate::tree::{Booster, FittedEnsemble, GrownTree, Split};
+use crate::tree::{Booster, FittedEnsemble, GrownTree};
 
 /// What a program needs to ask a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,9 +20,12 @@ pub struct ModelUse {
 impl ModelUse {
     /// Returns the use of a finished model.
     pub fn of_model(model: &Model) -> Self {
-        let tree = nodes(&model.tree, |leaf| leaf.samples);
+        let node = |at: u32| match &model.tree.nodes[at as usize] {
+            Node::Split { test, left, right } => Visited::Split(test.slot(), [*left, *right]),
+            Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
+        };
         let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
-        Self::new(&model.features, &tree, (model.boosters.len(), model.choices.len() + 1), tested)
+        Self::new(&model.features, node, (model.boosters.len(), model.choices.len() + 1), tested)
     }
 
     /// Returns the use of an ensemble that was learned from these rows.
@@ -30,17 +33,33 @@ impl ModelUse {
         let boosters = || fitted.boosters.trees.iter().chain(&fitted.boosters.risk_trees);
         let tested = boosters().flat_map(|booster| slots(booster, rows.columns)).collect();
         let rows_of_boosters = (boosters().count(), fitted.boosters.row_length);
-        Self::new(features, &grown(&fitted.tree, rows), rows_of_boosters, tested)
+        Self::of_grown(&fitted.tree, features, rows, rows_of_boosters, tested)
     }
 
     /// Returns the use of a tree without boosted ones.
     pub fn of_tree(tree: &GrownTree, features: &Features, rows: &Subset<'_>) -> Self {
-        Self::new(features, &grown(tree, rows), (0, 0), BTreeSet::new())
+        Self::of_grown(tree, features, rows, (0, 0), BTreeSet::new())
+    }
+
+    fn of_grown(
+        tree: &GrownTree,
+        features: &Features,
+        rows: &Subset<'_>,
+        rows_of_boosters: (usize, usize),
+        tested: BTreeSet<usize>,
+    ) -> Self {
+        let mut inputs = vec![0.0; tree.nodes.len()];
+        rows.inputs.iter().for_each(|&input| inputs[tree.leaf_of(rows.columns, input) as usize] += 1.0);
+        let node = |at: u32| match &tree.nodes[at as usize].split {
+            Some(split) => Visited::Split(split.test.slot(), [split.left, split.right]),
+            None => Visited::Leaf(inputs[at as usize]),
+        };
+        Self::new(features, node, rows_of_boosters, tested)
     }
 
     fn new(
         features: &Features,
-        tree: &[VisitedNode],
+        node: impl Fn(u32) -> Visited,
         (boosters, row_length): (usize, usize),
         tested: BTreeSet<usize>,
     ) -> Self {
@@ -51,18 +70,17 @@ impl ModelUse {
         let (mut splits, mut derived, mut inputs) = (0.0, 0.0, 0.0);
         let mut open = vec![(0_u32, 0_u32, always)];
         while let Some((at, depth, computed)) = open.pop() {
-            let node = &tree[at as usize];
-            match node.split {
-                Some((slot, [left, right])) => {
+            match node(at) {
+                Visited::Split(slot, [left, right]) => {
                     let mut computed = computed;
                     read(features, slot, &mut logged, &mut computed);
                     open.push((left, depth + 1, computed.clone()));
                     open.push((right, depth + 1, computed));
                 }
-                None => {
-                    splits += node.inputs * f64::from(depth);
-                    derived += node.inputs * computed.len() as f64;
-                    inputs += node.inputs;
+                Visited::Leaf(here) => {
+                    splits += here * f64::from(depth);
+                    derived += here * computed.len() as f64;
+                    inputs += here;
                 }
             }
         }
@@ -78,32 +96,11 @@ impl ModelUse {
 }
 
 /// A node of any tree.
-struct VisitedNode {
-    /// The tested slot and the children; `None` for a leaf.
-    split: Option<(usize, [u32; 2])>,
-    /// The inputs that end in a leaf.
-    inputs: f64,
-}
-
-fn nodes<L>(tree: &Tree<L>, inputs: impl Fn(&L) -> u64) -> Vec<VisitedNode> {
-    let node = |node: &Node<L>| match node {
-        Node::Split { test, left, right } => {
-            VisitedNode { split: Some((test.slot(), [*left, *right])), inputs: 0.0 }
-        }
-        Node::Leaf(leaf) => VisitedNode { split: None, inputs: inputs(leaf) as f64 },
-    };
-    tree.nodes.iter().map(node).collect()
-}
-
-fn grown(tree: &GrownTree, rows: &Subset<'_>) -> Vec<VisitedNode> {
-    let split = |split: &Split| (split.test.slot(), [split.left, split.right]);
-    let mut nodes: Vec<VisitedNode> = tree
-        .nodes
-        .iter()
-        .map(|node| VisitedNode { split: node.split.as_ref().map(split), inputs: 0.0 })
-        .collect();
-    rows.inputs.iter().for_each(|&input| nodes[tree.leaf_of(rows.columns, input) as usize].inputs += 1.0);
-    nodes
+enum Visited {
+    /// The tested slot and the children.
+    Split(usize, [u32; 2]),
+    /// The number of inputs that end there.
+    Leaf(f64),
 }
 
 fn slots(booster: &Booster, columns: &Columns) -> Vec<usize> {

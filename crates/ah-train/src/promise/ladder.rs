@@ -114,7 +114,9 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     let mut rungs: Vec<(Rung, Heuristic)> = Vec::new();
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
-        LearnerKind::Boosted => trainer.dataset.has_estimates().then(|| trainer.configuration.with_depth(0)),
+        LearnerKind::Boosted => {
+            trainer.dataset.table.has_estimates().then(|| trainer.configuration.with_depth(0))
+        }
         _ => Some(trainer.configuration.clone()),
     };
     let of_single = single.as_ref().map(|configuration| Trainer { configuration, ..*trainer });

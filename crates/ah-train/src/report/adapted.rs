@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::summary::name;
+use super::summary::promised;
 use super::{loss, percent};
 use crate::adapt::{Adaptation, Judged, Method};
 
@@ -26,15 +26,9 @@ pub fn adapted(adaptation: &Adaptation) -> String {
         loss(retrained.always),
     );
     let _ = match (promise, wanted) {
-        (Some(promise), _) => writeln!(
-            text,
-            "Promise: at most {} % are > {} % slower than {} ({} % confidence). Loses {}.",
-            percent(promise.target),
-            percent(promise.limit - 1.0),
-            name(&adaptation.fallback),
-            percent(promise.confidence),
-            loss(judged.slowdown),
-        ),
+        (Some(promise), _) => {
+            writeln!(text, "{} Loses {}.", promised(promise, &adaptation.fallback), loss(judged.slowdown))
+        }
         (None, Some(_)) => writeln!(
             text,
             "No promise. Takes only choices that save much for their estimated risk: loses {}.",

@@ -36,7 +36,8 @@ pub fn sizes(trained: &TrainedModel) -> String {
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
         let arrow = if at == *chosen { '>' } else { ' ' };
-        let decision = match slowest(rung, &plan.asking.forms) {
+        let times = plan.asking.forms.iter().map(|&form| rung.decision_ms(form));
+        let decision = match times.fold(0.0, f64::max) {
             0.0 => "no decision".to_owned(),
             ms => microseconds(ms * 1e3),
         };
@@ -78,10 +79,6 @@ fn microseconds(us: f64) -> String {
         us if us < 10.0 => format!("{us:.1} us"),
         us => format!("{us:.0} us"),
     }
-}
-
-fn slowest(rung: &Rung, forms: &[DecisionForm]) -> f64 {
-    forms.iter().map(|&form| rung.decision_ms(form)).fold(0.0, f64::max)
 }
 
 /// Returns the size in words. Two lines of code for each leaf, and two around them.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{CalibrationMode, Model, Objective, Promise};
+use ah_types::{Model, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
@@ -27,7 +27,8 @@ pub fn trained(trained: &TrainedModel) -> String {
         );
     }
     if let Some(promise) = &model.promise {
-        text += &promised(promise, comparison);
+        text += &promised(promise, &comparison.always_fallback.choice);
+        text.push('\n');
     }
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
@@ -43,7 +44,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
         text += &kept(portfolio, trained.evaluation.table.choices.len());
     }
-    let inputs = learned_from(trained);
+    let inputs = trained.held_out.train_inputs + comparison.model.inputs;
     let leaves = sizes::leaves(model.leaf_count());
     let boosted = trained.ladder.rung().boosted_trees;
     let of_risk = match model.boosters.len().saturating_sub(boosted) {
@@ -51,10 +52,10 @@ pub fn trained(trained: &TrainedModel) -> String {
         risk => format!(" and {risk} of the risk"),
     };
     let _ = match boosted {
-        0 => writeln!(text, "Learned from {inputs}: {leaves}."),
+        0 => writeln!(text, "Learned from all {inputs} inputs: {leaves}."),
         _ => writeln!(
             text,
-            "Learned from {inputs}: {}{of_risk}, {leaves}. (`--size smallest`: one tree, which people can read.)",
+            "Learned from all {inputs} inputs: {}{of_risk}, {leaves}. (`--size smallest`: one tree, which people can read.)",
             sizes::trees(boosted, &trained.plan),
         ),
     };
@@ -101,9 +102,8 @@ pub fn evidence(trained: &TrainedModel) -> String {
 fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
     let model = &trained.model;
     let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
-    let estimate = if p.mode == CalibrationMode::HoldOut { "" } else { " (a cross-validated estimate)" };
     format!(
-        "Promise{estimate}: with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % slower than {fallback}.\n\
+        "Promise (a cross-validated estimate): with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % slower than {fallback}.\n\
          {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\
          The promise does not cover other shapes, devices or drivers. {:.1} % of the held-out inputs are outside \
          the training range of their leaf.\n",
@@ -130,18 +130,6 @@ fn kept(portfolio: &Portfolio, of: usize) -> String {
         portfolio.choices.len(),
         sizes.join(", "),
     )
-}
-
-/// Returns what the model that ships is learned from.
-fn learned_from(trained: &TrainedModel) -> String {
-    let all = (trained.held_out.train_inputs + trained.held_out.comparison.model.inputs) as u64;
-    let is_hold_out = |promise: &&Promise| promise.mode == CalibrationMode::HoldOut;
-    match trained.model.promise.as_ref().filter(is_hold_out) {
-        None => format!("all {all} inputs"),
-        Some(Promise { inputs, .. }) => {
-            format!("{} inputs, calibrated on {inputs} others", all.saturating_sub(*inputs))
-        }
-    }
 }
 
 /// Returns the figures of a training, for programs.
@@ -305,12 +293,13 @@ fn more_or_less(ratio: f64) -> String {
     }
 }
 
-fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {
+/// Returns a promise in one sentence.
+pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
     format!(
-        "Promise: at most {} % are > {} % slower than {} ({} % confidence).\n",
+        "Promise: at most {} % are > {} % slower than {} ({} % confidence).",
         percent(promise.target),
         percent(promise.limit - 1.0),
-        name(&comparison.always_fallback.choice),
+        name(fallback),
         percent(promise.confidence),
     )
 }

@@ -1,11 +1,12 @@
 //! A learner with all its parameters.
 
 use linfa::dataset::DatasetBase;
+use linfa::traits::Fit;
 use serde::Serialize;
 
 use crate::data::{Costs, Subset};
 use crate::error::TrainError;
-use crate::learners::{Boost, CostTree, Criterion, Learner, LinfaTrees};
+use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
 use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
 /// A learner with all its parameters.
@@ -101,8 +102,8 @@ impl Configuration {
     pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> Result<GrownTree, TrainError> {
         let dataset = DatasetBase::new(*rows, targets);
         match self {
-            Self::CostTree(s) | Self::Boosted { tree: s, .. } => Learner::grow(s, &dataset),
-            Self::Linfa(l) => Learner::grow(l, &dataset),
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.fit(&dataset),
+            Self::Linfa(l) => l.fit(&dataset),
         }
     }
 

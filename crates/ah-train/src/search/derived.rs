@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 use ah_types::expr::Expr;
 use ah_types::{DerivedFeature, Device, Features, FieldValue, fields, random};
 use linfa::dataset::DatasetBase;
+use linfa::traits::Fit;
 use rayon::prelude::*;
 
 use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
 use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table};
-use crate::learners::{CostTree, Learner};
+use crate::learners::CostTree;
 use crate::plan::LARGE;
 use crate::tree::Scores;
 
@@ -59,7 +60,10 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
     let step = training.len().div_ceil(most).max(1);
     let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();
     let table = dataset.table.part(&inputs);
-    let tournament = Tournament::new(dataset, &table, seed);
+    let logged = dataset.features.clone();
+    let names = logged.all().features().iter().map(|f| Expr::Feature(f.name.clone()).to_string());
+    let tournament =
+        Tournament { targets: Costs::new(&table), names: names.collect(), table: &table, logged, seed };
     let words = tournament.vocabulary(dataset);
     let mut best: Vec<Formula> = Vec::new();
     for stage in 0..STAGES {
@@ -72,7 +76,8 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
         best = tournament.best(&Vec::from_iter(candidates), stage);
     }
     // The tournament may not have seen the input where a formula divides by zero.
-    let derived: Vec<DerivedFeature> = best.iter().map(|formula| tournament.derived(formula)).collect();
+    let derived: Vec<DerivedFeature> =
+        best.iter().map(|formula| formula.derived(&tournament.names)).collect();
     let features = tournament.features(&derived);
     let values = FeatureValues::new(&dataset.table, &features);
     let slot = |at: usize| features.all().len() - derived.len() + at;
@@ -89,25 +94,10 @@ struct Tournament<'a> {
     logged: Features,
     /// The features' names, as the expression language writes them.
     names: Vec<String>,
-    /// Most formulas that remain of a stage.
-    places: usize,
     seed: u64,
 }
 
-impl<'a> Tournament<'a> {
-    fn new(dataset: &Dataset, table: &'a Table, seed: u64) -> Self {
-        let logged = dataset.features.clone();
-        let names = logged.all().features().iter().map(|f| &f.name);
-        Self {
-            targets: Costs::new(table),
-            names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
-            places: PLACES,
-            table,
-            logged,
-            seed,
-        }
-    }
-
+impl Tournament<'_> {
     /// Returns the parts of formulas: the whole features that help most, and the sizes that the
     /// choices' names hold.
     fn vocabulary(&self, dataset: &Dataset) -> Vocabulary {
@@ -144,13 +134,9 @@ impl<'a> Tournament<'a> {
         }
     }
 
-    fn derived(&self, formula: &Formula) -> DerivedFeature {
-        formula.derived(&self.names)
-    }
-
     /// Returns whether a logged feature has this formula's name: the log computes it already.
     fn is_logged(&self, formula: &Formula) -> bool {
-        self.logged.all().slot(&self.derived(formula).name).is_some()
+        self.logged.all().slot(&formula.derived(&self.names).name).is_some()
     }
 
     /// Returns the logged features with these further ones.
@@ -163,7 +149,7 @@ impl<'a> Tournament<'a> {
 
     /// Returns the columns and values of the logged features and these formulas.
     fn columns(&self, formulas: &[Formula]) -> (Columns, FeatureValues) {
-        let derived: Vec<DerivedFeature> = formulas.iter().map(|f| self.derived(f)).collect();
+        let derived: Vec<DerivedFeature> = formulas.iter().map(|f| f.derived(&self.names)).collect();
         let features = self.features(&derived);
         let values = FeatureValues::new(self.table, &features);
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
@@ -181,8 +167,8 @@ impl<'a> Tournament<'a> {
         let mut columns = columns.part(|_, column| defined(column));
         for round in 0.. {
             let candidates = columns.all().iter().filter(|column| column.slot >= first).count();
-            let last = candidates <= self.places;
-            let places = if last { self.places } else { self.places.max(candidates / 3) };
+            let last = candidates <= PLACES;
+            let places = if last { PLACES } else { PLACES.max(candidates / 3) };
             let (share, trees) = (SHARE * 1.5_f64.powi(round), TREES << round.min(2));
             let stream = 100 * (stage + 1) + round as u64;
             let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
@@ -203,20 +189,13 @@ impl<'a> Tournament<'a> {
     fn gains(&self, columns: &Columns, slots: usize, share: f64, trees: usize, stream: u64) -> Vec<f64> {
         let gains = |tree: usize| {
             let seed = random::mix(self.seed, random::mix(stream, tree as u64));
-            let mut gains = vec![0.0; slots];
-            self.add_gains(
-                &columns.part(|at, _| random::fraction(seed, at as u64) < share),
-                seed,
-                &mut gains,
-            );
-            gains
+            self.gains_of_tree(&columns.part(|at, _| random::fraction(seed, at as u64) < share), slots, seed)
         };
         let each: Vec<Vec<f64>> = (0..trees).into_par_iter().map(gains).collect();
         (0..slots).map(|slot| each.iter().map(|gains| gains[slot]).sum()).collect()
     }
 
-    /// Adds the gains of one tree.
-    fn add_gains(&self, columns: &Columns, seed: u64, gains: &mut [f64]) {
+    fn gains_of_tree(&self, columns: &Columns, slots: usize, seed: u64) -> Vec<f64> {
         let parameters = CostTree::greedy(8, 3);
         let all = 0..self.table.inputs.len() as u32;
         let (inputs, others): (Vec<u32>, Vec<u32>) =
@@ -224,8 +203,9 @@ impl<'a> Tournament<'a> {
         let rows = Subset { columns, inputs: &inputs };
         let dataset = DatasetBase::new(rows, &self.targets);
         // Only linfa-trees can fail.
-        let Ok(tree) = Learner::grow(&parameters, &dataset) else { return };
+        let Ok(tree) = parameters.fit(&dataset) else { return vec![0.0; slots] };
         let scores = Scores::new(&tree, &rows, &self.targets, parameters.shrinkage);
+        let mut gains = vec![0.0; slots];
         for &input in &others {
             let mut node = 0;
             let mut cost = scores.cost(node, &self.targets, input);
@@ -237,5 +217,6 @@ impl<'a> Tournament<'a> {
                 cost = below;
             }
         }
+        gains
     }
 }

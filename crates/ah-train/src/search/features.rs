@@ -19,9 +19,6 @@ use crate::plan::TrainPlan;
 const LEAST: f64 = 1e-4;
 
 /// Returns the slots of the logged features that cost more than they gain.
-///
-/// # Errors
-/// Those of the learners.
 pub fn not_worth_their_time(
     dataset: &Dataset,
     plan: &TrainPlan,

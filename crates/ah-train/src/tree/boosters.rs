@@ -21,7 +21,6 @@ pub struct Boosters {
 /// One of the trees.
 #[derive(Clone, Debug)]
 pub struct Booster {
-    /// The splits.
     pub splits: CompactTree,
     /// Node after node, a row.
     pub rows: Vec<i8>,

@@ -30,7 +30,6 @@ impl CompactTree {
         Self(tree.nodes.iter().map(node).collect())
     }
 
-    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.0.len()
     }

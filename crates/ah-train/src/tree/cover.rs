@@ -42,7 +42,6 @@ impl<'a> Cover<'a> {
         Self { table, rows: rows.map(row).collect(), gains: vec![0.0; table.choices.len()] }
     }
 
-    /// Adds a choice.
     pub fn add(&mut self, choice: ChoiceId) {
         for row in &mut self.rows {
             if let Some(cell) = self.table.cell(row.input, choice) {

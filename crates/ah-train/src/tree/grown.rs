@@ -143,15 +143,11 @@ impl GrownTree {
 
     /// Returns the tree cut back to this depth, so that one fit serves all depths.
     pub fn truncated(&self, depth: usize) -> Self {
-        self.rebuilt(|node| (node.depth as usize) < depth)
+        self.part(|_, node| (node.depth as usize) < depth).0
     }
 
-    /// Returns the tree with only the splits where `keep` is true, from the root down, in preorder.
-    pub fn rebuilt(&self, keep: impl Fn(&GrownNode) -> bool) -> Self {
-        self.part(|_, node| keep(node)).0
-    }
-
-    /// Returns the tree with only the splits where `keep` is true of id and node, and the old id of each of its nodes.
+    /// Returns the tree with only the splits where `keep` is true of id and node, from the root down, in preorder, and the old id
+    /// of each of its nodes.
     pub fn part(&self, keep: impl Fn(u32, &GrownNode) -> bool) -> (Self, Vec<u32>) {
         let (mut tree, mut old_ids) = (Self::leaf(), vec![0]);
         let mut todo = vec![(0_u32, 0_u32)];

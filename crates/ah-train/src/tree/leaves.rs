@@ -7,7 +7,6 @@ use ah_types::{ChoiceId, Leaf, Node, Objective, Precondition, RankedChoice, Tree
 use super::cover;
 use super::fitted::FittedEnsemble;
 use super::grown::GrownNode;
-use super::scores::Scores;
 use crate::data::{Subset, Table};
 
 /// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
@@ -21,13 +20,17 @@ pub fn tree(
     threshold: f64,
     policy: &RankingPolicy,
 ) -> Tree {
-    let rankable = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.is_boosted());
+    let (rankable, last) = rankable(table, rows.inputs, fallback, policy, fitted.is_boosted());
     let (members, own) = (fitted.members(rows), fitted.tree.members(rows, 1));
     let node = |(id, node): (usize, &GrownNode)| {
         if let Some(split) = &node.split {
             return Node::Split { test: split.test.clone(), left: split.left, right: split.right };
         }
-        let mut ranking = rankable.ranking(&fitted.scores, id as u32);
+        let mut ranking = fitted.scores.ranking(id as u32);
+        ranking.retain(|(choice, _)| rankable[choice.index()]);
+        if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == last) {
+            ranking.truncate(end + 1);
+        }
         if policy.at_least > 0 {
             let parents = &members[node.parent as usize];
             cover::spread(&mut ranking, policy.at_least, table, &members[id], parents);
@@ -70,39 +73,22 @@ impl RankingPolicy {
     }
 }
 
-/// The choices that a ranking may hold.
-struct RankableChoices {
-    /// By choice: true if training measured it on enough inputs.
-    rankable: Vec<bool>,
-    /// The choice that ends a ranking: the fallback, where every input can run it. A choice behind it
-    /// is never taken.
-    last: Option<ChoiceId>,
-}
-
-impl RankableChoices {
-    fn new(table: &Table, inputs: &[u32], fallback: ChoiceId, policy: &RankingPolicy, boosted: bool) -> Self {
-        let mut rankable = vec![false; table.choices.len()];
-        let mut always = true;
-        for &input in inputs {
-            for cell in table.cells(input) {
-                rankable[cell.choice.index()] = !table.is_rare(cell.choice);
-            }
-            always &= table.usable(input, fallback).is_some();
-        }
-        // Boosters change the order; a program that measures the first K offered choices goes on behind the fallback.
-        let last = (always && !boosted && policy.at_least == 0).then_some(fallback);
-        Self { rankable, last }
+/// Returns, by choice, whether training measured it on enough inputs; and the choice that ends a ranking: the fallback, where
+/// every input can run it. A choice behind it is never taken.
+fn rankable(
+    table: &Table,
+    inputs: &[u32],
+    fallback: ChoiceId,
+    policy: &RankingPolicy,
+    boosted: bool,
+) -> (Vec<bool>, Option<ChoiceId>) {
+    let mut rankable = vec![false; table.choices.len()];
+    for cell in inputs.iter().flat_map(|&input| table.cells(input)) {
+        rankable[cell.choice.index()] = !table.is_rare(cell.choice);
     }
-
-    /// Returns the choices of a node, best first, up to the last one.
-    fn ranking(&self, scores: &Scores, node: u32) -> Vec<(ChoiceId, f64)> {
-        let mut ranking = scores.ranking(node);
-        ranking.retain(|(choice, _)| self.rankable[choice.index()]);
-        if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
-            ranking.truncate(end + 1);
-        }
-        ranking
-    }
+    let always = inputs.iter().all(|&input| table.usable(input, fallback).is_some());
+    // Boosters change the order; a program that measures the first K offered choices goes on behind the fallback.
+    (rankable, (always && !boosted && policy.at_least == 0).then_some(fallback))
 }
 
 /// Ranks the choices of a leaf by the mean of their slowdowns there.

@@ -17,6 +17,6 @@ pub mod scores;
 pub use boosters::{Booster, Boosters, nearest};
 pub use compact_tree::CompactTree;
 pub use fitted::{FittedEnsemble, ScoredChoice};
-pub use grown::{GrownTree, Split};
+pub use grown::GrownTree;
 pub use leaves::RankingPolicy;
 pub use scores::Scores;

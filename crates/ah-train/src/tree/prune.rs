@@ -10,11 +10,6 @@ use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
 use crate::data::{Costs, Subset};
 
-/// Takes splits back until the tree has no more leaves than this. The rows are those that it was learned from.
-pub fn prune(fitted: &FittedEnsemble, rows: &Subset<'_>, targets: &Costs, most: usize) -> FittedEnsemble {
-    PruningOrder::new(fitted, rows, targets).at_most(fitted, most)
-}
-
 /// The order in which splits are taken back.
 pub struct PruningOrder {
     /// Splits with the number of leaves that remain without them.

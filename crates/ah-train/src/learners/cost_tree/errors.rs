@@ -30,12 +30,10 @@ impl Errors {
         Self { choices, starts, errors, weights }
     }
 
-    /// Returns the number of choices.
     pub(super) fn choices(&self) -> usize {
         self.choices
     }
 
-    /// Returns the number of rows.
     pub(super) fn rows(&self) -> usize {
         self.weights.len()
     }

@@ -27,7 +27,6 @@ pub(super) struct Candidate {
 pub(super) struct Totals {
     /// Blocks of targets (padded with 0), then blocks of costs (padded with the first cost).
     pub lanes: Vec<Block>,
-    /// Number of blocks of targets.
     pub target_blocks: usize,
     /// The targets in double precision.
     wide_targets: Vec<WideBlock>,
@@ -55,7 +54,6 @@ pub(super) struct RowSums {
 }
 
 impl RowSums {
-    /// Adds a row.
     #[inline(always)]
     pub(super) fn add(&mut self, samples: &Samples, row: u32) {
         let RowFacts { square, count, least_cost, cost_spread, .. } = *samples.facts(row);

@@ -22,7 +22,7 @@ pub(super) fn grow(parameters: &CostTree, rows: &Subset<'_>, targets: &Costs) ->
 pub(super) fn grow_fit(fit: &FitData<'_>) -> GrownTree {
     let all: Vec<u32> = (0..fit.rows as u32).collect();
     // Nodes in preorder, whatever the order of growth.
-    grow_subtree(fit, Subtree::from_rows(fit, &all)).rebuilt(|_| true)
+    grow_subtree(fit, Subtree::from_rows(fit, &all)).part(|_, _| true).0
 }
 
 /// Grows the tree below the root of a subtree.

@@ -55,11 +55,6 @@ impl<'a> Fit<Subset<'a>, &'a Costs, TrainError> for CostTree {
 }
 
 impl CostTree {
-    /// Polishes a grown tree against the true cost on the rows that it was grown from.
-    pub fn polish(&self, tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
-        polish::polish(self, tree, rows, targets)
-    }
-
     /// Returns the scores of a tree's nodes under these parameters.
     pub fn scores(&self, tree: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> Scores {
         Scores::new(tree, rows, targets, self.shrinkage)

@@ -5,24 +5,22 @@ use super::parameters::CostTree;
 use crate::data::{Column, Costs, Subset};
 use crate::tree::{GrownTree, Scores};
 
-pub(super) fn polish(
-    parameters: &CostTree,
-    mut tree: GrownTree,
-    rows: &Subset<'_>,
-    targets: &Costs,
-) -> GrownTree {
-    let mut to_visit = vec![true; tree.nodes.len()];
-    for _ in 0..parameters.sweeps {
-        let scores = Scores::new(&tree, rows, targets, parameters.shrinkage);
-        let mut sweep =
-            Sweep { parameters, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
-        let changed = sweep.visit_all(&mut tree, &to_visit);
-        if !changed.contains(&true) {
-            break;
+impl CostTree {
+    /// Polishes a grown tree against the true cost on the rows that it was grown from.
+    pub fn polish(&self, mut tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
+        let mut to_visit = vec![true; tree.nodes.len()];
+        for _ in 0..self.sweeps {
+            let scores = &self.scores(&tree, rows, targets);
+            let (by_code, sorted) = (Vec::new(), Vec::new());
+            let mut sweep = Sweep { parameters: self, rows, targets, scores, by_code, sorted };
+            let changed = sweep.visit_all(&mut tree, &to_visit);
+            if !changed.contains(&true) {
+                break;
+            }
+            (tree, to_visit) = without_empty_sides(&tree, rows, &affected(&tree, changed));
         }
-        (tree, to_visit) = without_empty_sides(&tree, rows, &affected(&tree, changed));
+        tree
     }
-    tree
 }
 
 /// Read-only inputs of one sweep, and its scratch buffers.
@@ -41,14 +39,6 @@ struct Member {
     goes_left: bool,
     /// The cost of sending it left less the cost of sending it right, times its weight.
     difference: i64,
-}
-
-/// The cheapest split of the inputs at a node.
-#[derive(Clone, Copy)]
-struct CheapestSplit {
-    column: usize,
-    /// The neighbouring codes left and right of the split.
-    codes: (u16, u16),
 }
 
 impl Sweep<'_> {
@@ -96,9 +86,9 @@ impl Sweep<'_> {
             })
             .collect();
         let now: i64 = members.iter().filter(|m| m.goes_left).map(|m| m.difference).sum();
-        let Some(cheapest) = self.cheapest(&members, now) else { return false };
-        let (limit, test) = columns[cheapest.column].test(cheapest.codes.0, cheapest.codes.1);
-        let codes = columns[cheapest.column].codes();
+        let Some((column, (last, next))) = self.cheapest(&members, now) else { return false };
+        let (limit, test) = columns[column].test(last, next);
+        let codes = columns[column].codes();
         let changes_side = |m: &&Member| (codes[m.input as usize] <= limit) != m.goes_left;
         // Only inputs that change sides gain or lose.
         let (mut gain, mut squares) = (0.0, 0.0);
@@ -117,16 +107,16 @@ impl Sweep<'_> {
             *here = (i64::from(*here) - gained) as u32;
         }
         if let Some(split) = &mut tree.nodes[node as usize].split {
-            split.column = cheapest.column as u32;
+            split.column = column as u32;
             split.limit = limit;
             split.test = test;
         }
         true
     }
 
-    /// Returns the split with the least cost, the first of equals, if one costs less than `now`. A
-    /// split's cost is, up to a constant, the sum of the differences of the members that go left.
-    fn cheapest(&mut self, members: &[Member], now: i64) -> Option<CheapestSplit> {
+    /// Returns the column of the split with the least cost, the first of equals, and the neighbouring codes left and right of
+    /// it, if one costs less than `now`. A split's cost is, up to a constant, the sum of the differences of the members that go left.
+    fn cheapest(&mut self, members: &[Member], now: i64) -> Option<(usize, (u16, u16))> {
         let concerned: Vec<&Member> = members.iter().filter(|m| m.difference != 0).collect();
         let least: i64 = concerned.iter().map(|m| m.difference.min(0)).sum();
         let (mut best, mut below) = (None, now);
@@ -139,7 +129,7 @@ impl Sweep<'_> {
             if self.bound(column, &concerned) < below
                 && let Some((cost, codes)) = self.scan(column, members, below)
             {
-                best = Some(CheapestSplit { column: position, codes });
+                best = Some((position, codes));
                 below = cost;
             }
         }

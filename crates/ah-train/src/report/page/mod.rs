@@ -9,14 +9,12 @@ use std::path::Path;
 use ah_cli::page::Page;
 use ah_types::Model;
 
-pub use facts::Facts;
-
 use crate::error::TrainError;
 use crate::judge::{Evaluation, Study};
 
 /// Returns the page's text. It fetches nothing. The study is that of the model's training.
 pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
-    let facts = serde_json::json!(Facts::new(model, evaluation, study)).to_string();
+    let facts = facts::facts(model, evaluation, study).to_string();
     let page =
         Page { title: &model.heuristic, body: include_str!("body.html"), script: include_str!("page.js") };
     page.html(&facts)
@@ -30,9 +28,5 @@ pub fn write(
     path: &Path,
 ) -> Result<(), TrainError> {
     let page = html(model, evaluation, study);
-    ah_types::artefact::write_atomic(path, page.as_bytes()).map_err(|source| TrainError::Io {
-        path: path.to_owned(),
-        action: "write the report",
-        source,
-    })
+    ah_types::artefact::write_atomic(path, page.as_bytes()).map_err(TrainError::io(path, "write the report"))
 }

@@ -181,11 +181,6 @@ impl PinnedRows {
         &self.rows
     }
 
-    /// Returns the names of the log's features.
-    pub fn features(&self) -> &[String] {
-        &self.features
-    }
-
     /// Refuses columns of `--given` that a table does not have.
     pub fn check_given(
         &self,

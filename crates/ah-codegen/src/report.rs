@@ -97,7 +97,7 @@ impl Report {
         };
         let targets: Vec<_> = self.generated.iter().map(of).collect();
         let diff = (self.mode == WriteMode::Check).then(|| self.diff());
-        json!({ "mode": self.mode.name(), "same": self.is_same(), "targets": targets, "diff": diff })
+        json!({ "mode": self.mode, "same": self.is_same(), "targets": targets, "diff": diff })
     }
 }
 

@@ -42,10 +42,6 @@ pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), ImportErr
     written
 }
 
-fn tool() -> String {
-    concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned()
-}
-
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, ImportError> {
     let names = |kind| contents.schema.names(kind).map(str::to_owned).collect();
     let mut metadata = Metadata {
@@ -69,7 +65,7 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Impo
         feature_groups: contents.feature_times.groups.clone(),
         timeout_ms: contents.timeout_ms,
         random_part: None,
-        tool: tool(),
+        tool: concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     metadata.collection = match &params.device {
         None => Some(collection).filter(|collection| collection.timeout_ms.is_some()),

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ah_types::{Model, Node, ScoreRow, ScoreTree, Test, Tree};
+use ah_types::{Model, Node, ScoreRow, ScoreTree, Tree};
 
-use super::features::{Membership, inputs, membership};
+use super::features::{Condition, condition, inputs};
 
 /// One line of the branches.
 pub enum Event<'m> {
@@ -39,16 +39,6 @@ pub struct Argument {
     pub slot: usize,
     /// True if the tree has needed it before, so that it has a value.
     pub checked: bool,
-}
-
-/// The condition of a branch.
-pub enum Condition<'m> {
-    /// value <= threshold
-    AtMost(usize, f64),
-    /// The value is one of these categories.
-    IsIn(usize, Vec<&'m str>),
-    /// A derived truth value.
-    Holds(usize),
 }
 
 /// Returns the model's own tree as nested branches for people to read: events with their level of nesting. Leaves are numbered
@@ -127,7 +117,7 @@ impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
         };
         let slot = test.slot();
         let before = self.states.clone();
-        let (condition, swapped) = self.condition(test);
+        let (condition, swapped) = condition(self.model, test);
         let joins = chained && condition.is_some() && self.states[slot] == State::Checked;
         let level = if joins { level - 1 } else { level };
         if chained && !joins {
@@ -150,18 +140,6 @@ impl<'m, L, N: Fn(usize, &L) -> usize> Order<'m, L, N> {
         }
         self.states = before;
         joins
-    }
-
-    /// Returns the condition of a branch, and whether a true condition leads to the right child; no condition is always true.
-    fn condition(&self, test: &'m Test) -> (Option<Condition<'m>>, bool) {
-        match test {
-            Test::Numerical { slot, threshold } => (Some(Condition::AtMost(*slot, *threshold)), false),
-            Test::Categorical { slot, categories } => match membership(self.model, *slot, categories) {
-                Membership::Always { right } => (None, right),
-                Membership::Truth { right } => (Some(Condition::Holds(*slot)), right),
-                Membership::Set { categories, right } => (Some(Condition::IsIn(*slot, categories)), right),
-            },
-        }
     }
 
     fn append_need(&mut self, slot: usize, level: usize, events: &mut Vec<(usize, Event<'m>)>) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ah_types::{Ensemble, FlatNode, Model, Ranked};
+use serde::Serialize;
 
 /// The most trees that go down together: as many steps as the registers of a processor hold.
 const TOGETHER: usize = 9;
@@ -41,11 +42,17 @@ pub struct EnsembleArrays {
 }
 
 /// Trees that go down together.
+#[derive(Clone, Debug, Serialize)]
 pub struct Group {
+    /// The number of trees before these.
+    start: usize,
+    end: usize,
     /// The positions of their roots.
-    pub roots: Vec<u32>,
+    roots: Vec<u32>,
+    /// By booster among these: the number of its first row.
+    first_rows: Vec<usize>,
     /// The number of splits on the longest path.
-    pub depth: usize,
+    depth: usize,
 }
 
 impl EnsembleArrays {
@@ -71,7 +78,7 @@ impl EnsembleArrays {
             .collect();
         let mut arrays = Self {
             nodes: Vec::with_capacity(flat.nodes.len()),
-            groups: groups(&flat),
+            groups: Vec::new(),
             most_leaves: 0,
             first_rows: Vec::new(),
             rows: Vec::new(),
@@ -84,6 +91,7 @@ impl EnsembleArrays {
             flat,
         };
         arrays.append_nodes();
+        arrays.groups = groups(&arrays.flat, &arrays.first_rows);
         arrays
     }
 
@@ -118,12 +126,14 @@ impl EnsembleArrays {
 }
 
 /// Returns all trees in groups of nearly equal lengths.
-fn groups(flat: &Ensemble) -> Vec<Group> {
+fn groups(flat: &Ensemble, first_rows: &[usize]) -> Vec<Group> {
     let (trees, count) = (flat.roots.len(), flat.roots.len().div_ceil(TOGETHER));
     let group = |i: usize| {
-        let range = trees * i / count..trees * (i + 1) / count;
-        let depth = flat.depths[range.clone()].iter().copied().max().unwrap_or(0);
-        Group { roots: flat.roots[range].to_vec(), depth }
+        let (start, end) = (trees * i / count, trees * (i + 1) / count);
+        let depth = flat.depths[start..end].iter().copied().max().unwrap_or(0);
+        // The model's own tree, which comes first, has no rows.
+        let first_rows = first_rows.get(start.saturating_sub(1)..end - 1).unwrap_or_default().to_vec();
+        Group { start, end, roots: flat.roots[start..end].to_vec(), first_rows, depth }
     };
     (0..count).map(group).collect()
 }

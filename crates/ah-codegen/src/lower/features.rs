@@ -16,13 +16,8 @@ pub(super) fn tested(model: &Model, has_arrays: bool) -> Vec<bool> {
         if let Node::Split { test, left, right } = &model.tree.nodes[at] {
             tested[test.slot()] = true;
             // Branches omit tests whose result is always the same.
-            let only = match test {
-                Test::Numerical { .. } => None,
-                Test::Categorical { slot, categories } => match membership(model, *slot, categories) {
-                    Membership::Always { right } => Some(right),
-                    Membership::Truth { .. } | Membership::Set { .. } => None,
-                },
-            };
+            let (condition, goes_right) = condition(model, test);
+            let only = condition.is_none().then_some(goes_right);
             let children = [(*left, only != Some(true)), (*right, only != Some(false))];
             open.extend(
                 children.iter().filter(|(_, is_reached)| *is_reached).map(|(child, _)| *child as usize),
@@ -75,35 +70,39 @@ pub(super) fn inputs(model: &Model, slot: usize) -> (Vec<usize>, Vec<usize>) {
     slots.into_iter().partition(|&s| s < base)
 }
 
-/// The test of a category, as code compares it.
-pub enum Membership<'m> {
-    /// Every known category takes the same way.
-    Always { right: bool },
-    /// A derived truth value; a true one takes this way.
-    Truth { right: bool },
-    /// The categories of one side, the side with fewer; they take this way.
-    Set { categories: Vec<&'m str>, right: bool },
+/// The condition of a branch.
+pub enum Condition<'m> {
+    /// value <= threshold
+    AtMost(usize, f64),
+    /// The value is one of these categories: those of the side with fewer.
+    IsIn(usize, Vec<&'m str>),
+    /// A derived truth value.
+    Holds(usize),
 }
 
-/// Returns how code tests whether a category is in a set. The categories that the training data does not have are refused before.
-pub fn membership<'m>(model: &'m Model, slot: usize, set: &'m [String]) -> Membership<'m> {
+/// Returns the condition by which code decides a test, and whether a true one leads to the right child. Without a condition, every
+/// known value goes there. The categories that the training data does not have are refused before.
+pub fn condition<'m>(model: &'m Model, test: &'m Test) -> (Option<Condition<'m>>, bool) {
+    let (slot, set) = match test {
+        Test::Numerical { slot, threshold } => return (Some(Condition::AtMost(*slot, *threshold)), false),
+        Test::Categorical { slot, categories } => (*slot, categories),
+    };
     let has = |category: &str| contains(set, category);
     if derived_type(model, slot) == Some(Type::Bool) {
         return match (has("False"), has("True")) {
-            (false, true) => Membership::Truth { right: true },
-            (true, false) => Membership::Truth { right: false },
-            (both, _) => Membership::Always { right: both },
+            (no, yes) if no == yes => (None, yes),
+            (_, yes) => (Some(Condition::Holds(slot)), yes),
         };
     }
     let known = &model.categories[slot];
     let (inside, outside): (Vec<&str>, Vec<&str>) = known.iter().map(String::as_str).partition(|c| has(c));
     match (inside.len(), outside.len()) {
-        (0, _) => Membership::Always { right: false },
-        (_, 0) => Membership::Always { right: true },
+        (0, _) => (None, false),
+        (_, 0) => (None, true),
         (inside_count, outside_count) if outside_count < inside_count => {
-            Membership::Set { categories: outside, right: false }
+            (Some(Condition::IsIn(slot, outside)), false)
         }
-        _ => Membership::Set { categories: inside, right: true },
+        _ => (Some(Condition::IsIn(slot, inside)), true),
     }
 }
 

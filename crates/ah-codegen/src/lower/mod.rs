@@ -15,10 +15,10 @@ use ah_types::expr::{NumberExpr, Type};
 use ah_types::{Model, ScoreRow, Test, Tree};
 
 use crate::error::{CodegenError, MOST};
-pub use branches::{Argument, Condition, Event, Source};
+pub use branches::{Argument, Event, Source};
 use categories::Categories;
 pub use ensemble::{EnsembleArrays, Group};
-pub use features::{Membership, WholeOperation, membership};
+pub use features::{Condition, WholeOperation, condition};
 
 /// A tree with more leaves becomes arrays: compilers take minutes for thousands of branches.
 const MOST_BRANCHED_LEAVES: usize = 256;

@@ -13,6 +13,7 @@ use ah_types::expr::{
 use crate::lower::{LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
 use crate::printing::shared_parts::{SharedParts, Use};
+use crate::printing::text::number;
 
 /// How a language writes the parts of an expression.
 pub trait Dialect {
@@ -26,7 +27,9 @@ pub trait Dialect {
         true
     }
 
-    fn number(&self, x: f64) -> Code;
+    fn number(&self, x: f64) -> Code {
+        Code::literal(number(x))
+    }
 
     fn truth(&self, value: bool) -> Code;
 

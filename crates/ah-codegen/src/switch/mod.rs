@@ -9,7 +9,7 @@ mod syntax;
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, Tree};
 
 use crate::error::CodegenError;
-use crate::lower::{LoweredModel, Membership, membership};
+use crate::lower::{Condition, LoweredModel, condition};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::Printer;
 use crate::printing::text::shown;
@@ -230,35 +230,29 @@ impl Writer<'_> {
 
     /// Returns the conditions for the left and the right child, or which way all values take: true is right.
     fn conditions(&self, test: &Test) -> Result<[String; 2], bool> {
-        let value = |slot| self.plain.value(slot);
-        match test {
-            Test::Numerical { slot, threshold } => {
-                let is_whole = self.lowered.is_whole(*slot);
-                let threshold = self.plain.threshold(if is_whole { threshold.floor() } else { *threshold });
-                let value = value(*slot).above(Binds::Comparison);
-                let right = format!("{value} > {threshold}");
-                let left = if self.lowered.is_missing(*slot) {
-                    self.plain.negated(Code::new(Binds::Choice, right.clone()))
+        let (condition, right) = condition(self.lowered.model, test);
+        let [yes, no] = match condition.ok_or(right)? {
+            Condition::AtMost(slot, threshold) => {
+                let is_whole = self.lowered.is_whole(slot);
+                let threshold = self.plain.threshold(if is_whole { threshold.floor() } else { threshold });
+                let value = self.plain.value(slot).above(Binds::Comparison);
+                let above = format!("{value} > {threshold}");
+                let at_most = if self.lowered.is_missing(slot) {
+                    self.plain.negated(Code::new(Binds::Choice, above.clone()))
                 } else {
                     format!("{value} <= {threshold}")
                 };
-                Ok([left, right])
+                [at_most, above]
             }
-            Test::Categorical { slot, categories } => {
-                let (conditions, right) = match membership(self.lowered.model, *slot, categories) {
-                    Membership::Always { right } => return Err(right),
-                    Membership::Truth { right } => {
-                        ([self.plain.negated(value(*slot)), value(*slot).alone()], right)
-                    }
-                    Membership::Set { categories, right } => {
-                        let is_in = |equal| self.plain.is_in(*slot, &categories, equal).alone();
-                        ([false, true].map(is_in), right)
-                    }
-                };
-                let [no, yes] = conditions;
-                Ok(if right { [no, yes] } else { [yes, no] })
+            Condition::Holds(slot) => {
+                let value = self.plain.value(slot);
+                [value.clone().alone(), self.plain.negated(value)]
             }
-        }
+            Condition::IsIn(slot, categories) => {
+                [true, false].map(|equal| self.plain.is_in(slot, &categories, equal).alone())
+            }
+        };
+        Ok(if right { [no, yes] } else { [yes, no] })
     }
 
     /// Returns the result of a leaf that returns without further conditions.

@@ -305,13 +305,8 @@ impl Dialect for Plain<'_> {
 
     fn truth(&self, value: bool) -> Code {
         Code::atom(match (self.syntax, value) {
-            (Syntax::C, value) => {
-                if value {
-                    "1"
-                } else {
-                    "0"
-                }
-            }
+            (Syntax::C, true) => "1",
+            (Syntax::C, false) => "0",
             (Syntax::Rust, true) => "true",
             (Syntax::Rust, false) => "false",
             (Syntax::Python, true) => "True",
@@ -358,24 +353,15 @@ impl Dialect for Plain<'_> {
     }
 
     fn choose(&self, c: Code, a: Code, b: Code, _: Type, _: &mut Calls) -> Code {
+        let operand = |code: Code| match self.syntax {
+            Syntax::C | Syntax::Python => code.above(Binds::Choice),
+            Syntax::Rust => code.alone(),
+        };
+        let [c, a, b] = [c, a, b].map(operand);
         let text = match self.syntax {
-            Syntax::C => {
-                format!(
-                    "{} ? {} : {}",
-                    c.above(Binds::Choice),
-                    a.above(Binds::Choice),
-                    b.above(Binds::Choice)
-                )
-            }
-            Syntax::Rust => format!("if {} {{ {} }} else {{ {} }}", c.alone(), a.alone(), b.alone()),
-            Syntax::Python => {
-                format!(
-                    "{} if {} else {}",
-                    a.above(Binds::Choice),
-                    c.above(Binds::Choice),
-                    b.above(Binds::Choice)
-                )
-            }
+            Syntax::C => format!("{c} ? {a} : {b}"),
+            Syntax::Rust => format!("if {c} {{ {a} }} else {{ {b} }}"),
+            Syntax::Python => format!("{a} if {c} else {b}"),
         };
         // In brackets, so that it may stand anywhere.
         Code::atom(format!("({text})"))

@@ -102,10 +102,6 @@ impl Dialect for CLanguage<'_> {
         false
     }
 
-    fn number(&self, x: f64) -> Code {
-        Code::literal(number(x))
-    }
-
     fn truth(&self, value: bool) -> Code {
         Code::atom(u8::from(value).to_string())
     }

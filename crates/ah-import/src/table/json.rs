@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{Fault, ImportError, RowNumber, io_error};
-use crate::tools::{self, Misfit, NamedRow, Results, Tool};
+use crate::tools::{self, NamedRow, Results, Tool};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
@@ -64,10 +64,7 @@ pub fn open_records(
     for record in records {
         let read = record.and_then(|(number, record)| match (tool.read)(&record) {
             Ok(results) => Ok((number, results)),
-            Err(misfit) => {
-                let Misfit { expected, found } = tool.named(misfit);
-                Err(Fault::new("", expected, found).at(path, number))
-            }
+            Err(fault) => Err(tool.named(fault).at(path, number)),
         });
         match read {
             Ok((number, results)) => {
@@ -81,14 +78,15 @@ pub fn open_records(
     if all.rows.is_empty() && !bad.is_empty() {
         return Err(bad.remove(0));
     }
-    tool.complete(path, &mut all).map_err(|misfit| misfit_of(path, misfit))?;
+    let defaults = tool.complete(path, &mut all).map_err(|fault| unlike(path, fault))?;
     let rows: Vec<JsonRow> =
         numbers.into_iter().zip(all.rows).map(|(number, (_, row))| (number, row)).collect();
-    Ok(table(columns(&rows), all.defaults, bad.into_iter().map(Err).chain(rows.into_iter().map(Ok))))
+    Ok(table(columns(&rows), defaults, bad.into_iter().map(Err).chain(rows.into_iter().map(Ok))))
 }
 
-fn misfit_of(path: &Path, misfit: Misfit) -> ImportError {
-    ImportError::unreadable(path, &misfit.expected, misfit.found)
+/// Returns the error of a file that is not as its tool writes it.
+fn unlike(path: &Path, fault: Fault) -> ImportError {
+    ImportError::unreadable(path, &fault.expected, fault.found)
 }
 
 /// Opens a JSON document: a list of objects, or the results of a tool.
@@ -99,31 +97,28 @@ pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, I
     drop(document);
     let parsed =
         parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", reason(&e.to_string())))?;
-    let results = match (tools::find(&parsed), parsed) {
+    let (rows, defaults) = match (tools::find(&parsed), parsed) {
         (Some(tool), document) => {
-            let mut results = (tool.read)(&document).map_err(|misfit| misfit_of(path, tool.named(misfit)))?;
-            tool.complete(path, &mut results).map_err(|misfit| misfit_of(path, misfit))?;
-            results
+            let mut results = (tool.read)(&document).map_err(|fault| unlike(path, tool.named(fault)))?;
+            let defaults = tool.complete(path, &mut results).map_err(|fault| unlike(path, fault))?;
+            (results.rows, defaults)
         }
         (None, Json::Array(rows)) => {
-            listed(rows).map_err(|found| ImportError::unreadable(path, "a list of JSON objects", found))?
+            let row = |row: Json| match row {
+                Json::Object(row) => Ok((None, row)),
+                other => {
+                    Err(ImportError::unreadable(path, "a list of JSON objects", quoted(&other.to_string())))
+                }
+            };
+            (rows.into_iter().map(row).collect::<Result<_, _>>()?, Defaults::default())
         }
-        (None, document) => return Err(misfit_of(path, tools::unknown(&document))),
+        (None, document) => return Err(unlike(path, tools::unknown(&document))),
     };
-    let Results { rows, defaults } = results;
     let numbered = |(number, (name, row)): (u64, NamedRow)| {
         (name.map_or(RowNumber::Row(number), |name| RowNumber::Named(number, name)), row)
     };
     let rows: Vec<JsonRow> = (1..).zip(rows).map(numbered).collect();
     Ok(table(columns(&rows), defaults, rows.into_iter().map(Ok)))
-}
-
-fn listed(rows: Vec<Json>) -> Result<Results, String> {
-    let row = |row: Json| match row {
-        Json::Object(row) => Ok((None, row)),
-        other => Err(quoted(&other.to_string())),
-    };
-    Ok(Results { rows: rows.into_iter().map(row).collect::<Result<_, _>>()?, defaults: Defaults::default() })
 }
 
 /// Returns the names in the order in which they first occur.

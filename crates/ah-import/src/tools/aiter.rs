@@ -6,10 +6,10 @@
 
 use serde_json::Value as Json;
 
-use super::document::{Misfit, Results, has, text, typed};
+use super::document::{Results, has, text, typed};
 use super::tool::Tool;
+use crate::error::Fault;
 use crate::params::Unit;
-use crate::table::Defaults;
 
 const TIME: &str = "us";
 const KERNEL: [&str; 3] = ["libtype", "kernelId", "splitK"];
@@ -22,16 +22,16 @@ pub const TOOL: Tool = Tool {
     name: "a profile file of AITER",
     is: |record| has(record, &["cu_num", "M", "N", "K", "kernelId", "splitK", TIME, "errRatio"]),
     read,
-    finish: |_, results| {
-        results.drop_constant_features();
-        Ok(())
-    },
+    time: TIME,
+    unit: Unit::Us,
+    failed: &["failed"],
+    varying_only: true,
+    ..Tool::PLAIN
 };
 
-fn read(record: &Json) -> Result<Results, Misfit> {
+fn read(record: &Json) -> Result<Results, Fault> {
     let row = record.as_object().cloned().unwrap_or_default();
-    let known = |names: &[&str]| row.keys().filter(|key| names.contains(&key.as_str())).cloned().collect();
-    let kernel: Vec<String> = known(&KERNEL);
+    let choice = row.keys().filter(|key| KERNEL.contains(&key.as_str())).cloned().collect();
     let first = row.keys().position(|key| KERNEL.contains(&key.as_str()) || RESULTS.contains(&key.as_str()));
     let features = row.keys().take(first.unwrap_or_default()).cloned().collect();
     let mut typed_row: serde_json::Map<String, Json> = row
@@ -46,12 +46,5 @@ fn read(record: &Json) -> Result<Results, Misfit> {
     if us.parse() == Ok(-1.0) || errors.is_some_and(|errors| errors > MOST_ERRORS) {
         typed_row.insert(TIME.to_owned(), "failed".into());
     }
-    let defaults = Defaults {
-        features,
-        choice: kernel,
-        time: vec![TIME.to_owned()],
-        unit: Unit::Us,
-        failed: &["failed"],
-    };
-    Ok(Results { rows: vec![(None, typed_row)], defaults })
+    Ok(Results { rows: vec![(None, typed_row)], features, choice })
 }

@@ -7,10 +7,9 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, flatten, has, list};
+use super::document::{Results, flatten, has, list, misfit};
 use super::tool::Tool;
-use crate::params::Unit;
-use crate::table::Defaults;
+use crate::error::Fault;
 
 pub const TOOL: Tool = Tool {
     name: "an autotune cache of cubecl",
@@ -19,13 +18,13 @@ pub const TOOL: Tool = Tool {
         record.get("key").is_some() && has(value, &["fastest_index", "results"])
     },
     read,
-    finish: |_, results| {
-        results.drop_constant_features();
-        Ok(())
-    },
+    time: "median_ms",
+    failed: &["failed"],
+    varying_only: true,
+    ..Tool::PLAIN
 };
 
-fn read(record: &Json) -> Result<Results, Misfit> {
+fn read(record: &Json) -> Result<Results, Fault> {
     let value = record.get("value").unwrap_or(record);
     // The key of the cache is the operation's key and a checksum of its kernels.
     let key = &record["key"];
@@ -48,14 +47,7 @@ fn read(record: &Json) -> Result<Results, Misfit> {
         row.extend([("kernel".to_owned(), name.into()), ("median_ms".to_owned(), ms)]);
         rows.push((None, row));
     }
-    let defaults = Defaults {
-        features: input.keys().cloned().collect(),
-        choice: vec!["kernel".to_owned()],
-        time: vec!["median_ms".to_owned()],
-        unit: Unit::Ms,
-        failed: &["failed"],
-    };
-    Ok(Results { rows, defaults })
+    Ok(Results { rows, features: input.keys().cloned().collect(), choice: vec!["kernel".to_owned()] })
 }
 
 /// Returns the name in an error, which is `{"Unknown": {"name": …}}` or the like.
@@ -63,9 +55,9 @@ fn named(error: &Json) -> Option<&Json> {
     error.get("name").or_else(|| error.as_object()?.values().next()?.get("name"))
 }
 
-fn median(ok: &Json) -> Result<f64, Misfit> {
+fn median(ok: &Json) -> Result<f64, Fault> {
     let duration = ok.pointer("/computation/median");
     let part = |key: &str| duration.and_then(|duration| duration.get(key)?.as_f64());
     let ms = part("secs").zip(part("nanos")).map(|(secs, nanos)| secs * 1e3 + nanos / 1e6);
-    ms.ok_or_else(|| Misfit::new("secs and nanos under /computation/median", quoted(&ok.to_string())))
+    ms.ok_or_else(|| misfit("secs and nanos under /computation/median", quoted(&ok.to_string())))
 }

@@ -1,11 +1,10 @@
 //! The rows of a tool's file, and functions that the tools' files share.
 
 use ah_types::shown::{listed, quoted};
-use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
 use super::python_json::parse;
-use crate::table::Defaults;
+use crate::error::Fault;
 
 /// A row, with its name if it has one.
 pub type NamedRow = (Option<String>, Map<String, Json>);
@@ -14,39 +13,22 @@ pub type NamedRow = (Option<String>, Map<String, Json>);
 #[derive(Debug, Default)]
 pub struct Results {
     pub rows: Vec<NamedRow>,
-    pub defaults: Defaults,
-}
-
-/// A document is not as its tool writes it.
-#[derive(Debug)]
-pub struct Misfit {
-    pub expected: String,
-    pub found: String,
-}
-
-impl Misfit {
-    pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { expected: expected.into(), found: found.into() }
-    }
+    /// The columns of the features.
+    pub features: Vec<String>,
+    /// The columns of the choice.
+    pub choice: Vec<String>,
 }
 
 impl Results {
     /// Adds the rows of the next record, and the columns that only it has.
     pub fn append(&mut self, next: Self) {
         self.rows.extend(next.rows);
-        let Defaults { features, choice, time, unit, failed } = next.defaults;
-        let ours = &mut self.defaults;
-        for (ours, next) in
-            [(&mut ours.features, features), (&mut ours.choice, choice), (&mut ours.time, time)]
-        {
-            let known: FxHashSet<String> = ours.iter().cloned().collect();
-            ours.extend(next.into_iter().filter(|name| !known.contains(name)));
-        }
-        (ours.unit, ours.failed) = (unit, failed);
+        add_new(&mut self.features, &next.features);
+        add_new(&mut self.choice, &next.choice);
     }
 
     /// Checks that this column has the same value in all rows: a log is about one kernel.
-    pub fn one_value(&self, column: &str) -> Result<(), Misfit> {
+    pub fn one_value(&self, column: &str) -> Result<(), Fault> {
         let mut names: Vec<&str> = Vec::new();
         for name in self.rows.iter().filter_map(|(_, row)| row.get(column)?.as_str()) {
             if !names.contains(&name) && names.len() < 10 {
@@ -56,13 +38,13 @@ impl Results {
         if names.len() < 2 {
             return Ok(());
         }
-        Err(Misfit::new(format!("one {column} in all rows (split the file by it)"), listed(names)))
+        Err(misfit(format!("one {column} in all rows (split the file by it)"), listed(names)))
     }
 
     /// Gives the features without a value the name `None`, as Python writes them, and leaves out the features that have
     /// the same value everywhere, unless all have.
     pub fn drop_constant_features(&mut self) {
-        let varying: Vec<String> = std::mem::take(&mut self.defaults.features)
+        let varying: Vec<String> = std::mem::take(&mut self.features)
             .into_iter()
             .filter(|name| {
                 let mut values = Vec::new();
@@ -75,12 +57,26 @@ impl Results {
                         values.push(value.clone());
                     }
                 }
-                self.defaults.features.push(name.clone());
+                self.features.push(name.clone());
                 values.len() > 1
             })
             .collect();
         if !varying.is_empty() {
-            self.defaults.features = varying;
+            self.features = varying;
+        }
+    }
+}
+
+/// Returns that a document is not as its tool writes it.
+pub fn misfit(expected: impl Into<String>, found: impl Into<String>) -> Fault {
+    Fault::new("", expected, found)
+}
+
+/// Adds the names that the list does not have yet.
+pub fn add_new<'a>(list: &mut Vec<String>, names: impl IntoIterator<Item = &'a String>) {
+    for name in names {
+        if !list.contains(name) {
+            list.push(name.clone());
         }
     }
 }
@@ -90,31 +86,36 @@ pub fn has(document: &Json, keys: &[&str]) -> bool {
     document.as_object().is_some_and(|object| keys.iter().all(|key| object.contains_key(*key)))
 }
 
-/// Returns the object or list under this key.
-pub fn field<'a>(object: &'a Json, key: &str) -> Result<&'a Json, Misfit> {
-    object.get(key).ok_or_else(|| Misfit::new(format!("the key {}", quoted(key)), "none"))
+/// Returns the list under this key.
+pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Fault> {
+    under(object, key, "a list", Json::as_array)
 }
 
-pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Misfit> {
-    let value = field(object, key)?;
-    value
-        .as_array()
-        .ok_or_else(|| Misfit::new(format!("a list under {}", quoted(key)), quoted(&value.to_string())))
+/// Returns the object under this key.
+pub fn inner<'a>(object: &'a Json, key: &str) -> Result<&'a Map<String, Json>, Fault> {
+    under(object, key, "an object", Json::as_object)
 }
 
 /// Returns the text under this key.
-pub fn text<'a>(object: &'a Json, key: &str) -> Result<&'a str, Misfit> {
-    let value = field(object, key)?;
-    value
-        .as_str()
-        .ok_or_else(|| Misfit::new(format!("text under {}", quoted(key)), quoted(&value.to_string())))
+pub fn text<'a>(object: &'a Json, key: &str) -> Result<&'a str, Fault> {
+    under(object, key, "text", Json::as_str)
+}
+
+fn under<'a, T>(
+    object: &'a Json,
+    key: &str,
+    kind: &str,
+    get: impl Fn(&'a Json) -> Option<T>,
+) -> Result<T, Fault> {
+    let value = object.get(key).ok_or_else(|| misfit(format!("the key {}", quoted(key)), "none"))?;
+    get(value).ok_or_else(|| misfit(format!("{kind} under {}", quoted(key)), quoted(&value.to_string())))
 }
 
 /// Checks the major version under `schema_version`; older files have none.
-pub fn version(document: &Json, major: &str) -> Result<(), Misfit> {
+pub fn version(document: &Json, major: &str) -> Result<(), Fault> {
     match document.get("schema_version").and_then(Json::as_str) {
         Some(found) if found.split('.').next() != Some(major) => {
-            Err(Misfit::new(format!("schema_version {major}"), quoted(found)))
+            Err(misfit(format!("schema_version {major}"), quoted(found)))
         }
         _ => Ok(()),
     }
@@ -132,10 +133,10 @@ pub fn typed_value(value: &Json) -> Json {
 }
 
 /// Returns the object that this text holds as JSON.
-pub fn object(text: &str) -> Result<Map<String, Json>, Misfit> {
+pub fn object(text: &str) -> Result<Map<String, Json>, Fault> {
     match parse(text) {
         Ok(Json::Object(object)) => Ok(object),
-        _ => Err(Misfit::new("text that is a JSON object", quoted(text))),
+        _ => Err(misfit("text that is a JSON object", quoted(text))),
     }
 }
 

@@ -4,10 +4,9 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json, json};
 
-use super::document::{Misfit, Results, list, typed};
-use super::tool::{Tool, as_they_are};
-use crate::params::Unit;
-use crate::table::Defaults;
+use super::document::{Results, list, misfit, typed};
+use super::tool::Tool;
+use crate::error::Fault;
 
 const TIME: &str = "real_time";
 
@@ -15,10 +14,12 @@ pub const TOOL: Tool = Tool {
     name: "results of Google Benchmark",
     is: |document| document.pointer("/benchmarks/0/name").is_some(),
     read,
-    finish: as_they_are,
+    time: TIME,
+    failed: &["error"],
+    ..Tool::PLAIN
 };
 
-fn read(document: &Json) -> Result<Results, Misfit> {
+fn read(document: &Json) -> Result<Results, Fault> {
     let mut rows = Vec::new();
     for run in list(document, "benchmarks")? {
         // Skips the means, medians and deviations of repetitions that are also listed one by one.
@@ -27,7 +28,7 @@ fn read(document: &Json) -> Result<Results, Misfit> {
         }
         let name = run.get("run_name").or_else(|| run.get("name")).and_then(Json::as_str);
         let Some((name, run)) = name.zip(run.as_object()) else {
-            return Err(Misfit::new("the key \"name\"", "none"));
+            return Err(misfit("the key \"name\"", "none"));
         };
         let mut row = parts(name);
         row.extend(run.clone());
@@ -38,7 +39,7 @@ fn read(document: &Json) -> Result<Results, Misfit> {
             Some("s") => 1e-3,
             Some(unit) => {
                 let expected = format!("ns, us, ms or s as time_unit of {}", quoted(name));
-                return Err(Misfit::new(expected, quoted(unit)));
+                return Err(misfit(expected, quoted(unit)));
             }
         };
         for key in [TIME, "cpu_time"] {
@@ -50,9 +51,7 @@ fn read(document: &Json) -> Result<Results, Misfit> {
         }
         rows.push((Some(name.to_owned()), row));
     }
-    let defaults =
-        Defaults { time: vec![TIME.to_owned()], unit: Unit::Ms, failed: &["error"], ..Defaults::default() };
-    Ok(Results { rows, defaults })
+    Ok(Results { rows, ..Results::default() })
 }
 
 fn parts(name: &str) -> Map<String, Json> {

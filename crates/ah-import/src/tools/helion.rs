@@ -6,10 +6,9 @@
 
 use serde_json::Value as Json;
 
-use super::document::{Misfit, Results, flatten, has, object, text, typed};
+use super::document::{Results, flatten, has, object, text, typed};
 use super::tool::Tool;
-use crate::params::Unit;
-use crate::table::Defaults;
+use crate::error::Fault;
 
 const TIME: &str = "timing_ms";
 
@@ -17,28 +16,21 @@ pub const TOOL: Tool = Tool {
     name: "measurements of Helion",
     is: |record| has(record, &["kernel_name", "shape_hash", "config_hash", "config", "shape_features", TIME]),
     read,
-    finish: |_, results| {
-        results.one_value("kernel_name")?;
-        results.drop_constant_features();
-        Ok(())
-    },
+    time: TIME,
+    kernel: Some("kernel_name"),
+    varying_only: true,
+    ..Tool::PLAIN
 };
 
-fn read(record: &Json) -> Result<Results, Misfit> {
+fn read(record: &Json) -> Result<Results, Fault> {
     let mut row = record.as_object().cloned().unwrap_or_default();
     let features = object(text(record, "shape_features")?)?;
     object(text(record, "config")?)?;
     row.remove("shape_features");
     row.insert(TIME.to_owned(), typed(text(record, TIME)?));
-    flatten("", &features, &mut row);
-    let mut names = serde_json::Map::new();
-    flatten("", &features, &mut names);
-    let defaults = Defaults {
-        features: names.keys().cloned().collect(),
-        choice: vec!["config".to_owned()],
-        time: vec![TIME.to_owned()],
-        unit: Unit::Ms,
-        failed: &[],
-    };
-    Ok(Results { rows: vec![(None, row)], defaults })
+    let mut input = serde_json::Map::new();
+    flatten("", &features, &mut input);
+    let features = input.keys().cloned().collect();
+    row.extend(input);
+    Ok(Results { rows: vec![(None, row)], features, choice: vec!["config".to_owned()] })
 }

@@ -10,16 +10,18 @@ use ah_types::shown::quoted;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, has, shapes, text, typed};
+use super::document::{Results, add_new, has, misfit, shapes, text, typed};
 use super::python_json::parse;
 use super::tool::Tool;
-use crate::params::Unit;
-use crate::table::Defaults;
+use crate::error::Fault;
 
 const TIME: &str = "perf_ms";
 
 /// A run takes tens of KiB: the kernel's source and its graph.
 const MOST_MIB: u64 = 1024;
+
+/// Statuses of a configuration that has no time.
+const FAILED: [&str; 4] = ["error", "timeout", "peer_compilation_fail", "accuracy_error"];
 
 /// Rows that are no measurement: the beginning of one, and configurations that were not run.
 const NOT_RUN: [&str; 5] = ["started", "filtered", "deduplicated", "source_rejected", "unknown"];
@@ -28,45 +30,43 @@ pub const TOOL: Tool = Tool {
     name: "an autotune log of Helion",
     is: |record| has(record, &["run_id", "config_index", "generation", "status", TIME, "config"]),
     read,
-    finish,
+    time: TIME,
+    failed: &FAILED,
+    add: add_shapes,
+    kernel: Some("kernel_name"),
+    varying_only: true,
+    ..Tool::PLAIN
 };
 
-fn read(record: &Json) -> Result<Results, Misfit> {
-    let defaults = Defaults {
-        features: Vec::new(),
-        choice: vec!["config".to_owned()],
-        time: vec![TIME.to_owned()],
-        unit: Unit::Ms,
-        failed: &["error", "timeout", "peer_compilation_fail", "accuracy_error"],
-    };
+fn read(record: &Json) -> Result<Results, Fault> {
     let status = text(record, "status")?;
     if NOT_RUN.contains(&status) {
-        return Ok(Results { rows: Vec::new(), defaults });
+        return Ok(Results::default());
     }
     let time = match status {
         "ok" => typed(text(record, TIME)?),
-        status if defaults.failed.contains(&status) => status.into(),
+        status if FAILED.contains(&status) => status.into(),
         status => {
-            let known = [&["ok"][..], defaults.failed, &NOT_RUN].concat();
-            return Err(Misfit::new(format!("a status of {}", known.join(", ")), quoted(status)));
+            let known = [&["ok"][..], &FAILED, &NOT_RUN].concat();
+            return Err(misfit(format!("a status of {}", known.join(", ")), quoted(status)));
         }
     };
     let mut row = record.as_object().cloned().unwrap_or_default();
     row.insert(TIME.to_owned(), time);
-    Ok(Results { rows: vec![(None, row)], defaults })
+    Ok(Results { rows: vec![(None, row)], choice: vec!["config".to_owned()], ..Results::default() })
 }
 
 /// Adds the shapes of each row's run.
-fn finish(path: &Path, results: &mut Results) -> Result<(), Misfit> {
+fn add_shapes(path: &Path, results: &mut Results) -> Result<(), Fault> {
     let beside = path.with_extension("meta.jsonl");
     let lines = read_text(&beside, MOST_MIB)
-        .map_err(|e| Misfit::new(format!("the shapes in {} beside it", beside.display()), e.to_string()))?;
+        .map_err(|e| misfit(format!("the shapes in {} beside it", beside.display()), e.to_string()))?;
     let mut runs: FxHashMap<String, Map<String, Json>> = FxHashMap::default();
     for line in lines.lines().filter(|line| !line.trim().is_empty()) {
-        let broken = |misfit: Misfit| {
-            Misfit::new(format!("lines of {} with {}", beside.display(), misfit.expected), misfit.found)
+        let broken = |fault: Fault| {
+            misfit(format!("lines of {} with {}", beside.display(), fault.expected), fault.found)
         };
-        let run = parse(line).map_err(|_| broken(Misfit::new("a JSON object", quoted(line))))?;
+        let run = parse(line).map_err(|_| broken(misfit("a JSON object", quoted(line))))?;
         let (id, run) = described(&run).map_err(broken)?;
         runs.insert(id, run);
     }
@@ -74,22 +74,16 @@ fn finish(path: &Path, results: &mut Results) -> Result<(), Misfit> {
         let id = row.get("run_id").and_then(Json::as_str).unwrap_or_default();
         let Some(run) = runs.get(id) else {
             let expected = format!("the run_id {} in {}", quoted(id), beside.display());
-            return Err(Misfit::new(expected, "none"));
+            return Err(misfit(expected, "none"));
         };
-        for name in run.keys().filter(|name| *name != "kernel_name") {
-            if !results.defaults.features.contains(name) {
-                results.defaults.features.push(name.clone());
-            }
-        }
+        add_new(&mut results.features, run.keys().filter(|name| *name != "kernel_name"));
         row.extend(run.clone());
     }
-    results.one_value("kernel_name")?;
-    results.drop_constant_features();
     Ok(())
 }
 
 /// Returns the id of a run, with its kernel and the features of its arguments.
-fn described(run: &Json) -> Result<(String, Map<String, Json>), Misfit> {
+fn described(run: &Json) -> Result<(String, Map<String, Json>), Fault> {
     let mut row = Map::new();
     row.insert("kernel_name".to_owned(), text(run, "kernel_name")?.into());
     for (i, shape) in shapes(text(run, "input_shapes")?).into_iter().enumerate() {

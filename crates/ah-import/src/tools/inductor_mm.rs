@@ -7,20 +7,20 @@
 use ah_types::shown::quoted;
 use serde_json::Value as Json;
 
-use super::document::{Misfit, Results, typed};
+use super::document::{Results, misfit, typed};
 use super::inductor_results::triton_name;
-use super::tool::{Tool, as_they_are};
-use crate::params::Unit;
-use crate::table::Defaults;
+use super::tool::Tool;
+use crate::error::Fault;
 
 pub const TOOL: Tool = Tool {
     name: "a log of TORCHINDUCTOR_MM_LOGGING_FILE",
     is: |document| document.pointer("/0/invoke").is_some_and(Json::is_string),
     read,
-    finish: as_they_are,
+    time: "time",
+    ..Tool::PLAIN
 };
 
-fn read(document: &Json) -> Result<Results, Misfit> {
+fn read(document: &Json) -> Result<Results, Fault> {
     let entries = document.as_array().into_iter().flatten();
     let mut rows = Vec::new();
     for (shape, choices) in entries.filter_map(Json::as_object).flatten().filter(|(key, _)| *key != "invoke")
@@ -32,7 +32,7 @@ fn read(document: &Json) -> Result<Results, Misfit> {
             .filter(|size| !size.is_empty())
             .collect();
         let &[m, k, n] = &sizes[..] else {
-            return Err(Misfit::new("the sizes \"(M, K, N)\" as keys", quoted(shape)));
+            return Err(misfit("the sizes \"(M, K, N)\" as keys", quoted(shape)));
         };
         for choice in choices.as_array().into_iter().flatten() {
             let mut row = choice.as_object().cloned().unwrap_or_default();
@@ -49,21 +49,15 @@ fn read(document: &Json) -> Result<Results, Misfit> {
             };
             let expected =
                 "choices with a type, and for Triton BLOCK_M, BLOCK_K, BLOCK_N, num_stages and num_warps";
-            let name = name.ok_or_else(|| Misfit::new(expected, quoted(&choice.to_string())))?;
+            let name = name.ok_or_else(|| misfit(expected, quoted(&choice.to_string())))?;
             row.extend([("m", m), ("k", k), ("n", n)].map(|(name, size)| (name.to_owned(), typed(size))));
             row.insert("choice".to_owned(), name.into());
             rows.push((Some(shape.clone()), row));
         }
     }
-    Ok(Results { rows, defaults: defaults() })
-}
-
-fn defaults() -> Defaults {
-    Defaults {
-        features: ["m", "k", "n"].map(str::to_owned).to_vec(),
+    Ok(Results {
+        rows,
+        features: ["m", "k", "n"].map(str::to_owned).into(),
         choice: vec!["choice".to_owned()],
-        time: vec!["time".to_owned()],
-        unit: Unit::Ms,
-        failed: &[],
-    }
+    })
 }

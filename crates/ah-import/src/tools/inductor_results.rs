@@ -7,10 +7,9 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, has, list, shapes, text};
-use super::tool::{Tool, as_they_are};
-use crate::params::Unit;
-use crate::table::Defaults;
+use super::document::{Results, has, list, misfit, shapes, text};
+use super::tool::Tool;
+use crate::error::Fault;
 
 const TIME: &str = "benchmark_result";
 
@@ -18,21 +17,22 @@ pub const TOOL: Tool = Tool {
     name: "Inductor's list of autotuning results",
     is: |record| has(record, &["backend", "op_name", "input_nodes", TIME]),
     read,
-    finish: as_they_are,
+    time: TIME,
+    ..Tool::PLAIN
 };
 
-fn read(record: &Json) -> Result<Results, Misfit> {
+fn read(record: &Json) -> Result<Results, Fault> {
     let mut row = record.as_object().cloned().unwrap_or_default();
     let nodes = list(record, "input_nodes")?;
     // A bias comes before the matrices.
     let [.., first, second] = &nodes[..] else {
-        return Err(Misfit::new("two matrices in \"input_nodes\"", format!("{} nodes", nodes.len())));
+        return Err(misfit("two matrices in \"input_nodes\"", format!("{} nodes", nodes.len())));
     };
     let mut features = Map::new();
     let first = Matrix::new(first)?;
     let second = Matrix::new(second)?;
     if first.batch != second.batch {
-        return Err(Misfit::new("two matrices of one batch", quoted(&record["input_nodes"].to_string())));
+        return Err(misfit("two matrices of one batch", quoted(&record["input_nodes"].to_string())));
     }
     features.extend(first.batch.map(|batch| ("b".to_owned(), batch.into())));
     for (name, size) in [("m", first.size[0]), ("k", first.size[1]), ("n", second.size[1])] {
@@ -45,16 +45,10 @@ fn read(record: &Json) -> Result<Results, Misfit> {
         }
         features.insert(format!("{name}_iscontig"), (matrix.stride == [matrix.size[1], 1]).into());
     }
-    let defaults = Defaults {
-        features: features.keys().cloned().collect(),
-        choice: vec!["choice".to_owned()],
-        time: vec![TIME.to_owned()],
-        unit: Unit::Ms,
-        failed: &[],
-    };
+    let names = features.keys().cloned().collect();
     row.extend(features);
     row.insert("choice".to_owned(), choice(record)?.into());
-    Ok(Results { rows: vec![(None, row)], defaults })
+    Ok(Results { rows: vec![(None, row)], features: names, choice: vec!["choice".to_owned()] })
 }
 
 /// A matrix, or one of a batch.
@@ -66,29 +60,23 @@ struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    fn new(node: &'a Json) -> Result<Self, Misfit> {
-        let numbers = |key| Ok::<_, Misfit>(shapes(text(node, key)?).into_iter().next().unwrap_or_default());
+    fn new(node: &'a Json) -> Result<Self, Fault> {
+        let numbers = |key| Ok::<_, Fault>(shapes(text(node, key)?).into_iter().next().unwrap_or_default());
         let (size, stride) = (numbers("size")?, numbers("stride")?);
-        match (&size[..], &stride[..]) {
-            (&[rows, columns], &[a, b]) => {
-                Ok(Self { batch: None, size: [rows, columns], stride: [a, b], dtype: text(node, "dtype")? })
+        let (batch, size, stride) = match (&size[..], &stride[..]) {
+            (&[rows, columns], &[a, b]) => (None, [rows, columns], [a, b]),
+            (&[batch, rows, columns], &[_, a, b]) => (Some(batch), [rows, columns], [a, b]),
+            _ => {
+                let expected = "the size and the stride of a matrix, or of a batch of them";
+                return Err(misfit(expected, quoted(&node.to_string())));
             }
-            (&[batch, rows, columns], &[_, a, b]) => Ok(Self {
-                batch: Some(batch),
-                size: [rows, columns],
-                stride: [a, b],
-                dtype: text(node, "dtype")?,
-            }),
-            _ => Err(Misfit::new(
-                "the size and the stride of a matrix, or of a batch of them",
-                quoted(&node.to_string()),
-            )),
-        }
+        };
+        Ok(Self { batch, size, stride, dtype: text(node, "dtype")? })
     }
 }
 
 /// Returns the choice's name in PyTorch's AutoHeuristic.
-fn choice(record: &Json) -> Result<String, Misfit> {
+fn choice(record: &Json) -> Result<String, Fault> {
     let name = match text(record, "backend")? {
         "extern" => {
             let call = text(record, "kernel_call_name")?;
@@ -103,7 +91,7 @@ fn choice(record: &Json) -> Result<String, Misfit> {
     };
     let expected =
         "the backend extern with a kernel_call_name, or Triton with tile_shape, num_stages and num_warps";
-    name.ok_or_else(|| Misfit::new(expected, quoted(&record["backend"].to_string())))
+    name.ok_or_else(|| misfit(expected, quoted(&record["backend"].to_string())))
 }
 
 /// Returns the name of a Triton template with the tile (`BLOCK_M`, `BLOCK_K`, `BLOCK_N`).

@@ -7,10 +7,9 @@
 use ah_types::shown::{listed, quoted};
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, list, version};
-use super::tool::{Tool, as_they_are};
-use crate::params::Unit;
-use crate::table::Defaults;
+use super::document::{Results, inner, list, misfit, version};
+use super::tool::Tool;
+use crate::error::Fault;
 
 const TIMES: &str = "times";
 
@@ -18,23 +17,21 @@ pub const TOOL: Tool = Tool {
     name: "a cache of Kernel Tuner",
     is: |document| document.get("tune_params_keys").is_some(),
     read,
-    finish: as_they_are,
+    time: TIMES,
+    failed: &["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"],
+    ..Tool::PLAIN
 };
 
-fn read(document: &Json) -> Result<Results, Misfit> {
+fn read(document: &Json) -> Result<Results, Fault> {
     version(document, "1")?;
     let keys = list(document, "tune_params_keys")?;
     let keys: Vec<String> = keys.iter().filter_map(Json::as_str).map(str::to_owned).collect();
     let problem = problem(document.get("problem_size"));
     let features = problem.iter().map(|(name, _)| name.clone()).collect();
-    let Some(cache) = document.get("cache").and_then(Json::as_object) else {
-        return Err(Misfit::new("an object under \"cache\"", "another value"));
-    };
+    let cache = inner(document, "cache")?;
     let mut rows = Vec::with_capacity(cache.len());
-    for (name, entry) in cache {
-        let Some(entry) = entry.as_object() else {
-            return Err(Misfit::new(format!("an object under {}", quoted(name)), quoted(&entry.to_string())));
-        };
+    for name in cache.keys() {
+        let entry = inner(&document["cache"], name)?;
         agree(name, &keys, entry)?;
         let mut row: Map<String, Json> = problem.iter().cloned().collect();
         for key in ["device_name", "kernel_name"] {
@@ -46,14 +43,7 @@ fn read(document: &Json) -> Result<Results, Misfit> {
         row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
         rows.push((Some(name.clone()), row));
     }
-    let defaults = Defaults {
-        features,
-        choice: keys,
-        time: vec![TIMES.to_owned()],
-        unit: Unit::Ms,
-        failed: &["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"],
-    };
-    Ok(Results { rows, defaults })
+    Ok(Results { rows, features, choice: keys })
 }
 
 /// Returns the problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
@@ -69,7 +59,7 @@ fn problem(size: Option<&Json>) -> Vec<(String, Json)> {
 }
 
 /// Checks that the name of an entry and its keys list the same configuration.
-fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), Misfit> {
+fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), Fault> {
     let shown = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let values: Vec<String> = keys.iter().filter_map(|key| entry.get(key)).map(shown).collect();
     let number = |text: &str| text.parse::<f64>().ok();
@@ -83,5 +73,5 @@ fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), M
         return Ok(());
     }
     let expected = format!("the values of {} in the entry {}", listed(keys), quoted(name));
-    Err(Misfit::new(expected, quoted(&values.join(","))))
+    Err(misfit(expected, quoted(&values.join(","))))
 }

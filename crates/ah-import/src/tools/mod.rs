@@ -23,7 +23,9 @@ mod triton;
 use ah_types::shown::{listed, quoted};
 use serde_json::{Map, Value as Json};
 
-pub use document::{Misfit, NamedRow, Results};
+use crate::error::Fault;
+use document::misfit;
+pub use document::{NamedRow, Results};
 pub use python_json::{parse, parse_document};
 pub use tool::Tool;
 
@@ -48,7 +50,7 @@ pub fn find(record: &Json) -> Option<&'static Tool> {
 }
 
 /// Returns the error of a document that no tool writes.
-pub fn unknown(document: &Json) -> Misfit {
+pub fn unknown(document: &Json) -> Fault {
     let names: Vec<&str> = KNOWN.iter().map(|tool| tool.name).collect();
     let found = match document.as_object() {
         Some(object) => {
@@ -56,5 +58,5 @@ pub fn unknown(document: &Json) -> Misfit {
         }
         None => quoted(&document.to_string()),
     };
-    Misfit::new(format!("a list of objects, or one of these: {}", names.join(", ")), found)
+    misfit(format!("a list of objects, or one of these: {}", names.join(", ")), found)
 }

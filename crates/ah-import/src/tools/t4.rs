@@ -3,10 +3,9 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, list, version};
-use super::tool::{Tool, as_they_are};
-use crate::params::Unit;
-use crate::table::Defaults;
+use super::document::{Results, add_new, inner, list, version};
+use super::tool::Tool;
+use crate::error::Fault;
 
 const TIME: &str = "runtimes";
 
@@ -14,32 +13,23 @@ pub const TOOL: Tool = Tool {
     name: "T4 results",
     is: |document| document.pointer("/results/0/configuration").is_some(),
     read,
-    finish: as_they_are,
+    time: TIME,
+    failed: &["timeout", "compile", "runtime", "correctness", "constraints"],
+    ..Tool::PLAIN
 };
 
-fn read(document: &Json) -> Result<Results, Misfit> {
+fn read(document: &Json) -> Result<Results, Fault> {
     version(document, "1")?;
-    let (mut rows, mut keys) = (Vec::new(), Vec::new());
+    let (mut rows, mut choice) = (Vec::new(), Vec::new());
     for result in list(document, "results")? {
-        let Some(configuration) = result.get("configuration").and_then(Json::as_object) else {
-            return Err(Misfit::new("an object under \"configuration\"", "none"));
-        };
-        for key in configuration.keys().filter(|key| !keys.contains(*key)).cloned().collect::<Vec<_>>() {
-            keys.push(key);
-        }
+        let configuration = inner(result, "configuration")?;
+        add_new(&mut choice, configuration.keys());
         let mut row = measurements(result);
         row.extend(configuration.clone());
         row.insert(TIME.to_owned(), time(result));
         rows.push((None, row));
     }
-    let defaults = Defaults {
-        features: Vec::new(),
-        choice: keys,
-        time: vec![TIME.to_owned()],
-        unit: Unit::Ms,
-        failed: &["timeout", "compile", "runtime", "correctness", "constraints"],
-    };
-    Ok(Results { rows, defaults })
+    Ok(Results { rows, choice, ..Results::default() })
 }
 
 /// Returns all runs, else the first objective; the reason if the configuration is not valid.

@@ -7,10 +7,9 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, flatten, list, object, structured};
+use super::document::{Results, add_new, flatten, list, misfit, object, structured};
 use super::tool::Tool;
-use crate::params::Unit;
-use crate::table::Defaults;
+use crate::error::Fault;
 
 const TIMES: &str = "evaluation_times_ms";
 
@@ -23,18 +22,17 @@ pub const TOOL: Tool = Tool {
         first(document).and_then(first).is_some_and(|data| data.get(TIMES).is_some())
     },
     read,
-    finish: |_, results| {
-        results.drop_constant_features();
-        Ok(())
-    },
+    time: TIMES,
+    varying_only: true,
+    ..Tool::PLAIN
 };
 
-fn read(document: &Json) -> Result<Results, Misfit> {
-    let mut all = Results::default();
+fn read(document: &Json) -> Result<Results, Fault> {
+    let (mut rows, mut features) = (Vec::new(), Vec::new());
     for (arguments, configs) in document.as_object().into_iter().flatten() {
-        let input = features(&object(arguments)?);
+        let input = described(&object(arguments)?);
         let Some(configs) = configs.as_object() else {
-            return Err(Misfit::new("an object of configurations", quoted(&configs.to_string())));
+            return Err(misfit("an object of configurations", quoted(&configs.to_string())));
         };
         for (config, data) in configs {
             let mut choice = Map::new();
@@ -45,21 +43,15 @@ fn read(document: &Json) -> Result<Results, Misfit> {
             // A value that is not set is no part of the name.
             let set = choice.iter().filter(|(_, value)| !value.is_null());
             row.insert("config".to_owned(), structured(set.map(|(key, value)| (key.as_str(), value))).into());
-            let defaults = Defaults {
-                features: input.keys().cloned().collect(),
-                choice: vec!["config".to_owned()],
-                time: vec![TIMES.to_owned()],
-                unit: Unit::Ms,
-                failed: &[],
-            };
-            all.append(Results { rows: vec![(Some(config.clone()), row)], defaults });
+            rows.push((Some(config.clone()), row));
+            add_new(&mut features, input.keys());
         }
     }
-    Ok(all)
+    Ok(Results { rows, features, choice: vec!["config".to_owned()] })
 }
 
 /// Returns the features of the arguments of an operation.
-fn features(arguments: &Map<String, Json>) -> Map<String, Json> {
+fn described(arguments: &Map<String, Json>) -> Map<String, Json> {
     let (mut flat, mut features) = (Map::new(), Map::new());
     flatten("", arguments, &mut flat);
     for (name, value) in flat {

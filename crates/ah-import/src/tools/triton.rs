@@ -9,22 +9,23 @@
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::document::{Misfit, Results, has, list, structured, typed_value};
+use super::document::{Results, has, list, misfit, structured, typed_value};
 use super::tool::Tool;
-use crate::params::Unit;
-use crate::table::Defaults;
+use crate::error::Fault;
 
 pub const TOOL: Tool = Tool {
     name: "results of Triton's autotuner",
     is: |record| has(record, &["key", "configs_timings"]),
     read,
-    finish: |_, results| results.one_value("kernel"),
+    time: "ms",
+    kernel: Some("kernel"),
+    ..Tool::PLAIN
 };
 
 /// Options that a name mentions only where they are set: `num_ctas` to another number than 1, the others at all.
 const RARE: [&str; 3] = ["num_ctas", "maxnreg", "ir_override"];
 
-fn read(record: &Json) -> Result<Results, Misfit> {
+fn read(record: &Json) -> Result<Results, Fault> {
     let key = list(record, "key")?;
     let features: Vec<String> = (0..key.len()).map(|i| format!("key{i}")).collect();
     let mut input: Map<String, Json> = features.iter().cloned().zip(key.iter().map(typed_value)).collect();
@@ -34,7 +35,7 @@ fn read(record: &Json) -> Result<Results, Misfit> {
     let mut rows = Vec::new();
     for pair in list(record, "configs_timings")? {
         let [config, time] = pair.as_array().map_or(&[][..], Vec::as_slice) else {
-            return Err(Misfit::new("pairs of a configuration and its times", quoted(&pair.to_string())));
+            return Err(misfit("pairs of a configuration and its times", quoted(&pair.to_string())));
         };
         let mut row = input.clone();
         row.insert("config".to_owned(), name(config)?.into());
@@ -43,23 +44,14 @@ fn read(record: &Json) -> Result<Results, Misfit> {
         row.insert("ms".to_owned(), median.cloned().unwrap_or_default());
         rows.push((None, row));
     }
-    let defaults = Defaults {
-        features,
-        choice: vec!["config".to_owned()],
-        time: vec!["ms".to_owned()],
-        unit: Unit::Ms,
-        failed: &[],
-    };
-    Ok(Results { rows, defaults })
+    Ok(Results { rows, features, choice: vec!["config".to_owned()] })
 }
 
 /// Returns the name of a `triton.Config`: its keyword arguments in alphabetical order, then its options.
-fn name(config: &Json) -> Result<String, Misfit> {
+fn name(config: &Json) -> Result<String, Fault> {
     let Some(kwargs) = config.get("kwargs").and_then(Json::as_object) else {
-        return Err(Misfit::new(
-            "an object under \"kwargs\" of each configuration",
-            quoted(&config.to_string()),
-        ));
+        let expected = "an object under \"kwargs\" of each configuration";
+        return Err(misfit(expected, quoted(&config.to_string())));
     };
     let mut kwargs: Vec<(&str, &Json)> = kwargs.iter().map(|(key, value)| (key.as_str(), value)).collect();
     kwargs.sort_unstable_by_key(|(key, _)| *key);

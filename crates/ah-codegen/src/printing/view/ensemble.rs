@@ -20,7 +20,7 @@ pub struct EnsembleView {
     checks: Vec<CheckView>,
     count: usize,
     nodes: Vec<String>,
-    groups: Vec<GroupView>,
+    groups: Vec<Group>,
     /// The number of trees, the model's own one included.
     trees: usize,
     /// The number of splits on the longest path of the model's own tree.
@@ -136,17 +136,6 @@ struct CheckView {
     unknown: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct GroupView {
-    /// The number of trees before these.
-    start: usize,
-    end: usize,
-    roots: Vec<u32>,
-    /// By booster among these: the number of its first row.
-    first_rows: Vec<usize>,
-    depth: usize,
-}
-
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn ensemble(&self, arrays: &EnsembleArrays) -> EnsembleView {
         let threshold = |x: &f64| self.language.threshold(*x);
@@ -168,15 +157,6 @@ impl<L: Language> Viewer<'_, L> {
             first: search.first,
             window: search.window,
         };
-        let mut end = 0;
-        let group = |Group { roots, depth }: &Group| {
-            let start = end;
-            end += roots.len();
-            // The model's own tree, which comes first, has no rows.
-            let boosters = arrays.first_rows.get(start.saturating_sub(1)..end - 1).unwrap_or_default();
-            GroupView { start, end, roots: roots.clone(), first_rows: boosters.to_vec(), depth: *depth }
-        };
-        let groups = arrays.groups.iter().map(group).collect();
         let check = |slot: usize| CheckView {
             slot,
             identifier: self.identifier(slot),
@@ -197,8 +177,8 @@ impl<L: Language> Viewer<'_, L> {
             checks: checked.into_iter().map(check).collect(),
             count: arrays.nodes.len(),
             nodes: lines(arrays.nodes.iter().map(u64::to_string)),
-            groups,
-            trees: end,
+            groups: arrays.groups.clone(),
+            trees: arrays.flat.roots.len(),
             own_depth: arrays.flat.depths[0],
             starts: lines(arrays.starts.iter().map(usize::to_string)),
             leaves: arrays.starts.len(),

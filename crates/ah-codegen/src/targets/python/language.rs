@@ -36,10 +36,6 @@ impl Dialect for PythonLanguage<'_> {
         "_"
     }
 
-    fn number(&self, x: f64) -> Code {
-        Code::literal(number(x))
-    }
-
     fn truth(&self, value: bool) -> Code {
         Code::atom(if value { "True" } else { "False" })
     }

@@ -71,10 +71,6 @@ impl<'a> RustLanguage<'a> {
 }
 
 impl Dialect for RustLanguage<'_> {
-    fn number(&self, x: f64) -> Code {
-        Code::literal(number(x))
-    }
-
     fn truth(&self, value: bool) -> Code {
         Code::atom(value.to_string())
     }

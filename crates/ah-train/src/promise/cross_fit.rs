@@ -82,17 +82,19 @@ impl<'a> CrossFit<'a> {
         let fallback = dataset.fallback(inputs);
         let of_tree = dataset.costs_within(fallback, plan.max_risk.map(|_| plan.max_slowdown));
         // With boosters, choices need no penalty: they are allowed by what they save, not by the risk of a leaf.
-        let costs = if trainer.is_boosted() { dataset.costs() } else { of_tree.clone() };
+        let of_boosters = trainer.is_boosted().then(|| dataset.costs());
+        let costs = of_boosters.as_ref().unwrap_or(&of_tree);
         let trees = trees.filter(|trees| configuration.has_tree_of(trees.trainer.configuration));
         let fit = |inputs: &[u32], tree: Option<&FittedEnsemble>| {
             let rows = Subset { columns: &trainer.features.columns, inputs };
             let tree = tree.map_or_else(|| configuration.fit(&rows, &of_tree), |tree| Ok(tree.clone()))?;
-            Ok::<_, TrainError>(configuration.boost(tree, &rows, &costs))
+            Ok::<_, TrainError>(configuration.boost(tree, &rows, costs))
         };
         let fit_part = |(at, part): (usize, &Partition)| fit(&part.training, trees.map(|t| &t.of_parts[at]));
         let fit_parts = || parts.par_iter().enumerate().map(fit_part).collect::<Result<Vec<_>, _>>();
         let (whole, of_parts) = rayon::join(|| fit(inputs, trees.map(|trees| &trees.whole)), fit_parts);
         let (whole, of_parts) = (whole?, of_parts?);
+        let costs = of_boosters.unwrap_or(of_tree);
         let all = (0..dataset.table.choices.len() as u32).map(ChoiceId);
         let judging_ids = all.map(|choice| dataset.judging(choice).1).collect();
         Ok(Self { trainer, inputs, parts, fallback, costs, whole, of_parts, judging_ids })

@@ -1,6 +1,7 @@
 //! The rows of a tool's file, and functions that the tools' files share.
 
 use ah_types::shown::{listed, quoted};
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
 use super::python_json::parse;
@@ -72,13 +73,10 @@ pub fn misfit(expected: impl Into<String>, found: impl Into<String>) -> Fault {
     Fault::new("", expected, found)
 }
 
-/// Adds the names that the list does not have yet.
+/// Adds the names that the list does not have yet, each once.
 pub fn add_new<'a>(list: &mut Vec<String>, names: impl IntoIterator<Item = &'a String>) {
-    for name in names {
-        if !list.contains(name) {
-            list.push(name.clone());
-        }
-    }
+    let mut known: FxHashSet<String> = list.iter().cloned().collect();
+    list.extend(names.into_iter().filter(|name| known.insert((*name).clone())).cloned());
 }
 
 /// Returns whether this is an object with all of these keys.

@@ -3,7 +3,7 @@
 mod cli;
 mod threads;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{exit, is_quiet, is_verbose, note, status, stdout, warning};
@@ -75,8 +75,28 @@ fn import(args: &ImportArgs) -> Result<(), Failure> {
     }
 }
 
+/// Refuses to write over a file that the command reads.
+fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), TrainError> {
+    let place = |path: &Path| path.canonicalize().ok();
+    let is_input = |input: &&PathBuf| place(output).is_some() && place(input) == place(output);
+    match inputs.iter().find(is_input) {
+        None => Ok(()),
+        Some(input) => Err(TrainError::Parameter {
+            flag,
+            expected: "a file that this command does not read".to_owned(),
+            found: input.display().to_string(),
+        }),
+    }
+}
+
 fn train(args: &TrainArgs) -> Result<(), Failure> {
     let params = args.params().check()?;
+    let read: Vec<PathBuf> =
+        params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
+    keep_inputs("--model", &args.model, &read)?;
+    if let Some(report) = &args.report {
+        keep_inputs("--report", report, &read)?;
+    }
     let trained = ah_train::train(&params)?;
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
@@ -129,6 +149,10 @@ fn generate(model: &Model, args: &TrainArgs) -> Result<ah_codegen::Report, Failu
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
+    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).cloned().collect();
+    if let Some(path) = &args.decisions {
+        keep_inputs("--decisions", path, &read)?;
+    }
     let model = Model::read(&args.model)?;
     let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
     if let Some(path) = &args.decisions {
@@ -154,6 +178,8 @@ fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Resul
 }
 
 fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).cloned().collect();
+    keep_inputs("--output", &args.output, &read)?;
     let model = Model::read(&args.model)?;
     let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
     warn(&evaluation.warnings);
@@ -172,6 +198,8 @@ fn write_page(
 }
 
 fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
+    let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
+    keep_inputs("--output", &args.output, &read)?;
     let adaptation = ah_train::adapt(&args.params)?;
     warn(&adaptation.warnings);
     adaptation.model.write(&args.output)?;

@@ -127,6 +127,7 @@ impl Dataset {
         warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, ad_hoc) = declared::optimization(params, &log)?;
         declared::check_names(&optimization, &log.schema)?;
+        declared::check_dimensions(params, &optimization, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut settings = Settings::default();
@@ -401,5 +402,17 @@ fn named_fallback(
         return Ok(None);
     };
     settings.add("fallback", &choice, origin);
-    table.named(flag, choice).map(Some)
+    let id = table.named(flag, choice)?;
+    let inputs = 0..table.inputs.len() as u32;
+    if inputs.clone().all(|input| table.usable(input, id).is_none()) {
+        return Err(TrainError::TooLittle {
+            what: format!(
+                "expected times of the fallback {:?}, but it failed on all {} inputs",
+                table.choices[id.index()],
+                inputs.filter(|&input| table.cell(input, id).is_some()).count()
+            ),
+            hint: "mend its command and measure again, or name another choice with --fallback",
+        });
+    }
+    Ok(Some(id))
 }

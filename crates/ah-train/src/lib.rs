@@ -28,6 +28,7 @@
 
 mod adapt;
 mod data;
+mod decisions;
 mod error;
 mod explain;
 mod joint;
@@ -38,6 +39,7 @@ mod net;
 mod params;
 mod params_check;
 mod plan;
+mod prepared;
 mod promise;
 mod record;
 #[cfg(feature = "cli")]
@@ -56,16 +58,4 @@ pub use net::Overhead;
 pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
-pub use train::{TrainedModel, train};
-
-/// The steps one by one, for benchmarks and studies. They change as the crate does.
-#[cfg(feature = "parts")]
-pub mod parts {
-    pub use crate::data::{COST_ONE, Columns, Costs, Dataset, RankedFeatures, Subset, Table, split};
-    pub use crate::judge::decisions::JudgedInput;
-    pub use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
-    pub use crate::promise::ladder::{Climbed, climb};
-    pub use crate::promise::{Heuristic, Trainer, calibrate};
-    pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
-}
+pub use train::{NoPromise, TrainedModel, train};

@@ -6,7 +6,7 @@ mod threads;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{exit, is_quiet, is_verbose, note, status, stdout, warning};
+use ah_cli::{exit, is_verbose, note, status, stdout, warning};
 use ah_import::ImportError;
 use ah_train::{Evaluation, Study, TrainError, TrainedModel, report};
 use ah_types::Model;
@@ -121,19 +121,17 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
 }
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {
-    if is_verbose() {
-        stdout(&format!("{}\n{}", trained.plan.settings, report::summary::evidence(trained)))?;
-    }
     stdout(&report::summary::trained(trained))?;
-    if !is_quiet() {
-        stdout(&report::sizes::sizes(trained))?;
+    if is_verbose() {
+        stdout(&format!(
+            "{}{}\n{}",
+            report::sizes::sizes(trained),
+            trained.plan.settings,
+            report::summary::evidence(trained)
+        ))?;
+        notes(&report::summary::training_notes(trained));
+        status(&format!("learned in {:.1} s\n", trained.duration.as_secs_f64()));
     }
-    notes(&report::summary::training_notes(trained));
-    let found = match trained.finding.as_secs_f64() {
-        0.0 => String::new(),
-        finding => format!(", {finding:.1} s of it to find derived features"),
-    };
-    status(&format!("learned in {:.1} s{found}\n", trained.duration.as_secs_f64()));
     Ok(())
 }
 

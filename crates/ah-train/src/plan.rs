@@ -10,7 +10,6 @@ use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
-use crate::joint::lessons;
 use crate::learners::{Boost, CostTree};
 use crate::net::Asking;
 use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
@@ -47,7 +46,7 @@ pub struct TrainPlan {
     pub min_samples_leaves: Vec<usize>,
     /// The parameters of boosted trees, where there may be some.
     pub boost: Option<Boost>,
-    /// The readable tree beside the boosted ones of a large log, or of many choices.
+    /// The readable tree beside the boosted ones of a large log.
     pub evidence_tree: Option<CostTree>,
     /// The most leaves of a tree.
     pub max_leaves: Option<usize>,
@@ -63,6 +62,8 @@ pub struct TrainPlan {
     pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
+    /// Whether the promise is given up where it costs much of the gain: nobody asked for it.
+    pub gives_up_dear_promises: bool,
     /// The limit of the promise.
     pub max_slowdown: f64,
     /// How the promise is calibrated.
@@ -113,11 +114,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let has_lessons = lessons::serve(dataset);
-        let usual = match has_lessons {
-            true => Boost::OF_MANY,
-            false => Boost::of(dataset.table.pricing.objective, inputs >= LARGE),
-        };
+        let usual = Boost::of(dataset.table.pricing.objective, inputs >= LARGE);
         let boost = boost(params, policy, learner, &usual, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
@@ -144,7 +141,8 @@ impl TrainPlan {
         };
         let log = (!may_promise).then_some(None);
         let usual = promise.default_share(dataset.count_judging(training));
-        let max_risk = settings.resolve("max_risk", flag, None, log, Some(usual));
+        let gives_up_dear_promises = flag.is_none();
+        let max_risk = settings.resolve("max_risk", flag, None, log, usual);
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
@@ -155,7 +153,7 @@ impl TrainPlan {
             learner,
             max_depths,
             min_samples_leaves,
-            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, has_lessons, inputs)),
+            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, inputs)),
             boost,
             max_leaves,
             size,
@@ -164,6 +162,7 @@ impl TrainPlan {
             always_included: included,
             max_choices,
             max_risk,
+            gives_up_dear_promises,
             max_slowdown,
             promise,
             settings,
@@ -173,6 +172,11 @@ impl TrainPlan {
     /// Returns the same plan for a heuristic that always decides.
     pub fn always_deciding(&self) -> Self {
         Self { max_risk: None, ..self.clone() }
+    }
+
+    /// Returns what the folds of the search hold out together.
+    pub fn split_by(&self) -> SplitBy {
+        SplitBy::Input
     }
 }
 
@@ -235,20 +239,16 @@ fn boost(
     Ok(may.then_some(Boost { max_depth, ..usual.clone() }))
 }
 
-/// Most splits on a path of the readable tree beside boosted trees that had lessons. Most of its leaves measured all choices, or few of
-/// any: with depths of up to 8 it takes 234 of 401 kB of a model of 32 choices.
-const DEPTH_OF_MANY: usize = 3;
+/// Most splits on a path of the readable tree beside the boosted ones of a large log.
+const EVIDENCE_DEPTH: usize = 14;
 
-/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees: of a large log, and of many
-/// choices. `None`: the search finds it.
+/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees: of a large log. `None`: the
+/// search finds it.
 ///
 /// The leaves of a large log can be small: on the forward convolutions a program that does not list its choices loses 28 % with a
 /// depth of 8 and 13 % with 14, because small leaves measured more choices on nearly all of their inputs.
-fn evidence_tree(params: &Params, has_lessons: bool, inputs: usize) -> Option<CostTree> {
-    if inputs < LARGE && !has_lessons {
-        return None;
-    }
-    let depth = if has_lessons { DEPTH_OF_MANY } else { 14 };
-    let depth = params.max_depth.unwrap_or(usize::MAX).min(depth);
-    Some(CostTree::new(depth, params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs))))
+fn evidence_tree(params: &Params, inputs: usize) -> Option<CostTree> {
+    let depth = params.max_depth.unwrap_or(usize::MAX).min(EVIDENCE_DEPTH);
+    let least = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
+    (inputs >= LARGE).then(|| CostTree::new(depth, least))
 }

@@ -1,4 +1,4 @@
-//! A joint model of a table's choices, asked by the names of choices: it completes sparse tables, and writes lessons.
+//! A joint model of a table's choices, asked by the names of choices: it completes sparse tables.
 
 use ah_joint::{FEW, JointModel, Timing};
 use ah_types::{ChoiceId, Value, random};
@@ -13,8 +13,6 @@ const MAX_CELLS: usize = 1_000_000;
 /// Estimates the times of a table's choices.
 pub struct Estimator {
     model: JointModel,
-    /// The choices of the table that the model learned from, sorted.
-    choices: Vec<String>,
 }
 
 /// What the model expects of an input; nothing where the input has no time at all.
@@ -40,8 +38,7 @@ impl Estimator {
     pub fn fit(table: &Table, inputs: &[u32], seed: u64) -> Self {
         let values: Vec<&[Value]> = table.inputs.iter().map(|input| &*input.values).collect();
         let timings = timings(table, inputs);
-        let model = JointModel::fit(ah_joint::numbers(&values), &table.choices, &timings, seed);
-        Self { model, choices: table.choices.clone() }
+        Self { model: JointModel::fit(ah_joint::numbers(&values), &table.choices, &timings, seed) }
     }
 
     /// Returns the table that it learned from with estimates where an input has no time of a choice.
@@ -89,36 +86,6 @@ impl Estimator {
         let missing = candidates.iter().filter(is_missing).filter(may_run);
         let missing = missing.map(|choice| (*choice, (level + predict(*choice)).exp())).collect();
         Expected { timed, missing }
-    }
-
-    /// Returns the table with smoother times to learn from. A measured time becomes the geometric mean of itself and of its
-    /// prediction. An input without any time gets the predictions themselves. `table` may have fewer choices than the model.
-    pub fn lessons(&self, table: &Table) -> Table {
-        let known = |name: &String| Some(self.choices.binary_search(name).ok()? as u32);
-        let ids: Vec<Option<u32>> = table.choices.iter().map(known).collect();
-        let may_learn = |choice: &ChoiceId| !table.is_rare(*choice);
-        table.with_times(&of_each_input(table, |input| {
-            let predicted = |choice: ChoiceId| Some(self.model.predict(input, ids[choice.index()]?));
-            let cells = table.cells(input);
-            let of_cell = |cell: &Cell| if cell.time.is_finite() { predicted(cell.choice) } else { None };
-            let predictions: Vec<Option<f64>> = cells.iter().map(of_cell).collect();
-            let timed = cells.iter().zip(&predictions).filter_map(|(cell, x)| Some((cell, (*x)?)));
-            if let Some(level) = level(&timed.collect::<Vec<_>>()) {
-                let smooth = |(cell, prediction): (&Cell, &Option<f64>)| match prediction {
-                    Some(x) if cell.is_measured() => {
-                        (cell.choice, (0.5 * (cell.time.ln() + level + x)).exp())
-                    }
-                    _ => (cell.choice, cell.time),
-                };
-                return cells.iter().zip(&predictions).map(smooth).collect();
-            }
-            let all = (0..table.choices.len() as u32).map(ChoiceId).filter(may_learn);
-            let runs = |choice: ChoiceId| {
-                let fails = ids[choice.index()].is_none_or(|id| self.model.fails(input, id));
-                (!fails).then_some((choice, predicted(choice)?.exp()))
-            };
-            all.filter_map(runs).collect()
-        }))
     }
 }
 

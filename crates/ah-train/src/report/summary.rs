@@ -2,23 +2,25 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{Model, Objective, Promise};
+use ah_types::{Model, Node, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::judge::{BaselineComparison, DeviceReport, Metrics, Par10};
+use crate::data::LEAST_LONGER;
+use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
-use crate::promise::price::PromisePrice;
 use crate::search::Portfolio;
-use crate::train::TrainedModel;
+use crate::train::{NoPromise, TrainedModel};
 
 /// The most characters of a choice's name.
 const NAME: usize = 32;
 
-/// Returns the summary of a training: gain, loss, risk, promise and size, one line each.
+/// Returns the summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
+/// why there is none, and the size that is taken.
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
-    let mut text = compared(model.objective(), &model.heuristic, "the held-out", comparison);
+    let mut text = verdict(trained);
+    text += &figures(model.objective(), "held-out", comparison);
     if let Some(share) = trained.timed {
         let _ = writeln!(
             text,
@@ -26,40 +28,102 @@ pub fn trained(trained: &TrainedModel) -> String {
             share * 100.0
         );
     }
-    if let Some(promise) = &model.promise {
-        text += &promised(promise, &comparison.always_fallback.choice);
-        text.push('\n');
-    }
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
-            "{device}, if it had never been measured: loses {} on its {} held-out inputs; learned there: {} (always \
-             deciding).",
+            "{device}: loses {} on {} held-out inputs if it had never been measured, {} learned there (always deciding).",
             loss(never_measured.slowdown),
             never_measured.inputs,
             loss(learned_there.slowdown),
         );
     }
-    text += &sizes::decision(trained);
+    text += &promise_line(trained);
+    text += &sizes::taken(trained);
     if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
         text += &kept(portfolio, trained.evaluation.table.choices.len());
     }
-    let inputs = trained.held_out.train_inputs + comparison.model.inputs;
-    let leaves = sizes::leaves(model.leaf_count());
-    let boosted = trained.ladder.rung().boosted_trees;
-    let of_risk = match model.boosters.len().saturating_sub(boosted) {
-        0 => String::new(),
-        risk => format!(" and {risk} of the risk"),
-    };
-    let _ = match boosted {
-        0 => writeln!(text, "Learned from all {inputs} inputs: {leaves}."),
-        _ => writeln!(
-            text,
-            "Learned from all {inputs} inputs: {}{of_risk}, {leaves}. (`--size smallest`: one tree, which people can read.)",
-            sizes::trees(boosted, &trained.plan),
-        ),
-    };
     text
+}
+
+/// Returns the choice that a model takes on every input; `None` if it tells inputs apart.
+pub fn constant(model: &Model) -> Option<&str> {
+    let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
+    let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
+    choice.filter(|_| model.boosters.is_empty()).map(|choice| model.choice_name(choice))
+}
+
+/// Returns what to do, in one line.
+fn verdict(trained: &TrainedModel) -> String {
+    let (model, comparison) = (&trained.model, &trained.held_out.comparison);
+    let targets: Vec<&str> = trained.plan.asking.forms.iter().map(|target| target.words()).collect();
+    let targets = targets.join(" and ");
+    match constant(model) {
+        Some(choice) => {
+            let elsewhere = match trained.elsewhere {
+                Some(speedup) if speedup > 1.005 => {
+                    format!(" One would be {speedup:.2} times as fast as {} in Rust.", name(choice))
+                }
+                _ => String::new(),
+            };
+            format!("Always take {}: no heuristic pays {targets} here.{elsewhere}\n", name(choice))
+        }
+        None => format!(
+            "Take the heuristic {}: it chooses among {} {targets}, {}.\n",
+            model.heuristic,
+            choices(model.choices.len()),
+            gain(comparison),
+        ),
+    }
+}
+
+fn choices(count: usize) -> String {
+    format!("{count} choices")
+}
+
+/// Returns how a model compares with its fallback, in total time.
+fn gain(comparison: &BaselineComparison) -> String {
+    let fallback = name(&comparison.always_fallback.choice);
+    let model = &comparison.model;
+    match more_or_less(model.total_over_fallback) {
+        Some(total) => format!("{total} total time than always {fallback}"),
+        None => format!("the same total time as always {fallback}"),
+    }
+}
+
+/// Returns the promise, or why there is none.
+fn promise_line(trained: &TrainedModel) -> String {
+    let fallback = name(&trained.held_out.comparison.always_fallback.choice);
+    let Some(reason) = trained.no_promise else {
+        let promise = trained.model.promise.as_ref();
+        return promise.map_or_else(String::new, |promise| promised(promise, &fallback) + "\n");
+    };
+    let percent_of = |share: f64| percent(share);
+    match reason {
+        NoPromise::NotAsked => "No promise was asked for: the heuristic always decides.\n".to_owned(),
+        NoPromise::NoFallback => format!(
+            "No promise: the program names no fallback (--fallback CHOICE), so the heuristic always decides. Where it cannot, \
+             it takes {fallback}.\n"
+        ),
+        NoPromise::Estimates => "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
+                                 Time the kept choices on all inputs.\n"
+            .to_owned(),
+        NoPromise::TooFew { inputs, needed, asked: false } => format!(
+            "No promise: {inputs} inputs are too few, so the heuristic always decides. Measure {needed} for one.\n"
+        ),
+        NoPromise::TooFew { inputs, needed, asked: true } => format!(
+            "{inputs} inputs are too few for the promise, so only {fallback} is taken. Measure {needed}, or accept the risk with \
+             --max-risk none.\n"
+        ),
+        NoPromise::Dear { target, cost } => format!(
+            "No promise: {} % would cost {:.0} % of the gain, so the heuristic always decides. --max-risk {target} asks for it \
+             all the same.\n",
+            percent_of(target),
+            cost * 100.0
+        ),
+        NoPromise::Unkept => format!(
+            "The promise holds only for {fallback}: more inputs than it allows would be slower. --max-risk none always decides.\n"
+        ),
+    }
 }
 
 /// Returns the evidence behind a training's figures: what it was judged on, and what its promise rests on.
@@ -149,6 +213,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
         "notes": training_notes(trained),
+        "constant": constant(model),
     })
 }
 
@@ -157,9 +222,6 @@ pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
     let comparison = &trained.held_out.comparison;
     let mut notes = notes(comparison);
     notes.extend(learned_conditions(&trained.model));
-    if let Some(price) = trained.price.as_ref().filter(|price| price.gain() >= 0.01 && price.is_dear()) {
-        notes.push(dear(price, comparison, &trained.held_out.always));
-    }
     notes
 }
 
@@ -180,14 +242,14 @@ fn learned_conditions(model: &Model) -> Option<String> {
 
 /// Returns the summary of an evaluation of a model that was learned for this objective.
 pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
-    compared(objective, name, "the log's", comparison)
+    format!("{name}: {}", figures(objective, "logged", comparison))
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
 pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();
-    if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
+    if (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
         notes.push(format!(
             "a program that does not name its choices loses {} to the best choice instead (`choose`, not \
              `choose_among`, and only what 99 % of a leaf's inputs measured). {} of {} inputs have no time for what it \
@@ -209,98 +271,65 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     notes
 }
 
-/// Returns what the promise costs, and what would cost less.
-fn dear(price: &PromisePrice, comparison: &BaselineComparison, always: &Metrics) -> String {
-    let share = |loss| format!("{:.0} %", price.share(loss) * 100.0);
-    let looser = price.looser.map_or_else(String::new, |(target, loss)| {
-        format!("; at {} % it would cost {} (`--max-risk {target}`)", percent(target), share(loss))
-    });
-    format!(
-        "the promise costs {} of the gain{looser}. Always deciding costs nothing (`--max-risk none`), but {:.1} % of the \
-         held-out inputs would be > {} % slower than {}",
-        share(price.promised),
-        always.over_limit * 100.0,
-        percent(comparison.max_slowdown - 1.0),
-        name(&comparison.always_fallback.choice),
-    )
-}
-
-fn compared(objective: Objective, heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
+/// Returns the figures of a model on some inputs. Each includes the time of the decisions.
+fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
     let fallback = name(&always_fallback.choice);
     let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
     let without = match model.inputs - model.comparable {
         0 => String::new(),
-        others => format!("; on {others} others it has no time"),
+        others => format!(", {others} without a time of it"),
     };
-    let plain = match (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
-        true => format!("; {} by `choose`, which is not told what is offered", loss(model.plain_slowdown)),
-        false => String::new(),
+    let asking = match model.slowdown / model.without_asking - 1.0 {
+        share if share < 5e-5 => String::new(),
+        share => format!(", {} of it the decision", loss(1.0 + share)),
     };
-    let is_total = objective == Objective::Total;
     let by_input = format!(
-        "{} {} to the best choice (always {single}: {}), {:.2} times at worst{plain}.\n",
-        if is_total { "By input: loses" } else { "Loses" },
+        "{:.3} times as fast as always {fallback} by geometric mean on {} {which} inputs{without}. Loses {} to the best choice of \
+         each{asking} (always {single}: {}); {:.2} times at worst.\n",
+        model.speedup_over_fallback,
+        model.inputs,
         loss(model.slowdown),
         loss(best_single.metrics.slowdown),
         model.worst,
     );
+    let total = match more_or_less(model.total_over_fallback) {
+        Some(than) => format!("{than} than always {fallback}"),
+        None => format!("the same as always {fallback}"),
+    };
     let total = format!(
-        "Total time: {} lost (always {single}: {}), {} than {fallback}; p99 {:.2}.\n",
+        "Total time: {total}; {} lost to the best choices (always {single}: {}).\n",
         loss(model.total),
         loss(best_single.metrics.total),
-        more_or_less(model.total_over_fallback),
-        model.p99,
     );
     // What the model was learned for comes first.
-    let (speedup, figures) = match is_total {
-        true => (
-            format!("{:.3} times as fast as {fallback} in total time", 1.0 / model.total_over_fallback),
-            total + &by_input,
-        ),
-        false => {
-            (format!("{:.3} times as fast as {fallback}", model.speedup_over_fallback), by_input + &total)
-        }
-    };
+    let lines = if objective == Objective::Total { total + &by_input } else { by_input + &total };
     format!(
-        "{heuristic}: {speedup} on {which} {} inputs{without}.\n{figures}{}\
-         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
-        model.comparable,
-        par10(model, &best_single.metrics, &single),
+        "{lines}Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),
     )
 }
 
-/// Returns the line of the penalised times, if the log has a time limit.
-fn par10(model: &Metrics, single: &Metrics, name: &str) -> String {
-    let (Some(Par10 { taken, best }), Some(Par10 { taken: alone, .. })) = (model.par10, single.par10) else {
-        return String::new();
-    };
-    let closed = if alone > best { (alone - taken) / (alone - best) } else { 0.0 };
-    format!(
-        "PAR10: {taken:.0} ms (always {name}: {alone:.0}, the best choice: {best:.0}): closes {:.1} % of the gap.\n",
-        closed * 100.0
-    )
-}
-
-/// Returns a ratio of times as what is more or less.
-fn more_or_less(ratio: f64) -> String {
-    match ratio < 1.0 {
-        true => format!("{:.2} % less", (1.0 - ratio) * 100.0),
-        false => format!("{:.2} % more", (ratio - 1.0) * 100.0),
-    }
+/// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.
+fn more_or_less(ratio: f64) -> Option<String> {
+    let percent = ((ratio - 1.0).abs() * 1e4).round() / 1e2;
+    let word = if ratio < 1.0 { "less" } else { "more" };
+    (percent > 0.0).then(|| format!("{percent:.2} % {word}"))
 }
 
 /// Returns a promise in one sentence.
 pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
     format!(
-        "Promise: at most {} % are > {} % slower than {} ({} % confidence).",
+        "Promise: at most {} % take > {} % (and > {} ns) longer than {} ({} % confidence; {} of {} held-out inputs did).",
         percent(promise.target),
         percent(promise.limit - 1.0),
+        LEAST_LONGER * 1e6,
         name(fallback),
         percent(promise.confidence),
+        promise.violations,
+        promise.inputs,
     )
 }
 

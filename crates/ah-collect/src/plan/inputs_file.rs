@@ -17,7 +17,10 @@ pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<
     let mut bytes = Vec::new();
     let read = ah_types::log::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     if read.map_err(io)? as u64 > MOST_BYTES {
-        return Err(io(std::io::Error::other(format!("it has more than {} MiB of inputs", MOST_BYTES >> 20))));
+        return Err(io(std::io::Error::other(format!(
+            "it has more than {} MiB of inputs",
+            MOST_BYTES >> 20
+        ))));
     }
     let file = InputsFile { path, bytes: &bytes, runner };
     if bytes.starts_with(b"{") { file.read_log(schema) } else { file.read_csv(schema) }

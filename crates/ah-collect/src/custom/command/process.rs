@@ -46,7 +46,8 @@ pub(super) fn run(
     })?;
     let id = group.child().id();
     let (stdout, stderr) = (group.child().stdout.take(), group.child().stderr.take());
-    let watch = || Ok((stdout.map(Tail::of).transpose()?, stderr.map(Tail::of).transpose()?, wait(id, limit)?));
+    let watch =
+        || Ok((stdout.map(Tail::of).transpose()?, stderr.map(Tail::of).transpose()?, wait(id, limit)?));
     let watched: io::Result<_> = watch();
     let elapsed = start.elapsed();
     let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;

@@ -203,6 +203,22 @@ fn an_interrupt_ends_after_the_input_in_hand() {
 }
 
 #[test]
+fn a_log_that_goes_away_during_a_run_ends_it() {
+    for cut in [false, true] {
+        let folder = Folder::new();
+        let child = collector_at_work(&folder, &["--num-samples", "100000"], "500", 20);
+        match cut {
+            true => std::fs::File::create(folder.log()).map(drop).unwrap(),
+            false => std::fs::remove_file(folder.log()).unwrap(),
+        }
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        assert!(stderr.contains("removed, moved or cut during the run"), "{stderr}");
+    }
+}
+
+#[test]
 fn num_reps_is_the_number_of_rows() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "2", "--num-reps", "5"]));

@@ -71,6 +71,7 @@ fn bad_commands_cost_their_choice_and_nothing_else() {
             endless = "sleep 1000"
             endless_flood = "yes"
             leaving_a_child = ["sh", "-c", "sleep 1000 & exit 0"]
+            leaving_the_group = ["sh", "-c", "setsid sleep 30 & exit 0"]
             "#,
         )
         .args(["--num-reps", "1", "--hang-seconds", "2"]),
@@ -78,7 +79,7 @@ fn bad_commands_cost_their_choice_and_nothing_else() {
     assert!(start.elapsed() < Duration::from_secs(120));
     let log = log::read(&[folder.log()]).unwrap();
     assert_eq!(log.inputs.len(), 2);
-    for good in ["good", "flooding", "leaving_a_child"] {
+    for good in ["good", "flooding", "leaving_a_child", "leaving_the_group"] {
         let times = feedback(&log, good);
         assert!(times.len() == 2 && times.iter().all(|ms| ms.is_finite()), "{good}: {times:?}");
     }

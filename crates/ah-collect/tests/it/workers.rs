@@ -47,7 +47,7 @@ fn a_fault_costs_its_cell_and_nothing_else() {
         ("hangs after half a line", "hung: no answer within 1 s"),
         ("garbage", "a line begins with { and is not JSON"),
         ("half a line", "crashed: the worker process ended with exit status: 0"),
-        ("a long line", "a line has more than 16 MiB"),
+        ("a long line", "a line has more than 4 MiB"),
         ("another id", "an answer has the wrong id, expected "),
         ("no id", "an answer has the wrong id, expected "),
         ("another cell", "no cell of the request is answered: {\"ms\":[1.0],\"cell\":99}"),
@@ -80,6 +80,16 @@ fn a_fault_costs_its_cell_and_nothing_else() {
             }
         }
     }
+}
+
+#[test]
+fn a_process_that_left_the_group_and_keeps_standard_error_holds_nobody_up() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "leaves a process", 1) else { return };
+    let start = std::time::Instant::now();
+    succeed(command.args(["--hang-seconds", "2", "--inputs"]).arg(list(&folder)));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(feedback(&read(&folder), 10.0, "bad"), [f64::INFINITY]);
 }
 
 #[test]

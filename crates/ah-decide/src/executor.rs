@@ -103,7 +103,7 @@ pub struct Boosters<'a> {
     pub masks: &'a [Masks],
     /// By booster: the number of the row of its first leaf. Those of its other leaves follow, from left to right.
     pub first_rows: &'a [u16],
-    /// The rows, each in as many parts as it needs: a number for each choice, one for the risk, and zeros.
+    /// The rows, each in as many parts as it needs: a number for each choice, and zeros.
     pub rows: &'a [[i8; LANES]],
 }
 
@@ -182,31 +182,25 @@ pub struct Rule {
     pub fallback: Option<u32>,
     /// What a number of 1 in a row is worth: a power of two, so that products with it are exact.
     pub unit: f64,
-    /// What a choice must save against the fallback at a risk of 1. `None`: the leaf alone decides.
+    /// What a choice must save against the fallback. `None`: the leaf alone decides.
     pub margin: Option<f64>,
 }
 
 impl Rule {
-    /// Returns the ranking of a leaf for an input, in the order of the leaf. `sums` has the numbers of the choices, followed by
-    /// that of the risk; none without boosters.
+    /// Returns the ranking of a leaf for an input, in the order of the leaf. `sums` has a number for each choice; none without
+    /// boosters.
     ///
     /// `score(c) = leaf.score + unit * sums[c]`, and `c` is allowed if it is the fallback, or if the leaf allows it and
-    /// `score(fallback) - score(c) >= margin * risk` with `risk = 1 + sums[choices] / 32`, at least 1/8.
+    /// `score(c) <= score(fallback) - margin`. Without the fallback in the leaf, a margin allows nothing.
     pub fn ranked(self, leaf: &[Ranked], sums: &[i16]) -> impl Iterator<Item = Ranked> {
         let score = move |ranked: &Ranked| {
             sums.get(ranked.choice as usize)
                 .map_or(ranked.score, |sum| ranked.score + self.unit * f64::from(*sum))
         };
         let is_fallback = move |ranked: &Ranked| Some(ranked.choice) == self.fallback;
-        let most = match (self.margin, sums.last()) {
-            (Some(margin), Some(risk)) => {
-                let fallback =
-                    leaf.iter().find(|ranked| is_fallback(ranked)).map_or(f64::NEG_INFINITY, score);
-                // Margins are multiples of 2^-20 up to 2^20, so the product is exact and may be fused with the difference.
-                fallback - margin * (1.0 + f64::from(*risk) / 32.0).max(0.125)
-            }
-            _ => f64::INFINITY,
-        };
+        let most = self.margin.map_or(f64::INFINITY, |margin| {
+            leaf.iter().find(|ranked| is_fallback(ranked)).map_or(f64::NEG_INFINITY, score) - margin
+        });
         leaf.iter().map(move |ranked| {
             let score = score(ranked);
             let allowed = is_fallback(ranked) || ranked.allowed && score <= most;

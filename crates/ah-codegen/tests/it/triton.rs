@@ -55,12 +55,19 @@ fn an_autotuner_keeps_only_the_pick() {
 /// Python's own names in the module once hid a helper: `early_config_prune` calls what expressions must not.
 #[test]
 fn the_module_decides_as_the_target_python() {
-    let base = Schema::new(["n", "m", "end"].map(|name| Feature { integer: true, ..Feature::numerical(name) }));
+    let base =
+        Schema::new(["n", "m", "end"].map(|name| Feature { integer: true, ..Feature::numerical(name) }));
     let derived = [("wide", "n > m"), ("area", "if wide == \"True\" then n else m + 0 * end")];
     let derived = derived.map(|(name, text)| DerivedFeature { name: name.into(), expression: text.into() });
     let features = Features::new(base.unwrap(), &derived).unwrap();
     let leaf = |choice| {
-        let ranked = RankedChoice { choice: ChoiceId(choice), measured: 1, expected: true, allowed: true, ..Default::default() };
+        let ranked = RankedChoice {
+            choice: ChoiceId(choice),
+            measured: 1,
+            expected: true,
+            allowed: true,
+            ..Default::default()
+        };
         Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ranges: Vec::new() })
     };
     let split = Node::Split { test: Test::Numerical { slot: 4, threshold: 64.0 }, left: 1, right: 2 };
@@ -82,7 +89,11 @@ fn the_module_decides_as_the_target_python() {
             format!("assert module.choose({n}, {m}, {end}) == {expected:?}, ({n}, {m}, {end})")
         })
         .collect();
-    std::fs::write(folder.path().join("driver.py"), format!("import wide_prune as module\n{}\n", calls.join("\n"))).unwrap();
+    std::fs::write(
+        folder.path().join("driver.py"),
+        format!("import wide_prune as module\n{}\n", calls.join("\n")),
+    )
+    .unwrap();
     let output =
         Command::new("python3").arg("-B").arg("driver.py").current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

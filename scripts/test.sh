@@ -13,8 +13,8 @@ times=target/$name.times
 mkdir -p target
 
 # Integration tests that end within seconds, one or more of each crate that reads what comes from outside.
-quick=(--test logs --test log_limits --test models --test expressions --test optimizations --test import --test bad_input
-  --test explain --test c_limits --test import_circles --test import_rules --test readme)
+quick=(logs:: log_limits:: models:: expressions:: optimizations:: formats:: tuners:: mistakes:: bad_input:: explain:: c_limits::
+  import_circles:: import_rules:: readme::)
 
 has() { command -v "$1" > /dev/null 2>&1; }
 python_has() { python3 -c "import $1" 2> /dev/null; }
@@ -62,8 +62,9 @@ licences() {
 
 if [ $name = check ]; then
   step "format" cargo fmt --all --check
-  step "compile the quick tests" cargo test --workspace --quiet --no-run --lib "${quick[@]}"
-  step "unit tests and quick integration tests" cargo test --workspace --quiet --no-fail-fast --lib "${quick[@]}"
+  step "compile the quick tests" cargo test --workspace --quiet --no-run --lib --test it
+  step "unit tests" cargo test --workspace --quiet --no-fail-fast --lib
+  step "quick integration tests" cargo test --workspace --quiet --no-fail-fast --test it -- "${quick[@]}"
 else
   step "lint" make --no-print-directory lint
   step "compile the tests" cargo test --workspace --quiet --no-run

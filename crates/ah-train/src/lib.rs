@@ -49,8 +49,8 @@ mod setting;
 mod train;
 mod tree;
 
-pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
-pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+pub use adapt::{AdaptParams, Adaptation, adapt};
+pub use ah_types::{LearnerKind, Target, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+use ah_types::{LearnerKind, Target, TrainingPolicy};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -114,7 +114,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let usual = Boost::of(dataset.table.pricing.objective, inputs >= LARGE);
+        let usual = Boost::of(inputs >= LARGE);
         let boost = boost(params, policy, learner, &usual, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
@@ -174,6 +174,11 @@ impl TrainPlan {
         Self { max_risk: None, ..self.clone() }
     }
 
+    /// Returns the same plan for a program that asks in another target.
+    pub fn asked_in(&self, target: Target) -> Self {
+        Self { asking: self.asking.in_form(target), ..self.clone() }
+    }
+
     /// Returns what the folds of the search hold out together.
     pub fn split_by(&self) -> SplitBy {
         SplitBy::Input
@@ -195,26 +200,22 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
     }
 }
 
-/// Returns how a program asks: in which forms, and what the log and the optimization know about the features' times.
+/// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
 fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
     let policy = &dataset.optimization.training;
-    let some = |forms: &[DecisionForm]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
-    let forms =
-        settings.resolve("for", some(&params.forms), some(&policy.forms), None, vec![DecisionForm::Rust]);
+    let some = |targets: &[Target]| Some(targets.to_vec()).filter(|targets| !targets.is_empty());
+    let targets =
+        settings.resolve("target", some(&params.targets), some(&policy.targets), None, vec![Target::Rust]);
     let collection = dataset.metadata.collection.as_ref();
     let logged = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
-    let groups = collection.map(|c| c.feature_groups.clone()).unwrap_or_default();
     let mut feature_ms = logged.clone();
     feature_ms.extend(policy.feature_ms.clone());
     if !feature_ms.is_empty() {
         let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
         settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
     }
-    if !groups.is_empty() {
-        settings.resolve("feature_groups", None, None, Some(groups.clone()), BTreeMap::new());
-    }
-    let is_named = !params.forms.is_empty() || !policy.forms.is_empty();
-    Asking::new(&forms, is_named, (&feature_ms, &groups), &dataset.features, &dataset.metadata)
+    let is_named = !params.targets.is_empty() || !policy.targets.is_empty();
+    Asking::new(&targets, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.

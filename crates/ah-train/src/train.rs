@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_types::Model;
+use ah_types::{Model, Target};
 
 use crate::data::Dataset;
 use crate::decisions;
@@ -44,6 +44,8 @@ pub struct TrainedModel {
     pub study: Option<Study>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
+    /// How many times as fast as the fallback a heuristic would be in Rust, where the model is a constant for other targets.
+    pub elsewhere: Option<f64>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
     /// How long the training took, reading included.
@@ -108,6 +110,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable)?;
 
     // Judge.
+    let elsewhere = elsewhere(&recipe, &ladder, training, &view)?;
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared)?;
     let study = params.study.then(|| Study::new(&judging, &prepared)).transpose()?;
 
@@ -136,11 +139,28 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         portfolio: prepared.portfolio,
         held_out,
         study,
+        elsewhere,
         no_promise,
         warnings,
         duration: start.elapsed(),
         plan,
     })
+}
+
+/// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets.
+fn elsewhere(
+    recipe: &Recipe<'_>,
+    ladder: &Ladder,
+    training: &[u32],
+    view: &Arc<View>,
+) -> Result<Option<f64>, TrainError> {
+    let rung = ladder.rung();
+    let is_constant = rung.leaves == 1 && rung.boosted_trees == 0;
+    if !is_constant || recipe.plan.asking.forms.contains(&Target::Rust) {
+        return Ok(None);
+    }
+    let plan = &recipe.plan.asked_in(Target::Rust);
+    Ok(Some(promise::climb(&Recipe { plan, ..*recipe }, training, view)?.ladder.rung().speedup))
 }
 
 /// Returns why the model has no promise that decides.

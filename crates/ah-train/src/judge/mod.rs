@@ -15,5 +15,5 @@ pub use by_device::DeviceReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
-pub use metrics::{Metrics, Par10};
+pub use metrics::Metrics;
 pub use study::Study;

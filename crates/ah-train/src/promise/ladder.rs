@@ -154,7 +154,7 @@ fn climb_as_planned(
         }
         trees = Some(fitted);
     }
-    let over_best = |mean| recipe.dataset.table.over_best(mean, inputs);
+    let over_best = |mean| recipe.dataset.table.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let best_tree = candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min);
     let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
@@ -225,7 +225,7 @@ impl<'c> Candidate<'c> {
         fitted: &CrossFitted,
         most: Option<usize>,
     ) -> Self {
-        let (dataset, plan, fallback) = (recipe.dataset, recipe.plan, folds.fallback);
+        let (dataset, fallback) = (recipe.dataset, folds.fallback);
         let held_out = folds.decide(recipe, fitted, most);
         let (calibrated, margin) = recipe.margin(folds, &held_out);
         let costs_at = |margin: f64| -> Vec<f64> {
@@ -234,7 +234,7 @@ impl<'c> Candidate<'c> {
         let costs = costs_at(margin);
         let weights = weights(dataset, &held_out);
         let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
-        let over_best = |cost| dataset.table.over_best(cost, folds.inputs);
+        let over_best = |cost| dataset.table.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
         let Fitted { view, ensemble } = &fitted;
         let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
@@ -247,7 +247,6 @@ impl<'c> Candidate<'c> {
             used: ModelUse::of_fitted(ensemble, &view.features, &view.rows()),
             most,
         };
-        let _ = plan;
         Self { configuration, most, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
     }
 }

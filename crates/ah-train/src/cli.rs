@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
 use ah_import::ImportParams;
-use ah_train::{AdaptParams, Params};
+
 use clap::{Arg, Args, Parser, Subcommand};
+
+use crate::adapt::AdaptParams;
+use crate::params::Params;
 
 /// Learn from a log which choice to take, and generate the code that takes it.
 #[derive(Parser)]

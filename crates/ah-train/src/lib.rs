@@ -5,28 +5,25 @@
 //!
 //! The steps of a training, in the order of the data (`train.rs`):
 //!
-//! 1. read: `data::dataset` makes a log a table of medians, inputs × choices, and ranks its features,
-//!    logged and derived, as columns.
-//! 2. label: `data::targets` are the costs of the choices on each input.
-//! 3. split: `data::split` holds the test part out; the rest is the training part.
-//! 4. many choices: `joint` estimates the times that the log of many choices lacks, and `search::portfolio` keeps a few
-//!    of these choices.
-//! 5. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the
-//!    training part.
-//! 6. fit: `learners` grow a `tree`, whose nodes rank the choices.
-//! 7. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
+//! 1. read: `data::dataset` makes a log a table of medians, inputs × choices.
+//! 2. prepare: `prepared` holds the test part out, lets `joint` estimate the times that a log of many choices lacks, resolves
+//!    all settings (`plan`), and keeps the choices that are worth it (`search::portfolio`).
+//! 3. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the training part.
+//! 4. fit: `promise::recipe` has what one fit sees and the model that comes of it; `learners` grow a `tree`.
+//! 5. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
 //!    often, and chooses the size of the model. `net` knows how long a program waits for a decision.
-//! 8. judge: `judge` weighs the decisions on the test part.
-//! 9. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
+//! 6. judge: `decisions` are what a model decides, and `judge` weighs them on the test part.
+//! 7. write: the model that ships is learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
-//! [`adapt`](fn@adapt) moves a finished model to another device or to other shapes, by a few inputs measured there.
+//! [`adapt`](fn@adapt) judges a finished model on a log of another device or of other shapes beside one learned from it.
 //!
-//! Each file uses only files of earlier steps, and `error`, `params` and `setting`. `plan` has all settings: they are
-//! resolved once, between split and search.
+//! Each file uses only files of earlier steps, and `error`, `params` and `setting`.
 #![forbid(unsafe_code)]
 
 mod adapt;
+#[cfg(feature = "cli")]
+mod cli;
 mod data;
 mod decisions;
 mod error;
@@ -46,6 +43,10 @@ mod record;
 pub mod report;
 mod search;
 mod setting;
+#[cfg(feature = "cli")]
+mod threads;
+#[cfg(feature = "cli")]
+pub mod tool;
 mod train;
 mod tree;
 

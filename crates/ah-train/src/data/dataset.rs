@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition, Value};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;

@@ -12,3 +12,7 @@ mod linfa_trees;
 
 pub use cost_tree::{Boost, CostTree};
 pub use linfa_trees::{Criterion, LinfaTrees};
+
+#[cfg(test)]
+#[path = "../../tests/unit/linfa_traps.rs"]
+mod linfa_traps;

@@ -94,8 +94,16 @@ fn gain(comparison: &BaselineComparison) -> String {
 fn promise_line(trained: &TrainedModel) -> String {
     let fallback = name(&trained.held_out.comparison.always_fallback.choice);
     let Some(reason) = trained.no_promise else {
-        let promise = trained.model.promise.as_ref();
-        return promise.map_or_else(String::new, |promise| promised(promise, &fallback) + "\n");
+        let Some(promise) = &trained.model.promise else { return String::new() };
+        // The training part promises the same, and has fewer inputs.
+        let held_out = &trained.held_out;
+        let inputs = held_out.train_inputs + held_out.judged.len();
+        let needed = (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
+        let stricter = match trained.plan.gives_up_dear_promises && promise.target > 0.01 {
+            true => format!(" 1 % needs about {needed} inputs."),
+            false => String::new(),
+        };
+        return format!("{}{stricter}\n", promised(promise, &fallback));
     };
     let percent_of = |share: f64| percent(share);
     match reason {

@@ -62,8 +62,8 @@ pub struct TrainPlan {
     pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
-    /// Whether the promise is given up where it costs much of the gain: nobody asked for it.
-    pub gives_up_dear_promises: bool,
+    /// Whether nobody asked for the promise: the number of inputs sets its share.
+    pub is_default_promise: bool,
     /// The limit of the promise.
     pub max_slowdown: f64,
     /// How the promise is calibrated.
@@ -141,7 +141,7 @@ impl TrainPlan {
         };
         let log = (!may_promise).then_some(None);
         let usual = promise.default_share(dataset.count_judging(training));
-        let gives_up_dear_promises = flag.is_none();
+        let is_default_promise = flag.is_none();
         let max_risk = settings.resolve("max_risk", flag, None, log, usual);
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
         Ok(Self {
@@ -162,7 +162,7 @@ impl TrainPlan {
             always_included: included,
             max_choices,
             max_risk,
-            gives_up_dear_promises,
+            is_default_promise,
             max_slowdown,
             promise,
             settings,

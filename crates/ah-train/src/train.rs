@@ -70,13 +70,6 @@ pub enum NoPromise {
         /// Whether it was asked for.
         asked: bool,
     },
-    /// A promise of this share would cost this share of the gain, so the model always decides.
-    Dear {
-        /// The promised share.
-        target: f64,
-        /// The share of the gain.
-        cost: f64,
-    },
     /// Every margin breaks the promise that was asked for, so the model takes the fallback alone.
     Unkept,
 }
@@ -100,13 +93,9 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let recipe =
         Recipe { dataset: learning, plan, configuration: &searched.best.configuration, max_leaves: None };
     let climbed = promise::climb(&recipe, training, &view)?;
-    let (ladder, plan) = (climbed.ladder, climbed.plan);
-    let judging = Recipe {
-        plan: &plan,
-        configuration: &climbed.configuration,
-        max_leaves: ladder.rung().most,
-        ..recipe
-    };
+    let ladder = climbed.ladder;
+    let judging =
+        Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
     let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable)?;
 
     // Judge.
@@ -115,12 +104,12 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let study = params.study.then(|| Study::new(&judging, &prepared)).transpose()?;
 
     // Write.
-    let no_promise = no_promise(params, &prepared, &plan, &ladder, &shipped);
+    let no_promise = no_promise(params, &prepared, &shipped);
     let mut model = shipped.model;
     model.provenance =
         record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), prepared.timed, &model);
     let mut warnings = learning.warnings.clone();
-    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, &plan, &model))
+    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
         && held_out.comparison.model.coverage > 0.0
     {
         warnings.push(format!(
@@ -143,7 +132,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         no_promise,
         warnings,
         duration: start.elapsed(),
-        plan,
+        plan: prepared.plan,
     })
 }
 
@@ -167,25 +156,22 @@ fn elsewhere(
 fn no_promise(
     params: &ValidParams,
     prepared: &Prepared,
-    plan: &TrainPlan,
-    ladder: &Ladder,
     shipped: &promise::Heuristic,
 ) -> Option<NoPromise> {
-    let Prepared { parts, learning, .. } = prepared;
+    let Prepared { parts, learning, plan, .. } = prepared;
     let [inputs, training] = [&learning.usable, &parts.training].map(|inputs| learning.count_judging(inputs));
     let is_asked = matches!(params.max_risk, MaxRisk::Share(_));
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * inputs).div_ceil(training.max(1));
-    match (prepared.plan.max_risk, plan.max_risk) {
+    match plan.max_risk {
         _ if params.max_risk == MaxRisk::None || plan.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
-        (None, _) => {
+        None => {
             let needed = of_all(plan.promise.default_inputs()[1]);
             Some(NoPromise::TooFew { inputs, needed, asked: false })
         }
-        (Some(target), None) => Some(NoPromise::Dear { target, cost: ladder.price }),
-        (Some(target), Some(_)) => match shipped.calibrated {
+        Some(target) => match shipped.calibrated {
             None => {
                 let needed = of_all(plan.promise.min_inputs(target));
                 Some(NoPromise::TooFew { inputs, needed, asked: is_asked })

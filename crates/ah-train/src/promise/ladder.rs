@@ -26,9 +26,6 @@ const LEAVES: [usize; 4] = [1, 4, 16, 64];
 /// A tree that loses less needs no boosted trees beside it: they would take most of the learning time to gain less than this.
 const GOOD_ENOUGH: f64 = 0.005;
 
-/// A promise that nobody asked for is given up if it costs more than this share of what always deciding saves.
-const DEAR: f64 = 0.5;
-
 /// A smaller model is as good as the best one within this many standard errors of the difference.
 const WITHIN_NOISE: f64 = 1.0;
 
@@ -90,8 +87,6 @@ pub struct Climbed {
     pub ladder: Ladder,
     /// The learner of the rung that is taken.
     pub configuration: Configuration,
-    /// The plan: without a promise where it was given up.
-    pub plan: TrainPlan,
     /// The heuristic of that rung.
     pub heuristic: Heuristic,
 }
@@ -117,22 +112,6 @@ struct Candidate<'c> {
 /// # Errors
 /// Those of the learners.
 pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Climbed, TrainError> {
-    let climbed = climb_as_planned(recipe, inputs, view)?;
-    if recipe.plan.gives_up_dear_promises && climbed.ladder.price > DEAR {
-        let plan = &recipe.plan.always_deciding();
-        let Climbed { ladder, .. } = climbed;
-        let climbed = climb_as_planned(&Recipe { plan, ..*recipe }, inputs, view)?;
-        let ladder = Ladder { price: ladder.price, ..climbed.ladder };
-        return Ok(Climbed { ladder, ..climbed });
-    }
-    Ok(climbed)
-}
-
-fn climb_as_planned(
-    recipe: &Recipe<'_>,
-    inputs: &[u32],
-    view: &Arc<View>,
-) -> Result<Climbed, TrainError> {
     let plan = recipe.plan;
     let folds = Folds::new(recipe, inputs, view)?;
     let single = match plan.learner {
@@ -172,7 +151,7 @@ fn climb_as_planned(
     let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
     let heuristic = recipe.heuristic(fitted, &folds, *calibrated, *margin);
-    Ok(Climbed { ladder, configuration: (*configuration).clone(), plan: plan.clone(), heuristic })
+    Ok(Climbed { ladder, configuration: (*configuration).clone(), heuristic })
 }
 
 impl Recipe<'_> {

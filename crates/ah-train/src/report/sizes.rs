@@ -40,7 +40,7 @@ pub fn taken(trained: &TrainedModel) -> String {
         Size::Best => ", the best".to_owned(),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
         _ => format!(
-            ", the smallest that loses at most {} in cross-validation ({} lose {})",
+            ", the smallest that loses at most {} ({}: {})",
             loss(*accepted),
             name(best),
             loss(best.slowdown)

@@ -54,39 +54,20 @@ pub fn constant(model: &Model) -> Option<&str> {
 
 /// Returns what to do, in one line.
 fn verdict(trained: &TrainedModel) -> String {
-    let (model, comparison) = (&trained.model, &trained.held_out.comparison);
+    let model = &trained.model;
     let targets: Vec<&str> = trained.plan.asking.forms.iter().map(|target| target.words()).collect();
     let targets = targets.join(" and ");
     match constant(model) {
         Some(choice) => {
             let elsewhere = match trained.elsewhere {
                 Some(speedup) if speedup > 1.005 => {
-                    format!(" One would be {speedup:.2} times as fast as {} in Rust.", name(choice))
+                    format!(" In Rust one would be {speedup:.2} times as fast.")
                 }
                 _ => String::new(),
             };
             format!("Always take {}: no heuristic pays {targets} here.{elsewhere}\n", name(choice))
         }
-        None => format!(
-            "Take the heuristic {}: it chooses among {} {targets}, {}.\n",
-            model.heuristic,
-            choices(model.choices.len()),
-            gain(comparison),
-        ),
-    }
-}
-
-fn choices(count: usize) -> String {
-    format!("{count} choices")
-}
-
-/// Returns how a model compares with its fallback, in total time.
-fn gain(comparison: &BaselineComparison) -> String {
-    let fallback = name(&comparison.always_fallback.choice);
-    let model = &comparison.model;
-    match more_or_less(model.total_over_fallback) {
-        Some(total) => format!("{total} total time than always {fallback}"),
-        None => format!("the same total time as always {fallback}"),
+        None => format!("Take {}, which chooses among {} choices {targets}.\n", model.heuristic, model.choices.len()),
     }
 }
 
@@ -99,37 +80,29 @@ fn promise_line(trained: &TrainedModel) -> String {
         let held_out = &trained.held_out;
         let inputs = held_out.train_inputs + held_out.judged.len();
         let needed = (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
-        let stricter = match trained.plan.gives_up_dear_promises && promise.target > 0.01 {
+        let stricter = match trained.plan.is_default_promise && promise.target > 0.01 {
             true => format!(" 1 % needs about {needed} inputs."),
             false => String::new(),
         };
         return format!("{}{stricter}\n", promised(promise, &fallback));
     };
-    let percent_of = |share: f64| percent(share);
     match reason {
-        NoPromise::NotAsked => "No promise was asked for: the heuristic always decides.\n".to_owned(),
+        NoPromise::NotAsked => "No promise was asked for: it always decides.\n".to_owned(),
         NoPromise::NoFallback => format!(
-            "No promise: the program names no fallback (--fallback CHOICE), so the heuristic always decides. Where it cannot, \
-             it takes {fallback}.\n"
+            "No promise without a fallback (--fallback CHOICE): it always decides, else {fallback}.\n"
         ),
         NoPromise::Estimates => "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
                                  Time the kept choices on all inputs.\n"
             .to_owned(),
         NoPromise::TooFew { inputs, needed, asked: false } => format!(
-            "No promise: {inputs} inputs are too few, so the heuristic always decides. Measure {needed} for one.\n"
+            "No promise: {inputs} inputs are too few. It always decides; measure {needed} for one.\n"
         ),
         NoPromise::TooFew { inputs, needed, asked: true } => format!(
-            "{inputs} inputs are too few for the promise, so only {fallback} is taken. Measure {needed}, or accept the risk with \
+            "{inputs} inputs are too few for the promise. Measure {needed}, or accept the risk with \
              --max-risk none.\n"
         ),
-        NoPromise::Dear { target, cost } => format!(
-            "No promise: {} % would cost {:.0} % of the gain, so the heuristic always decides. --max-risk {target} asks for it \
-             all the same.\n",
-            percent_of(target),
-            cost * 100.0
-        ),
         NoPromise::Unkept => format!(
-            "The promise holds only for {fallback}: more inputs than it allows would be slower. --max-risk none always decides.\n"
+            "Only {fallback} keeps the promise; --max-risk none always decides.\n"
         ),
     }
 }
@@ -290,30 +263,27 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
     };
     let asking = match model.slowdown / model.without_asking - 1.0 {
         share if share < 5e-5 => String::new(),
-        share => format!(", {} of it the decision", loss(1.0 + share)),
+        share => format!(" ({} the decision)", loss(1.0 + share)),
     };
-    let by_input = format!(
-        "{:.3} times as fast as always {fallback} by geometric mean on {} {which} inputs{without}. Loses {} to the best choice of \
-         each{asking} (always {single}: {}); {:.2} times at worst.\n",
-        model.speedup_over_fallback,
-        model.inputs,
-        loss(model.slowdown),
-        loss(best_single.metrics.slowdown),
-        model.worst,
+    let mean = format!(
+        "{:.3} times as fast as always {fallback} ({} {which} inputs{without}).\n",
+        model.speedup_over_fallback, model.inputs,
     );
     let total = match more_or_less(model.total_over_fallback) {
-        Some(than) => format!("{than} than always {fallback}"),
-        None => format!("the same as always {fallback}"),
+        Some(than) => format!("Total time: {than} than always {fallback}.\n"),
+        None => format!("Total time: the same as always {fallback}.\n"),
     };
-    let total = format!(
-        "Total time: {total}; {} lost to the best choices (always {single}: {}).\n",
-        loss(model.total),
-        loss(best_single.metrics.total),
-    );
     // What the model was learned for comes first.
-    let lines = if objective == Objective::Total { total + &by_input } else { by_input + &total };
+    let (lines, lost, of_single) = match objective {
+        Objective::Total => (total + &mean, model.total, best_single.metrics.total),
+        Objective::Geomean => (mean + &total, model.slowdown, best_single.metrics.slowdown),
+    };
     format!(
-        "{lines}Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
+        "{lines}Loses {}{asking} to the best choice (always {single}: {}); at worst {:.2} times.\n\
+         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
+        loss(lost),
+        loss(of_single),
+        model.worst,
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),
@@ -330,14 +300,12 @@ fn more_or_less(ratio: f64) -> Option<String> {
 /// Returns a promise in one sentence.
 pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
     format!(
-        "Promise: at most {} % take > {} % (and > {} ns) longer than {} ({} % confidence; {} of {} held-out inputs did).",
+        "Promise: at most {} % are > {} % (and {} ns) slower than {} ({} % sure).",
         percent(promise.target),
         percent(promise.limit - 1.0),
         LEAST_LONGER * 1e6,
         name(fallback),
         percent(promise.confidence),
-        promise.violations,
-        promise.inputs,
     )
 }
 

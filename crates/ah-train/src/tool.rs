@@ -115,6 +115,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {
     stdout(&report::summary::trained(trained))?;
+    notes(&report::summary::training_notes(trained, is_verbose()));
     if is_verbose() {
         stdout(&format!(
             "{}{}\n{}",
@@ -122,7 +123,6 @@ fn print(trained: &TrainedModel) -> Result<(), Failure> {
             trained.plan.settings,
             report::summary::evidence(trained)
         ))?;
-        notes(&report::summary::training_notes(trained));
         status(&format!("learned in {:.1} s\n", trained.duration.as_secs_f64()));
     }
     Ok(())

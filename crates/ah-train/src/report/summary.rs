@@ -193,16 +193,16 @@ pub fn json(trained: &TrainedModel) -> Value {
         "sizes": trained.ladder,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
-        "notes": training_notes(trained),
+        "notes": training_notes(trained, true),
         "constant": constant(model),
     })
 }
 
 /// Returns the advice and the exceptions of a training.
-pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
+pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.comparison;
     let mut notes = notes(comparison);
-    notes.extend(learned_conditions(&trained.model));
+    notes.extend(learned_conditions(&trained.model).filter(|_| all));
     notes
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ah_train::{Params, TrainedModel, train};
-use ah_types::{Model, Value};
+use ah_types::Model;
 
 /// Numbers from 0 (included) to 1 (excluded).
 fn random() -> impl FnMut() -> f64 {

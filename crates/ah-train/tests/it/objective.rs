@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fmt::Write as _;
 
-use ah_train::{MaxRisk, Params, TrainedModel, train};
-use ah_types::{LearnerKind, Model, Objective, TrainingPolicy, Value};
+use ah_train::{Params, TrainedModel, train};
+use ah_types::{Model, Objective, TrainingPolicy};
 use common::Run;
 
 /// Returns the head of a log with one feature, which tells nothing, and this time limit.

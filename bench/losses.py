@@ -2,7 +2,7 @@
 """What ah-train loses on inputs that it never saw: six seeds of splits over all logs, for one or several binaries.
 
     bench/losses.py ah-train[=NAME] ... [--logs FOLDER ...] [--only TEXT,...] [--modes best,always,promise,tree]
-                    [--seeds 6] [--large-seeds N] [--jobs N] [--env NAME:KEY=VALUE ...] [--out runs.jsonl]
+                    [--seeds 6] [--large-seeds N] [--sparse CELLS] [--jobs N] [--env NAME:KEY=VALUE ...] [--out runs.jsonl]
     bench/losses.py --table runs.jsonl [runs.jsonl ...]
 
 A fifth of each log's inputs (SHA-256 of "seed:features" below 0.2) is held out of the log that ah-train gets. Each run is
@@ -23,6 +23,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT = 1.05
 # Their learning takes most of the time.
 LARGE = {"conv_b_gfx90a", "conv_f_gfx90a", "conv_w_gfx90a"}
+MANY_CHOICES = {"triton_mm_640_h100"}
 MODES = {
     "best": ["--max-risk", "none", "--size", "best"],
     "always": ["--max-risk", "none"],
@@ -42,20 +44,25 @@ MODES = {
 }
 
 
-def logs(folders):
-    """Yields (name, path) of each log."""
+def logs(folders, sparse):
+    """Yields (name, path, number of cells to keep of each input; None: all) of each log."""
     for folder in map(pathlib.Path, folders):
         for path in sorted(folder.rglob("*.txt.gz")):
             inside = path.relative_to(folder).as_posix().removesuffix(".txt.gz")
-            yield inside.replace("/", "_"), path
+            yield inside.replace("/", "_"), path, None
+            if sparse and inside in MANY_CHOICES:
+                yield f"{inside}_{sparse}_cells", path, sparse
 
 
-def split(path, seed, folder):
-    """Writes train.txt; returns test.txt and the median times of its inputs, by features and choice."""
+def split(path, cells_kept, seed, folder):
+    """Writes train.txt, with so many random cells of each input; returns test.txt and the median times of its inputs, by features and choice."""
     with gzip.open(path, "rt", newline="") as file:
         first, header, *rows = file.read().splitlines()
     features = len(next(csv.reader([header]))) - 2
     samples = collections.defaultdict(lambda: collections.defaultdict(list))
+    kept = {}
+    if cells_kept:
+        choices = sorted({line.split(",")[features] for line in rows})
     train, test = folder / "train.txt", folder / "test.txt"
     with open(train, "w") as to_train, open(test, "w") as to_test:
         for line in (first, header):
@@ -70,8 +77,13 @@ def split(path, seed, folder):
             if int.from_bytes(digest[:8], "big") < 2**64 // 5:
                 to_test.write(line + "\n")
                 samples[values(key)][cells[features]].append(float(cells[-1]))
-            else:
-                to_train.write(line + "\n")
+                continue
+            if cells_kept:
+                if key not in kept:
+                    kept[key] = set(random.Random(f"{seed}:{key}").sample(choices, cells_kept))
+                if cells[features] not in kept[key]:
+                    continue
+            to_train.write(line + "\n")
     medians = {key: {c: statistics.median(ms) for c, ms in times.items()} for key, times in samples.items()}
     return train, test, {k: t for k, t in medians.items() if any(map(math.isfinite, t.values()))}
 
@@ -108,13 +120,13 @@ def judge(times, taken, fallback):
 
 def run(job):
     """Splits, learns and judges once for each variant of a job."""
-    (name, path), mode, seed, variants, deadline = job
+    (name, path, cells_kept), mode, seed, variants, deadline = job
     rows = []
     if time.time() > deadline:
         return rows
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
-        train, test, times = split(path, seed, folder)
+        train, test, times = split(path, cells_kept, seed, folder)
         toml = path.with_name(path.name.split("_gfx")[0] + ".toml")
         flags = ["--optimization", toml] if toml.exists() else []
         for variant, binary, env in variants:
@@ -191,6 +203,7 @@ def main():
     parser.add_argument("--modes", default="best,always,promise")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--large-seeds", type=int, help="seeds of the convolutions [default: all]")
+    parser.add_argument("--sparse", type=int, help="also learn from so many random choices an input, where choices are many")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--env", nargs="*", default=[], help="NAME:KEY=VALUE")
     parser.add_argument("--seconds", type=float, help="start no run after so many seconds")
@@ -209,7 +222,7 @@ def main():
     wanted = args.only.split(",") if args.only else [""]
     jobs = []
     for seed in range(args.seeds):
-        for log in logs(args.logs):
+        for log in logs(args.logs, args.sparse):
             if not any(text in log[0] for text in wanted):
                 continue
             large = log[0] in LARGE

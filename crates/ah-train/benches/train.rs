@@ -1,5 +1,5 @@
 //! Benchmarks the parts of a training: columns, one fit by its number of rows (n log n), polishing.
-//! `examples/fit_scaling.rs` fits a million rows, `bench/losses.py` judges and times whole trainings.
+//! `examples/fit_scaling.rs` fits a million rows, `scripts/losses.py` judges and times whole trainings.
 
 use ah_train::parts::{Columns, CostTree, Costs, Subset};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

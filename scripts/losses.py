@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What ah-train loses on inputs that it never saw: six seeds of splits over all logs, for one or several binaries.
 
-    bench/losses.py ah-train[=NAME] ... [--logs FOLDER ...] [--only TEXT,...] [--modes best,always,promise,tree]
+    scripts/losses.py ah-train[=NAME] ... [--logs FOLDER ...] [--only TEXT,...] [--modes best,always,promise,tree]
                     [--seeds 6] [--large-seeds N] [--sparse CELLS] [--jobs N] [--env NAME:KEY=VALUE ...] [--out runs.jsonl]
-    bench/losses.py --table runs.jsonl [runs.jsonl ...]
+    scripts/losses.py --table runs.jsonl [runs.jsonl ...]
 
 A fifth of each log's inputs (SHA-256 of "seed:features" below 0.2) is held out of the log that ah-train gets. Each run is
 one JSON line: the variant, the log, the mode, the seed, and on the held-out inputs the geometric mean of the time taken over
@@ -118,38 +118,35 @@ def judge(times, taken, fallback):
     return {"loss": math.exp(statistics.fmean(logs)), "slower": mean, "decides": decided / len(times)}
 
 
-def run(job):
-    """Splits, learns and judges once for each variant of a job."""
-    (name, path, cells_kept), mode, seed, variants, deadline = job
-    rows = []
+def run(log, mode, seed, variant, deadline):
+    """Splits, learns and judges once; None after the deadline."""
+    (name, path, cells_kept), (called, binary, env) = log, variant
     if time.time() > deadline:
-        return rows
+        return None
+    row = {"variant": called, "log": name, "mode": mode, "seed": seed}
+    env = os.environ | env | {"RAYON_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
         train, test, times = split(path, cells_kept, seed, folder)
         toml = path.with_name(path.name.split("_gfx")[0] + ".toml")
         flags = ["--optimization", toml] if toml.exists() else []
-        for variant, binary, env in variants:
-            env = os.environ | env | {"RAYON_NUM_THREADS": "1"}
-            row = {"variant": variant, "log": name, "mode": mode, "seed": seed}
-            try:
-                start = time.perf_counter()
-                model = folder / "model.json"
-                words = [train, "--heuristic-name", "T", "--no-codegen", "--model", model, "--threads", "1"]
-                call(binary, env, *words, *flags, *MODES[mode])
-                row["seconds"] = round(time.perf_counter() - start, 2)
-                tsv = folder / "decisions.tsv"
-                figures = json.loads(call(binary, env, "evaluate", model, test, "--json", "--decisions", tsv))
-                taken = {}
-                for line in tsv.read_text().splitlines():
-                    features, ranking = line.split("\t")
-                    taken[values(features)] = ranking.split(";")[0] or None
-                row |= judge(times, taken, figures["always_fallback"]["choice"])
-                row["kb"] = model.stat().st_size // 1000
-            except (RuntimeError, KeyError, ValueError) as error:
-                row["error"] = repr(error)[-400:]
-            rows.append(row)
-    return rows
+        try:
+            start = time.perf_counter()
+            model = folder / "model.json"
+            words = [train, "--heuristic-name", "T", "--no-codegen", "--model", model, "--threads", "1"]
+            call(binary, env, *words, *flags, *MODES[mode])
+            row["seconds"] = round(time.perf_counter() - start, 2)
+            tsv = folder / "decisions.tsv"
+            figures = json.loads(call(binary, env, "evaluate", model, test, "--json", "--decisions", tsv))
+            taken = {}
+            for line in tsv.read_text().splitlines():
+                features, ranking = line.split("\t")
+                taken[values(features)] = ranking.split(";")[0] or None
+            row |= judge(times, taken, figures["always_fallback"]["choice"])
+            row["kb"] = model.stat().st_size // 1000
+        except (RuntimeError, KeyError, ValueError) as error:
+            row["error"] = repr(error)[-400:]
+    return row
 
 
 def call(binary, env, *words):
@@ -228,16 +225,15 @@ def main():
             large = log[0] in LARGE
             if large and args.large_seeds is not None and seed >= args.large_seeds:
                 continue
-            for mode in args.modes.split(","):
-                jobs.append((log, mode, seed, variants))
+            jobs += [(log, mode, seed, variant) for mode in args.modes.split(",") for variant in variants]
     # The longest first within a seed.
     jobs.sort(key=lambda job: (job[2], job[0][0] not in LARGE, -job[0][1].stat().st_size))
     rows = []
     out = open(args.out, "w") if args.out else None
     deadline = time.time() + (args.seconds or math.inf)
     with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run, (*job, deadline)) for job in jobs]):
-            for row in done.result():
+        for done in concurrent.futures.as_completed([pool.submit(run, *job, deadline) for job in jobs]):
+            if row := done.result():
                 rows.append(row)
                 if out:
                     out.write(json.dumps(row) + "\n")

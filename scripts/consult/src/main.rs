@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ah_runtime::ah_types::log::{self, Log};
-use ah_runtime::ah_types::{Context, Optimization, median};
+use ah_runtime::ah_types::{Context, LogOptimization, median};
 use ah_runtime::{AutoHeuristic, Role};
 
 fn main() -> ExitCode {
@@ -28,8 +28,7 @@ fn main() -> ExitCode {
 
 fn run(path: &Path) -> Result<(), Box<dyn Error>> {
     let log = log::read(&[path])?;
-    let optimization = Optimization::built_in(&log.metadata.name)
-        .unwrap_or_else(|_| Optimization::from_log(&log.metadata, &log.schema));
+    let optimization = LogOptimization::new(&log).optimization;
     let choices = log.metadata.choices.clone().unwrap_or_else(|| log.choices.clone());
 
     // What a program does once: the generated crate makes itself known, and a decision point binds to it.

@@ -211,7 +211,7 @@ impl AdaptivePlan {
         let cells = cells.map(|(_, (choice, ms))| (choice, slowdown(*ms))).collect();
         let weight = match self.objective {
             Objective::Geomean => 1.0,
-            Objective::Total | Objective::Par10 => best,
+            Objective::Total => best,
         };
         self.known.push(Known { encoded: self.encoder.encode(&values), cells, weight });
     }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ah_measure::Runner;
-use ah_types::log::{LogError, LogPlace, ReadOptions};
+use ah_types::log::{LogError, ReadOptions};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
@@ -101,11 +101,6 @@ impl InputsFile<'_> {
     }
 
     fn malformed(&self, line: u64, column: u64, expected: &str, found: &str, hint: &str) -> LogError {
-        LogError::Malformed {
-            place: LogPlace { path: self.path.to_owned(), line, column },
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-            hint: hint.to_owned(),
-        }
+        LogError::malformed(self.path, (line, column), expected, found, hint)
     }
 }

@@ -22,5 +22,5 @@ for log in "${logs[@]}"; do
   done
 done
 echo "$(ls "$folder" | wc -l) models from ${#logs[@]} logs"
-AH_MODELS=$PWD/$folder AH_CASES=${1-1} cargo test --quiet -p ah-codegen --test equality -- --nocapture 2>&1 |
+AH_MODELS=$PWD/$folder AH_CASES=${1-1} cargo test --quiet -p ah-codegen --test it -- equality:: --nocapture 2>&1 |
   grep --line-buffered -E "mismatches|skipped|test result|panicked"

@@ -1,5 +1,5 @@
 //! Choices that panic, end the process, never end, print, and are wrong: a collecting program survives all
-//! of them. `tests/custom_functions.rs` runs it.
+//! of them. `tests/it/custom_functions.rs` runs it.
 
 fn main() -> std::process::ExitCode {
     println!("a program may print before it collects");

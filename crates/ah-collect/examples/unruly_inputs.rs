@@ -1,5 +1,5 @@
 //! Inputs that a log cannot hold: a feature that is no number, a name of two lines, a feature that panics. A
-//! collecting program skips them. `tests/custom_functions.rs` runs it.
+//! collecting program skips them. `tests/it/custom_functions.rs` runs it.
 
 fn main() -> std::process::ExitCode {
     ah_collect::decision("unruly_inputs")

@@ -2,12 +2,14 @@
 
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes that are kept of an output; a program may print without end.
 const TAIL: usize = 4096;
+/// The longest wait for the end of an output after its process has ended.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The groups that run.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
@@ -100,16 +102,38 @@ pub(crate) fn kill(id: u32) {
     let _ = id;
 }
 
-/// Reads all of an output on a thread of its own and keeps its end.
-pub(crate) fn tail(mut output: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> {
-    thread::Builder::new().spawn(move || {
-        let (mut kept, mut block) = (Vec::new(), [0; 16384]);
-        while let Ok(n @ 1..) = output.read(&mut block) {
-            kept.extend_from_slice(&block[..n]);
-            kept.drain(..kept.len().saturating_sub(TAIL));
-        }
-        String::from_utf8_lossy(&kept).into_owned()
-    })
+/// The end of an output, which a thread of its own reads.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Disconnected when the output ends.
+    ended: mpsc::Receiver<()>,
+}
+
+impl Tail {
+    /// Begins to read an output.
+    pub(crate) fn of(mut output: impl Read + Send + 'static) -> io::Result<Self> {
+        let (kept, (at_end, ended)) = (Arc::new(Mutex::new(Vec::new())), mpsc::channel());
+        let keep = Arc::clone(&kept);
+        thread::Builder::new().spawn(move || {
+            let _at_end: mpsc::Sender<()> = at_end;
+            let mut block = [0; 16384];
+            while let Ok(n @ 1..) = output.read(&mut block) {
+                let mut kept = keep.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&block[..n]);
+                let surplus = kept.len().saturating_sub(TAIL);
+                kept.drain(..surplus);
+            }
+        })?;
+        Ok(Self { kept, ended })
+    }
+
+    /// Returns the end of the output of a process that has ended. A process that left the group may keep the pipe open
+    /// for hours, so this waits at most [`PATIENCE`].
+    pub(crate) fn text(&self) -> String {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        String::from_utf8_lossy(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
 }
 
 /// Returns the last line that is not blank.

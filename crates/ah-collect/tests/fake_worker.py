@@ -1,5 +1,5 @@
 """A worker that misbehaves as its first argument says; the second one is the most cells of a request."""
-import json, os, sys, time
+import json, os, subprocess, sys, time
 
 MODE, BATCH = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
 CHOICES = ["good", "bad", "late", "slow"]
@@ -55,6 +55,9 @@ def misbehave(ask, at):
     if MODE == "dies":
         sys.stderr.write("first words\nlast words\n")
         sys.stderr.flush()
+        os._exit(7)
+    if MODE == "leaves a process":
+        subprocess.Popen(["sleep", "30"], start_new_session=True)
         os._exit(7)
     if MODE == "dies once and then offers other choices":
         restarted()

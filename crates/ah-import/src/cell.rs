@@ -98,8 +98,7 @@ pub fn has_decimal_comma(text: &str) -> bool {
 
 /// Returns whether pandas, polars, R, SQL or Python write a missing value in this way.
 fn is_missing(text: &str) -> bool {
-    text.eq_ignore_ascii_case("nan")
-        || matches!(text, "" | "NA" | "N/A" | "<NA>" | "null" | "NULL" | "None")
+    text.eq_ignore_ascii_case("nan") || matches!(text, "" | "NA" | "N/A" | "<NA>" | "null" | "NULL" | "None")
 }
 
 #[cfg(test)]

@@ -172,8 +172,9 @@ impl<'a> Finder<'a> {
         let by_default: Vec<String> = defaults.features.iter().filter(|name| free(name)).cloned().collect();
         let names = if self.params.features.is_empty() { &by_default } else { &self.params.features };
         let columns = self.all("--features", names)?.into_iter().map(FeatureRole::Column);
-        let constants =
-            constants.iter().map(|(name, value)| FeatureRole::Constant((*name).to_owned(), Cell::text(value)));
+        let constants = constants
+            .iter()
+            .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), Cell::text(value)));
         let features: Vec<FeatureRole> = columns.chain(constants).collect();
         if features.is_empty() {
             return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));

@@ -71,9 +71,8 @@ fn write_feature(
     if *cell == Cell::Missing {
         return Ok(None);
     }
-    let fault = |expected| {
-        bad_row(format!("{expected}, as it is a feature"), cell.shown()).in_column(role.name())
-    };
+    let fault =
+        |expected| bad_row(format!("{expected}, as it is a feature"), cell.shown()).in_column(role.name());
     let kind = cell.write(categorical, text).map_err(fault)?;
     Ok(Some(if categorical { FeatureKind::Categorical } else { kind }))
 }

@@ -3,7 +3,7 @@
 //! `cargo bench -p ah-runtime`. Targets, context building and guards included: a remembered pick adds at most 50 ns, a
 //! model file decides in at most 400 ns. `scripts/latency.sh` times generated crates, which no crate here may import.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use std::hint::black_box;

@@ -174,6 +174,19 @@ mod tests {
     }
 
     #[test]
+    fn a_new_file_does_not_replace_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new");
+        let made = create_new(&path, |file| fs::write(file, "one"), |e| e);
+        assert!(made.is_ok() && fs::read(&path).is_ok_and(|bytes| bytes == b"one"));
+        // Another program was faster.
+        let error = create_new(&path, |file| fs::write(file, "two"), |e| e).expect_err("it exists");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).expect("still there"), b"one");
+        assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+    }
+
+    #[test]
     fn a_pipe_needs_a_writer() {
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");

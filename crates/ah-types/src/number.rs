@@ -1,7 +1,7 @@
 //! Numbers of logs and tables.
 
 /// Reads a number: decimal, or `inf`, `infinity` and `nan` in any case. Returns `None` for other text, and for a number
-/// that an f64 does not hold: one that is too large, and a whole number above 2^53 that would become its neighbour, so
+/// that an f64 does not hold: one that is too large, and a whole number beyond 2^53 that would become its neighbour, so
 /// that two inputs would become one.
 pub fn number(text: &str) -> Option<f64> {
     // Most features are small whole numbers.
@@ -12,8 +12,9 @@ pub fn number(text: &str) -> Option<f64> {
     let x: f64 = text.parse().ok()?;
     let digits = text.trim_start_matches(['-', '+']);
     let is_whole = digits.bytes().all(|b| b.is_ascii_digit());
-    let is_exact = match is_whole && x.abs() > 9_007_199_254_740_992.0 {
-        true => digits.parse::<u128>().is_ok_and(|whole| whole as f64 == x.abs() && x.abs() as u128 == whole),
+    let is_exact = match is_whole && x.abs() >= 9_007_199_254_740_992.0 {
+        // The shortest digits that read back to the same number.
+        true => x.abs().to_string() == digits.trim_start_matches('0'),
         false => x.is_finite() || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'),
     };
     is_exact.then_some(x)
@@ -32,7 +33,15 @@ mod tests {
         }
         assert_eq!(number("Inf"), Some(f64::INFINITY));
         assert!(number("nan").is_some_and(f64::is_nan));
-        for text in ["1e400", "-1e309", "9007199254740993", "1_000", "", "0x10", "99999999999999999999999999999999999999999999"] {
+        for text in [
+            "1e400",
+            "-1e309",
+            "9007199254740993",
+            "1_000",
+            "",
+            "0x10",
+            "99999999999999999999999999999999999999999999",
+        ] {
             assert_eq!(number(text), None, "{text}");
         }
     }

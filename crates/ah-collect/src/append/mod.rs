@@ -3,6 +3,10 @@
 mod outcomes;
 mod run_lock;
 
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use ah_measure::{Measurement, Subject};
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::{Outcome, Schema, TimingPolicy};
@@ -14,7 +18,7 @@ use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
 use crate::units;
 use outcomes::{OutcomeRecord, OutcomesFile};
-use run_lock::RunLock;
+use run_lock::{RunLock, is_at};
 
 /// Appends inputs to a log.
 pub(crate) struct Appender {
@@ -23,6 +27,8 @@ pub(crate) struct Appender {
     choices: Vec<String>,
     policy: TimingPolicy,
     _lock: RunLock,
+    /// The log, to notice when its path names another file.
+    log_file: LogFile,
     /// The inputs of earlier runs.
     pub earlier: EarlierInputs,
     /// The torn last line, which was cut off the log.
@@ -35,24 +41,31 @@ impl Appender {
         let (path, policy) = (&options.output, options.policy);
         let schema = subject.optimization.schema()?;
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, subject, &schema), &schema)?;
+        let log_file = LogFile::open(path)?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
         let choices = subject.choices.clone();
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
-        Ok(Self { log, outcomes, choices, policy, _lock: lock, earlier, torn_line })
+        Ok(Self { log, outcomes, choices, policy, _lock: lock, log_file, earlier, torn_line })
     }
 
     /// Appends the result of measuring an input, and returns it in a few words.
+    ///
+    /// # Errors
+    /// I/O errors; the log was removed, moved or cut during the run.
     pub(crate) fn append(&mut self, input: &MeasuredInput) -> Result<String, LogError> {
-        match &input.result {
-            Ok(measurement) => self.append_measurement(input, measurement),
+        self.log_file.expect_unchanged()?;
+        let shown = match &input.result {
+            Ok(measurement) => self.append_measurement(input, measurement)?,
             Err(failure) => {
                 self.append_skip(input, failure.reason())?;
-                Ok(failure.to_string())
+                failure.to_string()
             }
-        }
+        };
+        self.log_file.length = self.log_file.length();
+        Ok(shown)
     }
 
     fn append_measurement(
@@ -98,6 +111,39 @@ impl Appender {
     fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), LogError> {
         let outcome = Outcome::skipped(reason);
         self.outcomes.append([OutcomeRecord { input: input.planned.text.clone(), choice: None, outcome }])
+    }
+}
+
+/// The file of the log. A log that is removed or moved during a run would take all further rows with it.
+struct LogFile {
+    path: PathBuf,
+    file: File,
+    /// Its bytes after the last append. It never gets shorter.
+    length: u64,
+}
+
+impl LogFile {
+    fn open(path: &Path) -> Result<Self, LogError> {
+        let file = File::open(path);
+        let file = file.map_err(|source| LogError::Io { path: path.to_owned(), action: "open", source })?;
+        Ok(Self { path: path.to_owned(), file, length: 0 })
+    }
+
+    fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |m| m.len())
+    }
+
+    fn expect_unchanged(&self) -> Result<(), LogError> {
+        if !is_at(&self.file, &self.path) || self.length() < self.length {
+            return Err(LogError::Io {
+                path: self.path.clone(),
+                action: "append to",
+                source: io::Error::other(
+                    "it was removed, moved or cut during the run; run the same command to begin or continue a log here",
+                ),
+            });
+        }
+        Ok(())
     }
 }
 

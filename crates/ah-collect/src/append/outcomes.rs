@@ -49,7 +49,8 @@ impl OutcomesFile {
         &self.file
     }
 
-    /// Reads the inputs that were skipped as a whole. Cuts off a torn last line.
+    /// Reads the inputs that were skipped as a whole. Ends a torn last line, which is then no record. It is not cut off,
+    /// because it may be the line that another part of the sequence writes at this moment.
     pub(super) fn read(&mut self) -> Result<HashSet<String>, LogError> {
         let path = &self.path;
         let io = |action| move |source| LogError::Io { path: path.clone(), action, source };
@@ -57,7 +58,7 @@ impl OutcomesFile {
         self.file.rewind().and_then(|()| self.file.read_to_string(&mut text)).map_err(io("read"))?;
         let whole = text.rfind('\n').map_or(0, |i| i + 1);
         if whole < text.len() {
-            self.file.set_len(whole as u64).map_err(io("mend"))?;
+            self.file.write_all(b"\n").map_err(io("mend"))?;
         }
         let mut inputs = HashSet::new();
         // A line that is not a record contains nothing that the log needs.

@@ -29,10 +29,15 @@ impl RunLock {
         let mut path = OsString::from(log.as_os_str());
         path.push(format!(".{}.lock", shard.to_string().replace('/', "-of-")));
         let path = PathBuf::from(path);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
-        locked(log, shard, file.try_lock())?;
-        Ok(Self { part: Some((path, file)) })
+        loop {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+            let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
+            locked(log, shard, file.try_lock())?;
+            // A run that ended since this one opened the file has removed it; the lock of a removed file holds nobody off.
+            if is_at(&file, &path) {
+                return Ok(Self { part: Some((path, file)) });
+            }
+        }
     }
 }
 
@@ -42,6 +47,21 @@ impl Drop for RunLock {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// Returns whether this path still names the open file.
+#[cfg(unix)]
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
+    let (open, named) = (file.metadata().map(identity), std::fs::metadata(path).map(identity));
+    open.is_ok_and(|open| named.is_ok_and(|named| open == named))
+}
+
+/// Returns whether this path still names the open file; without identities of files, whether it names any.
+#[cfg(not(unix))]
+pub(super) fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 fn locked(log: &Path, shard: Shard, result: Result<(), TryLockError>) -> Result<(), CollectError> {

@@ -1,6 +1,6 @@
 //! `ah-collect report`: a page about a log, or its facts as text or JSON.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ah_cli::page::Page;
 use ah_cli::{exit, status, stdout};
@@ -62,6 +62,13 @@ impl ReportFlags {
             stdout(&format!("{text}\n"))?;
             return Ok(exit::SUCCESS);
         }
+        if let Some(input) = self.logs.iter().find(|input| is_same_file(input, &self.output)) {
+            return Err(CollectError::Usage(format!(
+                "--output {} would overwrite the log {}; name another file for the page",
+                self.output.display(),
+                input.display()
+            )));
+        }
         let report = LogReport::of(&log, &optimization);
         let page = html(&log.metadata.name, &report);
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(|source| LogError::Io {
@@ -99,6 +106,11 @@ impl ReportFlags {
             CollectError::TooLittle(format!("{first} and {} share no input", second.display()))
         })
     }
+}
+
+/// Returns whether two paths name one file, through links too.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Returns the page's text. It fetches nothing.

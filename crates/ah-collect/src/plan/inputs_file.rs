@@ -7,12 +7,21 @@ use ah_measure::Runner;
 use ah_types::log::{LogError, ReadOptions};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
+/// The largest file of inputs, unpacked.
+const MOST_BYTES: u64 = 512 << 20;
+
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
 pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<Vec<Context>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
     let mut bytes = Vec::new();
-    ah_types::log::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io)?;
+    let read = ah_types::log::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    if read.map_err(io)? as u64 > MOST_BYTES {
+        return Err(io(std::io::Error::other(format!(
+            "it has more than {} MiB of inputs",
+            MOST_BYTES >> 20
+        ))));
+    }
     let file = InputsFile { path, bytes: &bytes, runner };
     if bytes.starts_with(b"{") { file.read_log(schema) } else { file.read_csv(schema) }
 }
@@ -74,7 +83,7 @@ impl InputsFile<'_> {
         feature: Option<&Feature>,
         text: &str,
         line: u64,
-        column: u64,
+        column: usize,
     ) -> Result<Value, LogError> {
         let Some(feature) = feature.filter(|f| f.kind == FeatureKind::Numerical) else {
             return Ok(Value::from(text));
@@ -100,7 +109,7 @@ impl InputsFile<'_> {
         }
     }
 
-    fn malformed(&self, line: u64, column: u64, expected: &str, found: &str, hint: &str) -> LogError {
+    fn malformed(&self, line: u64, column: usize, expected: &str, found: &str, hint: &str) -> LogError {
         LogError::malformed(self.path, (line, column), expected, found, hint)
     }
 }

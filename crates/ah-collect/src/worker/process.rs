@@ -4,19 +4,19 @@ use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::protocol::{Answer, Numbered, Request};
 use crate::error::CollectError;
-use crate::process_group::{ProcessGroup, last_line, shorten, tail};
+use crate::process_group::{ProcessGroup, Tail, last_line, shorten};
 
 /// The most bytes of a line.
-const MOST_BYTES: usize = 16 << 20;
-/// The most answers that wait to be read; then the worker waits.
-const MOST_WAITING: usize = 1024;
+const MOST_BYTES: usize = 4 << 20;
+/// The most answers that wait to be read; then the worker waits. All together have at most 256 MiB.
+const MOST_WAITING: usize = 64;
 /// The time that a worker has to end after its input or its output has ended.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
@@ -82,7 +82,7 @@ pub(crate) struct Process {
     answers: mpsc::Receiver<Result<String, String>>,
     /// The last line that is no answer.
     printed: Arc<Mutex<String>>,
-    errors: Option<JoinHandle<String>>,
+    errors: Option<Tail>,
     last_id: u64,
 }
 
@@ -98,7 +98,7 @@ impl Process {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the worker process has no pipes".to_owned());
         };
-        let errors = child.stderr.take().map(tail).transpose().map_err(no_thread)?;
+        let errors = child.stderr.take().map(Tail::of).transpose().map_err(no_thread)?;
         Ok(Self { group: Some(group), errors, ..Self::over(stdin, stdout)? })
     }
 
@@ -198,7 +198,7 @@ impl Process {
             Ok(status) => format!("the worker process ended with {status}"),
             Err(e) => e.to_string(),
         };
-        let errors = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        let errors = self.errors.take().map(|errors| errors.text()).unwrap_or_default();
         let last = last_line(&errors).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
         format!("crashed: {ended}{last}")
     }

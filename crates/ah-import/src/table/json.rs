@@ -49,7 +49,13 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> R
             Err(error) => vec![Err(error)],
         }
     });
-    let first: Vec<_> = rows.by_ref().take(ROWS_FOR_COLUMNS).collect();
+    let mut first: Vec<_> = rows.by_ref().take(ROWS_FOR_COLUMNS).collect();
+    // Without a good row, the first bad one is the reason.
+    if first.iter().all(Result::is_err)
+        && let Some(Err(error)) = first.drain(..).next()
+    {
+        return Err(error);
+    }
     let columns = columns(first.iter().flatten());
     Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
 }
@@ -107,7 +113,8 @@ fn unknown(document: &Json) -> Fault {
 /// Returns the rows of a record: itself, or the objects of the list under the keys `under`, each with the values around the list.
 fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<Map<String, Json>>, Fault> {
     let flat = |value: &Json| {
-        let object = value.as_object().ok_or_else(|| bad_file("JSON objects as rows", quoted(&value.to_string())))?;
+        let object =
+            value.as_object().ok_or_else(|| bad_file("JSON objects as rows", quoted(&value.to_string())))?;
         let mut row = Map::new();
         flatten("", object, &mut row);
         Ok(row)
@@ -152,7 +159,7 @@ fn of_tool(
             Ok(results) => Ok((number, results)),
             // A document is one record.
             Err(fault) if matches!(number, RowNumber::Row(_)) => Err(fault.of_file(path).into()),
-            Err(fault) => Err(fault.at(path, number).into()),
+            Err(fault) => Err(bad_row(fault.expected, fault.found).at(path, number).into()),
         });
         match read {
             Ok((record, results)) => {

@@ -152,5 +152,9 @@ fn triton_name(options: &Json, tile: [Option<String>; 3]) -> Option<String> {
 /// Returns the whole numbers in text such as `(64, 128)` or `[64, 128]`; none if one part is no number.
 fn numbers(text: &str) -> Vec<u64> {
     let parts = text.trim_matches(['(', ')', '[', ']']).split(',').map(str::trim);
-    parts.filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect::<Option<_>>().unwrap_or_default()
+    parts
+        .filter(|part| !part.is_empty())
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()
+        .unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! `linfa`: classification of the winner with linfa-trees. It is the baseline for `cost_tree`.
 //!
-//! linfa-trees 0.8.1 has traps; each was measured and has a test in `tests/linfa_traps.rs`.
+//! linfa-trees 0.8.1 has traps; each was measured and has a test in `tests/it/linfa_traps.rs`.
 //!
 //! | trap | guard |
 //! | --- | --- |

@@ -31,14 +31,14 @@ impl LogError {
     /// Returns the fault at a line and a column of a log; 0 stands for the whole file or line.
     pub fn malformed(
         path: &Path,
-        (line, column): (u64, u64),
+        (line, column): (u64, usize),
         expected: impl Into<String>,
         found: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
         let mut fault = Fault::new(expected, found, hint).of_file(path);
         fault.place.row = Some(RowNumber::Line(line)).filter(|_| line > 0);
-        fault.place.column = Some(ColumnPlace::At(column)).filter(|_| column > 0);
+        fault.place.column = Some(ColumnPlace::At(column as u64)).filter(|_| column > 0);
         Self::Malformed(Box::new(fault))
     }
 }

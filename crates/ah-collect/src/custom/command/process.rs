@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ah_measure::Failure;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use crate::process_group::{ProcessGroup, kill, last_line, shorten, tail};
+use crate::process_group::{ProcessGroup, Tail, kill, last_line, shorten};
 
 /// Whether the standard output of a command is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +46,14 @@ pub(super) fn run(
     })?;
     let id = group.child().id();
     let (stdout, stderr) = (group.child().stdout.take(), group.child().stderr.take());
-    let watch = || Ok((stdout.map(tail).transpose()?, stderr.map(tail).transpose()?, wait(id, limit)?));
+    let watch =
+        || Ok((stdout.map(Tail::of).transpose()?, stderr.map(Tail::of).transpose()?, wait(id, limit)?));
     let watched: io::Result<_> = watch();
     let elapsed = start.elapsed();
     let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
     let (stdout, stderr, timed_out) =
         watched.map_err(|e| Failure::skipped(format!("cannot start a thread to watch `{shown}`: {e}")))?;
-    let [stdout, stderr] = [stdout, stderr].map(|t| t.and_then(|t| t.join().ok()).unwrap_or_default());
+    let [stdout, stderr] = [stdout, stderr].map(|output| output.map(|o| o.text()).unwrap_or_default());
     if timed_out {
         return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
     }

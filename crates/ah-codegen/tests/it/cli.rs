@@ -1,0 +1,260 @@
+//! The command: the files that it writes and checks, and its answers to bad input.
+
+use crate::models;
+
+use std::fs;
+use std::path::Path;
+
+use ah_types::Model;
+use assert_cmd::Command;
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+fn model(seed: u64, name: &str) -> Model {
+    models::model(&mut Pcg64::seed_from_u64(seed), name, 5, 40)
+}
+
+fn codegen(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output =
+        Command::cargo_bin("ah-codegen").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Returns every file below a folder with its bytes.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            all.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    model(5, "SimpleHeuristic").write(&at.join("model.json")).unwrap();
+    let all = ["model.json", "--target", "rust,pytorch,c"];
+    let with = |more: &[&str]| codegen(at, &[&all[..], more].concat());
+
+    let (code, out, err) = with(&["--mode", "dry-run"]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    assert!(!at.join("generated").exists());
+
+    assert_eq!(with(&[]).0, 0);
+    let first = files(&at.join("generated"));
+    assert!(first.iter().any(|(path, _)| path == "simple_heuristic/src/lib.rs"));
+    assert!(first.iter().any(|(path, _)| path == "_SimpleHeuristic.py"));
+    assert!(first.iter().any(|(path, _)| path == "simple_heuristic.h"));
+    assert_eq!(with(&["--out", "again"]).0, 0);
+    assert_eq!(first, files(&at.join("again")));
+    assert_eq!(with(&["--mode", "check"]).0, 0);
+
+    let lib = at.join("generated/simple_heuristic/src/lib.rs");
+    let text = fs::read_to_string(&lib).unwrap();
+    fs::write(&lib, text.replace("fn choose(", "fn twist(")).unwrap();
+    let (code, out, err) = with(&["--mode", "check"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("-pub fn twist(") && out.contains("+pub fn choose("), "{out}");
+    assert!(err.contains("run: ") && err.contains("model.json --target rust,pytorch,c"), "{err}");
+
+    // Cargo's files stay; the stale file is replaced.
+    fs::create_dir(at.join("generated/simple_heuristic/target")).unwrap();
+    fs::write(at.join("generated/simple_heuristic/target/x"), "x").unwrap();
+    assert_eq!(with(&[]).0, 0);
+    assert!(at.join("generated/simple_heuristic/target/x").exists());
+    fs::remove_dir_all(at.join("generated/simple_heuristic/target")).unwrap();
+    assert_eq!(first, files(&at.join("generated")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_not_unicode_is_checked() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    model(5, "Mine").write(&folder.path().join("model.json")).unwrap();
+    let out = std::ffi::OsStr::from_bytes(b"g\xff");
+    let check = ["model.json", "--target", "c", "--mode", "check", "--out"];
+    let output = Command::cargo_bin("ah-codegen")
+        .unwrap()
+        .current_dir(folder.path())
+        .args(check)
+        .arg(out)
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("is stale; run: ") && !err.contains("panicked"), "{err}");
+}
+
+#[test]
+fn files_of_others_are_never_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    model(6, "Mine").write(&at.join("model.json")).unwrap();
+    fs::create_dir_all(at.join("generated/mine/src")).unwrap();
+    fs::write(at.join("generated/mine/src/main.rs"), "fn main() {}").unwrap();
+    let (code, _, err) = codegen(at, &["model.json"]);
+    assert_eq!(code, 4);
+    assert!(err.contains("main.rs: was not written by ah-codegen"), "{err}");
+    assert_eq!(files(&at.join("generated")).len(), 1);
+}
+
+#[test]
+fn names_never_lead_out_of_the_folder() {
+    let names =
+        ["../../etc/passwd", "/tmp/x", "..", "", "a/b", "con", "C:\\x", "\0", "core", &"x".repeat(10_000)];
+    for (i, name) in names.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        model(i as u64, name).write(&at.join("model.json")).unwrap();
+        let (code, _, err) =
+            codegen(at, &["model.json", "--out", "out", "--target", "rust,pytorch,c,python"]);
+        assert_eq!(code, 0, "{name:?}: {err}");
+        let mut beside: Vec<_> = fs::read_dir(at).unwrap().map(|e| e.unwrap().file_name()).collect();
+        beside.sort();
+        assert_eq!(beside, ["model.json", "out"], "{name:?}");
+        let places: Vec<_> = fs::read_dir(at.join("out")).unwrap().collect();
+        assert_eq!(places.len(), 4, "{name:?}");
+    }
+}
+
+#[test]
+fn bad_input_gets_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let good = model(8, "Good");
+    good.write(&at.join("model.json")).unwrap();
+    fs::write(at.join("empty.json"), "").unwrap();
+    fs::write(at.join("garbage.json"), [0xff, 0xfe, 0]).unwrap();
+    let mut newer: serde_json::Value = serde_json::from_str(&good.to_json()).unwrap();
+    newer["version"] = 99.into();
+    fs::write(at.join("newer.json"), newer.to_string()).unwrap();
+    fs::create_dir(at.join("folder.json")).unwrap();
+    fs::write(at.join("file"), "").unwrap();
+    fs::create_dir_all(at.join("templates/rust/src")).unwrap();
+    fs::write(at.join("templates/rust/src/lib.rs.tera"), "{% if %}").unwrap();
+    let cases: [(&[&str], i32); 9] = [
+        (&["missing.json"], 4),
+        (&["empty.json"], 3),
+        (&["garbage.json"], 4),
+        (&["newer.json"], 3),
+        (&["folder.json"], 4),
+        (&["model.json", "--out", "file"], 4),
+        (&["model.json", "--templates", "nowhere"], 4),
+        (&["model.json", "--templates", "templates"], 3),
+        (&["model.json", "--target", "cobol"], 2),
+    ];
+    for (arguments, expected) in cases {
+        let (code, out, err) = codegen(at, arguments);
+        assert_eq!((code, out.as_str()), (expected, ""), "{arguments:?}: {err}");
+        assert!(err.starts_with("error: ") && !err.contains("panicked"), "{arguments:?}: {err}");
+        assert!(expected == 2 || err.lines().count() == 1, "{arguments:?}: {err}");
+    }
+    assert!(!at.join("generated").exists());
+    #[cfg(target_os = "linux")]
+    if Path::new("/dev/full").exists() {
+        // A folder that cannot be made.
+        let (code, _, err) = codegen(at, &["model.json", "--out", "/proc/nowhere"]);
+        assert_eq!(code, 4, "{err}");
+    }
+}
+
+#[test]
+fn names_from_models_do_not_move_the_cursor() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = "Evil\u{1b}[2J\u{9b}31m";
+    let json = model(3, "Plain").to_json();
+    for (file, text) in [
+        ("name.json", json.replace("Plain", &evil.replace('\u{1b}', "\\u001b").replace('\u{9b}', "\\u009b"))),
+        ("key.json", json.replacen('{', "{\"\\u001b[2J\": 1,", 1)),
+        (evil, "{".to_owned()),
+    ] {
+        fs::write(folder.path().join(file), text).unwrap();
+        let (_, stdout, stderr) = codegen(folder.path(), &[file, "--target", "rust", "--out", "out"]);
+        let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!stdout.contains(control) && !stderr.contains(control), "{file:?}: {stdout:?} {stderr:?}");
+    }
+}
+
+#[test]
+fn the_report_is_complete_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    model(5, "SimpleHeuristic").write(&folder.path().join("model.json")).unwrap();
+    let run = |more: &[&str]| {
+        let (code, out, err) = codegen(folder.path(), &[&["model.json", "--json", "-q"], more].concat());
+        assert!(err.lines().all(|line| line.starts_with("error: ")), "-q prints no progress: {err}");
+        (code, serde_json::from_str::<serde_json::Value>(&out).expect(&out))
+    };
+    let (code, report) = run(&[]);
+    assert_eq!((code, &report["mode"], &report["same"]), (0, &"write".into(), &false.into()));
+    assert_eq!(report["targets"][0]["place"], "generated/simple_heuristic");
+    let files = report["targets"][0]["files"].as_array().unwrap();
+    assert!(files.iter().all(|file| file["change"] == "new"), "{report}");
+    let readme = folder.path().join("generated/simple_heuristic/README.md");
+    fs::write(readme, "<!-- @generated by ah-codegen -->").unwrap();
+    let (code, report) = run(&["--mode", "check"]);
+    assert_eq!((code, &report["same"]), (1, &false.into()));
+    assert!(report["diff"].as_str().unwrap().contains("README.md"), "{report}");
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["target", "max-ranked", "mode", "quiet", "verbose", "color"];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, script, err) = codegen(folder.path(), &["completions", shell]);
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(flags.iter().all(|flag| script.contains(flag)), "{shell}: {script}");
+    }
+    let (code, page, _) = codegen(folder.path(), &["man"]);
+    assert_eq!(code, 0);
+    assert!(flags.iter().all(|flag| page.contains(&format!("\\-\\-{}", flag.replace('-', "\\-")))), "{page}");
+    assert!(page.contains(".TH ah-codegen") && page.contains("mode check"), "with the examples: {page}");
+    let (code, _, err) = codegen(folder.path(), &["man", "nothing"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("there is no subcommand \"nothing\""), "{err}");
+}
+
+#[test]
+fn labels_are_coloured_where_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = |flags: &[&str]| codegen(folder.path(), &[&["missing.json"], flags].concat()).2;
+    assert!(error(&[]).starts_with("error: missing.json"), "a pipe is no terminal");
+    assert!(error(&["--color", "always"]).starts_with("\u{1b}[1;31merror:\u{1b}[0m missing.json"));
+    // clap's own errors too.
+    assert!(error(&["--color=always", "--target", "x"]).contains("\u{1b}["));
+    assert!(!error(&["--color", "never", "--target", "x"]).contains('\u{1b}'));
+}
+
+#[test]
+fn a_name_with_a_number_is_kept_in_every_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    model(5, "MixedMMA100").write(&at.join("model.json")).unwrap();
+    let (code, _, err) = codegen(at, &["model.json", "--target", "rust,pytorch,c,python"]);
+    assert_eq!(code, 0, "{err}");
+    let has = |file: &str, text: &str| {
+        let code = fs::read_to_string(at.join("generated").join(file)).unwrap();
+        assert!(code.contains(text), "{file} lacks {text}");
+    };
+    has("mixed_mma100/Cargo.toml", "name = \"mixed_mma100\"");
+    has("mixed_mma100/src/lib.rs", "HEURISTIC: &str = \"MixedMMA100\"");
+    has("_MixedMMA100.py", "class MixedMMA100(");
+    has("mixed_mma100.h", "`MixedMMA100`");
+    has("mixed_mma100.h", "mixed_mma100_choose(");
+    has("mixed_mma100.h", "MIXED_MMA100_FALLBACK");
+    has("mixed_mma100.py", "\"MixedMMA100\"");
+}

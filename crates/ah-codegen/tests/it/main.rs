@@ -1,0 +1,13 @@
+//! The integration tests of `ah-codegen`: one binary, which links once.
+
+mod c_limits;
+mod cli;
+mod equality;
+mod hostile;
+mod hostile_names;
+mod inductor;
+mod models;
+mod package;
+mod switch;
+mod tables;
+mod triton;

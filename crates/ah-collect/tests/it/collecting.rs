@@ -1,0 +1,255 @@
+//! `ah-collect` from a user's view, on the fake device and on the processor.
+
+use crate::common;
+
+use std::collections::HashMap;
+use std::process::Stdio;
+
+use ah_types::log;
+use common::{Folder, collector_at_work, error, fake, inputs, refused, succeed};
+
+#[test]
+fn every_kind_of_outcome_is_kept() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "20"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(log.inputs.len(), 20);
+    assert_eq!(log.metadata.name, "fake");
+
+    let mut feedback: HashMap<&str, Vec<f64>> = HashMap::new();
+    for sample in log.samples.iter().filter(|s| s.input == 0) {
+        feedback.entry(log.choice_name(sample.choice)).or_default().push(sample.feedback);
+    }
+    assert_eq!(feedback["steady"].len(), 3, "three repetitions");
+    for failing in ["failing", "failing_late", "wrong"] {
+        assert_eq!(feedback[failing], [f64::INFINITY], "{failing}");
+    }
+    assert!(!feedback.contains_key("hanging"), "a skipped choice leaves no row");
+    assert!(feedback["slow"].len() < 3, "a slow choice stops early");
+
+    let outcomes = folder.read("train.txt.outcomes.jsonl");
+    for reason in [
+        "this choice always fails",
+        "this choice fails after a while",
+        "wrong result: relative error 1 (at most 1e-6 expected)",
+        "only in a worker process",
+        "out of memory: more than 90000 elements do not fit",
+    ] {
+        // Seed 0 rarely draws an input that is too large.
+        let skipped_input = reason.starts_with("out of memory");
+        assert!(outcomes.contains(reason) || skipped_input, "{reason} in {outcomes}");
+    }
+    let skips = outcomes.lines().filter(|l| l.contains("\"hanging\"")).count();
+    assert_eq!(skips, 1, "a choice that is always skipped is recorded once");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_log() {
+    let (a, b, c) = (Folder::new(), Folder::new(), Folder::new());
+    succeed(fake(&a).args(["--num-samples", "30", "--seed", "5"]));
+    succeed(fake(&b).args(["--num-samples", "30", "--seed", "5"]));
+    succeed(fake(&c).args(["--num-samples", "30", "--seed", "6"]));
+    assert_eq!(a.read("train.txt"), b.read("train.txt"));
+    assert_ne!(inputs(&a), inputs(&c));
+}
+
+#[test]
+fn shards_share_one_sequence() {
+    let (whole, parts) = (Folder::new(), Folder::new());
+    succeed(fake(&whole).args(["--num-samples", "30"]));
+    let mut found: Vec<String> = Vec::new();
+    for (shard, name) in [("1/3", "a.txt"), ("2/3", "b.txt"), ("3/3", "c.txt")] {
+        succeed(fake(&parts).args(["--num-samples", "10", "--shard", shard, "-o"]).arg(parts.path(name)));
+        let log = log::read(&[parts.path(name)]).unwrap();
+        found.extend(log.inputs.into_iter().map(|i| i.text.into_string()));
+    }
+    let merged = log::read(&["a.txt", "b.txt", "c.txt"].map(|n| parts.path(n))).unwrap();
+    assert_eq!(merged.inputs.len(), 30, "parts are disjoint, and their logs merge");
+    let mut missing = inputs(&whole);
+    missing.retain(|text| !found.contains(text));
+    // A repeated or skipped draw takes a position in one shard, so the parts reach a little further.
+    assert!(missing.len() <= 3, "missing from the parts: {missing:?}");
+}
+
+#[test]
+fn a_killed_run_continues_the_same_sequence() {
+    let (whole, cut) = (Folder::new(), Folder::new());
+    succeed(fake(&whole).args(["--num-samples", "40"]));
+
+    let mut child = collector_at_work(&cut, &["--num-samples", "40"], "1000", 100);
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    let before = inputs(&cut).len();
+    assert!((1..40).contains(&before), "{before}");
+    // Simulates a kill that tore the last line.
+    let mut text = cut.read("train.txt");
+    text.push_str("123,apples,stea");
+    std::fs::write(cut.log(), &text).unwrap();
+
+    let stderr = succeed(fake(&cut).args(["--num-samples", "40"]));
+    assert!(
+        stderr.contains(r#"warning: train.txt: the last line was torn and is cut off: "123,apples,stea""#),
+        "{stderr}"
+    );
+    assert!(stderr.contains(&format!("holds {before} inputs already")), "{stderr}");
+    assert_eq!(cut.read("train.txt"), whole.read("train.txt"));
+
+    let stderr = succeed(fake(&cut).args(["--num-samples", "40"]));
+    assert!(stderr.contains("measured 0 inputs"), "{stderr}");
+    assert_eq!(cut.read("train.txt"), whole.read("train.txt"));
+}
+
+#[test]
+fn an_input_that_lacks_choices_is_completed() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "6"]));
+    let (whole, log) = (folder.read("train.txt"), log::read(&[folder.log()]).unwrap());
+    // Without `steady` on the second input, and without the last choices of the last one, as a cut write leaves it.
+    let (second, last) = (format!("{},steady", log.inputs[1].text), &log.inputs[5].text);
+    let of_last = whole.lines().filter(|l| l.starts_with(&**last)).count();
+    let kept = whole.lines().count() - of_last + 3;
+    let cut: Vec<_> = whole.lines().take(kept).filter(|l| !l.starts_with(&second)).collect();
+    std::fs::write(folder.log(), cut.join("\n") + "\n").unwrap();
+
+    let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
+    assert!(stderr.contains("measuring the missing choices of 2 inputs"), "{stderr}");
+    assert!(stderr.contains("measured 2 inputs"), "{stderr}");
+    let sorted = |text: &str| {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&folder.read("train.txt")), sorted(&whole), "the missing rows and no others");
+
+    // Without the file of outcomes, only the first inputs show which choices are skipped.
+    std::fs::remove_file(folder.path("train.txt.outcomes.jsonl")).unwrap();
+    let completed = folder.read("train.txt");
+    let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
+    assert!(stderr.contains("measured 1 input "), "{stderr}");
+    assert_eq!(folder.read("train.txt"), completed);
+    let stderr = succeed(fake(&folder).args(["--num-samples", "7"]));
+    assert!(stderr.contains("measured 1 input ") && stderr.contains("held 6 before"), "{stderr}");
+}
+
+#[test]
+fn two_processes_on_one_file_never_interleave_lines() {
+    let folder = Folder::new();
+    let spawn = |shard| {
+        std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
+            .args(["--backend", "fake", "--name", "fake", "--num-samples", "150", "--shard", shard, "-o"])
+            .arg(folder.log())
+            .env("AH_FAKE_PACE_US", "1")
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut children = ["1/2", "2/2"].map(spawn);
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    // Reading fails at the first incomplete line; the rows of an input are consecutive.
+    let log = log::read(&[folder.log()]).unwrap();
+    let mut order: Vec<u32> = log.samples.iter().map(|s| s.input).collect();
+    order.dedup();
+    assert_eq!(order.len(), log.inputs.len());
+    assert!(log.inputs.len() >= 150, "{}", log.inputs.len());
+}
+
+#[test]
+fn a_second_collector_of_the_same_inputs_is_refused() {
+    for shard in ["1/1", "2/3"] {
+        let folder = Folder::new();
+        let mut first = collector_at_work(&folder, &["--num-samples", "30", "--shard", shard], "2000", 5);
+        refused(
+            fake(&folder).args(["--num-samples", "30", "--shard", shard]),
+            4,
+            &["another collector measures part", "--shard"],
+        );
+        let (code, _) = error(fake(&folder).args(["--num-samples", "30", "--shard", "1/1"]));
+        assert_eq!(code, 4, "the whole is measured beside none of its parts");
+        assert!(first.wait().unwrap().success());
+        assert_eq!(inputs(&folder).len(), 30, "every input once");
+        let left = std::fs::read_dir(folder.path("")).unwrap().count();
+        assert_eq!(left, 2, "the log and its outcomes");
+        succeed(fake(&folder).args(["--num-samples", "31", "--shard", shard]));
+    }
+}
+
+#[test]
+fn a_log_of_another_run_is_refused_with_both_values() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "3", "--seed", "1"]));
+    let before = folder.read("train.txt");
+    refused(
+        fake(&folder).args(["--num-samples", "5", "--seed", "2"]),
+        3,
+        &["autoheuristic_rs.seed (log: 1, other: 2)"],
+    );
+    assert_eq!(folder.read("train.txt"), before);
+}
+
+#[test]
+fn an_interrupt_ends_after_the_input_in_hand() {
+    let folder = Folder::new();
+    let child = collector_at_work(&folder, &["--num-samples", "100000"], "500", 20);
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("interrupted after the current input"), "{stderr}");
+    assert!(stderr.contains("wins: "), "{stderr}");
+    assert!(folder.read("train.txt").ends_with('\n'));
+}
+
+#[test]
+fn a_log_that_goes_away_during_a_run_ends_it() {
+    for cut in [false, true] {
+        let folder = Folder::new();
+        let child = collector_at_work(&folder, &["--num-samples", "100000"], "500", 20);
+        match cut {
+            true => std::fs::File::create(folder.log()).map(drop).unwrap(),
+            false => std::fs::remove_file(folder.log()).unwrap(),
+        }
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        assert!(stderr.contains("removed, moved or cut during the run"), "{stderr}");
+    }
+}
+
+#[test]
+fn num_reps_is_the_number_of_rows() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "2", "--num-reps", "5"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    let steady = log.choice_id("steady").unwrap();
+    assert_eq!(log.samples.iter().filter(|s| s.choice == steady).count(), 10);
+}
+
+#[test]
+fn exactly_the_inputs_of_a_file_are_measured() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "kind,size\npears,7\napples,5000\npears,7\n").unwrap();
+    succeed(fake(&folder).arg("--inputs").arg(folder.path("inputs.csv")));
+    assert_eq!(inputs(&folder), ["7,pears", "5000,apples"]);
+    // A log serves as well.
+    succeed(fake(&folder).arg("--inputs").arg(folder.log()).arg("-o").arg(folder.path("again.txt")));
+    assert_eq!(folder.read("again.txt"), folder.read("train.txt"));
+}
+
+#[test]
+fn every_optimization_is_measured_on_the_processor() {
+    let folder = Folder::new();
+    for name in ["pad_mm", "mm", "softmax"] {
+        let path = folder.path(name);
+        let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
+        let command =
+            command.args(["--name", name, "--backend", "cpu", "--num-samples", "4", "-o"]).arg(&path);
+        let stderr = succeed(command);
+        assert!(!stderr.contains("failed"), "{name}: {stderr}");
+        let log = log::read(&[&path]).unwrap();
+        assert_eq!((log.metadata.name.as_str(), log.inputs.len()), (name, 4));
+        assert!(log.samples.iter().all(|s| s.feedback.is_finite() && s.feedback > 0.0), "{name}");
+    }
+}

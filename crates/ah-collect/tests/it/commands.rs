@@ -1,0 +1,253 @@
+//! Optimizations whose choices are command lines.
+#![cfg(unix)]
+
+use crate::common;
+
+use std::time::{Duration, Instant};
+
+use ah_types::log::{self, Log};
+use assert_cmd::Command;
+use common::{Folder, error, inputs, refused, skipped, succeed};
+
+const HEAD: &str =
+    "name = \"programs\"\n[[feature]]\nname = \"size\"\nkind = \"numerical\"\ninteger = true\n";
+
+/// Returns `ah-collect` for an optimization with this table `[commands]`.
+fn programs(folder: &Folder, commands: &str) -> Command {
+    programs_to(folder, "collect", commands)
+}
+
+fn programs_to(folder: &Folder, mode: &str, commands: &str) -> Command {
+    std::fs::write(folder.path("programs.toml"), format!("{HEAD}[commands]\n{commands}")).unwrap();
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(folder.path("")).args([mode, "--optimization", "programs.toml"]);
+    command
+}
+
+/// Returns the feedback of a choice, over all inputs.
+fn feedback(log: &Log, choice: &str) -> Vec<f64> {
+    log.samples.iter().filter(|s| log.choice_name(s.choice) == choice).map(|s| s.feedback).collect()
+}
+
+#[test]
+fn choices_are_measured_and_a_run_goes_on() {
+    let folder = Folder::new();
+    let commands = r#"
+        setup = "cp ../programs.toml {folder}/input"
+        prepare = "cp {folder}/input {folder}/work"
+        choices = { "gzip_{level}" = "gzip -f -{level} {folder}/work", "cat" = "cat {folder}/work" }
+        check = "test -s {folder}/input"
+        cleanup = "rm {folder}/input"
+        parameters = { level = [1, 9] }
+        inputs = { size = { from = 1, to = 1000 } }
+    "#
+    .replace("../programs.toml", "programs.toml");
+    succeed(programs(&folder, &commands).args(["--num-samples", "2", "--num-reps", "2"]));
+    let before = inputs(&folder);
+    succeed(programs(&folder, &commands).args(["--num-samples", "3", "--num-reps", "2"]));
+    assert_eq!(inputs(&folder)[..2], before);
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(log.choices, ["cat", "gzip_1", "gzip_9"]);
+    assert!(log.samples.iter().all(|s| s.feedback > 0.0 && s.feedback.is_finite()));
+    let list = programs_to(&folder, "list", &commands).output().unwrap();
+    assert!(String::from_utf8(list.stdout).unwrap().contains("    gzip_9"));
+}
+
+#[test]
+fn bad_commands_cost_their_choice_and_nothing_else() {
+    let folder = Folder::new();
+    let start = Instant::now();
+    let stderr = succeed(
+        programs(
+            &folder,
+            r#"
+            inputs = { size = [1, 2] }
+            [commands.choices]
+            good = "true"
+            flooding = ["head", "-c", "50000000", "/dev/zero"]
+            failing = ["sh", "-c", "echo first >&2; echo 'the last word' >&2; exit 3"]
+            killed = ["sh", "-c", "kill -9 $$"]
+            missing = "surely-not-a-program --fast"
+            endless = "sleep 1000"
+            endless_flood = "yes"
+            leaving_a_child = ["sh", "-c", "sleep 1000 & exit 0"]
+            leaving_the_group = ["sh", "-c", "setsid sleep 30 & exit 0"]
+            "#,
+        )
+        .args(["--num-reps", "1", "--hang-seconds", "2"]),
+    );
+    assert!(start.elapsed() < Duration::from_secs(120));
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(log.inputs.len(), 2);
+    for good in ["good", "flooding", "leaving_a_child", "leaving_the_group"] {
+        let times = feedback(&log, good);
+        assert!(times.len() == 2 && times.iter().all(|ms| ms.is_finite()), "{good}: {times:?}");
+    }
+    for bad in ["failing", "killed", "endless", "endless_flood"] {
+        assert_eq!(feedback(&log, bad), [f64::INFINITY; 2], "{bad}");
+    }
+    for reason in [
+        "exit 3` ended with exit status: 3: the last word",
+        "kill -9 $$` ended with signal: 9 (SIGKILL)",
+        "skipped 2 times (missing): the program \"surely-not-a-program\" is not installed",
+        "`sleep 1000` did not end within 2 s",
+        "`yes` did not end within 2 s",
+    ] {
+        assert!(stderr.contains(reason), "{reason} in {stderr}");
+    }
+}
+
+#[test]
+fn a_command_can_print_its_time() {
+    let folder = Folder::new();
+    let stderr = succeed(
+        programs(
+            &folder,
+            r#"
+            inputs = { size = [8] }
+            time = "printed_milliseconds"
+            [commands.choices]
+            half = ["printf", "some text\\n%s.5\\n\\n", "{size}"]
+            silent = "true"
+            chatty = ["echo", "took 7 ms"]
+            zero = ["echo", "0"]
+            flooding = ["head", "-c", "1000000", "/dev/zero"]
+            "#,
+        )
+        .args(["--num-reps", "1"]),
+    );
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(feedback(&log, "half"), [8.5]);
+    for bad in ["silent", "chatty", "zero", "flooding"] {
+        assert_eq!(feedback(&log, bad), [f64::INFINITY], "{bad}");
+    }
+    for found in ["found nothing", "found \"took 7 ms\"", "found \"0\""] {
+        assert!(
+            stderr.contains(&format!("the last line of its output should be its time, {found}")),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_value_from_a_file_is_one_argument() {
+    let folder = Folder::new();
+    let evil = "a b; touch gone $(touch gone) 'x'";
+    std::fs::write(folder.path(evil), "contents").unwrap();
+    std::fs::write(folder.path("inputs.csv"), format!("size,file\n8,\"{evil}\"\n")).unwrap();
+    for (shell, copy) in [(false, "cp {file} copy"), (true, "cat {file} > copy; test -s copy")] {
+        let table = format!(
+            "shell = {shell}\ncheck = \"cmp copy {{file}}\"\nchoices = {{ a = '{copy}', b = \"true\" }}"
+        );
+        let mut command = programs(&folder, &table);
+        let stderr = succeed(command.args(["--inputs", "inputs.csv", "-o", &format!("{shell}.txt")]));
+        assert!(!stderr.contains("failed"), "{stderr}");
+        assert_eq!(std::fs::read_to_string(folder.path("copy")).unwrap(), "contents");
+        assert!(!folder.path("gone").exists());
+    }
+    let log = log::read(&[folder.path("true.txt")]).unwrap();
+    assert_eq!(log.inputs[0].text.as_ref(), "8", "the file is not a feature");
+}
+
+#[test]
+fn mistakes_in_the_file_are_named() {
+    let folder = Folder::new();
+    for (table, part) in [
+        ("choices = { a = \"true\" }", "1 choices, at least two are needed"),
+        ("choices = { a = \"true\", b = \"cat x | wc\" }", "'|', which only a shell understands"),
+        ("choices = { a = \"true\", b = \"cat {x\" }", "a brace is not closed"),
+        (
+            "choices = { a = \"true\", b = \"sleep {t}\" }\nparameters = { t = [1, 2] }",
+            "so the name must too",
+        ),
+        ("choices = { a = \"true\", b = \"true\" }\nparameters = { size = [1, 2] }", "\"size\" is a feature"),
+        ("choices = { a = \"true\", b = \"true\" }\ninputs = { sise = [1] }", "\"sise\" is not a feature"),
+        ("choices = { a = \"true\", b = \"true\" }\ninputs = { size = [\"x\"] }", "the feature is numerical"),
+        (
+            "choices = { a = \"true\", b = \"true\" }\ninputs = { size = { from = 9, to = 1 } }",
+            "expected 1 <= from <= to",
+        ),
+        ("choises = { a = \"true\", b = \"true\" }", "TOML parse error at line 7"),
+    ] {
+        refused(&mut programs(&folder, table), 3, &["programs.toml", part]);
+    }
+    for (table, part) in [
+        ("choices = { a = 1, b = \"true\" }", "expected a command line, or a list of its arguments"),
+        (
+            "choices = { a = \"true\", b = \"true\" }\ninputs = { size = { from = -1, to = 9 } }",
+            "expected a list of values, or { from = 1, to = 9 }",
+        ),
+    ] {
+        let output = programs(&folder, table).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(part), "{table}: {message}");
+    }
+    let rule = "choices = { a = \"true\", b = \"true\" }\n[[choice]]\nname = \"c\"\neligible = \"size > 1\"";
+    let (_, message) = error(&mut programs(&folder, rule));
+    assert!(message.contains("\"c\" is none of the choices: a, b"), "{message}");
+    let rule = rule.replace("\"c\"", "\"b\"").replace("size >", "sise >") + "\n";
+    let (_, message) = error(programs(&folder, &rule).args(["--num-samples", "1"]));
+    assert!(message.contains("the choice \"b\" is eligible where \"sise > 1\""), "{message}");
+    let two = "choices = { a = \"true\", b = \"true\" }";
+    refused(&mut programs(&folder, two), 5, &["the feature \"size\" has no range"]);
+    let (_, message) = error(programs(&folder, two).args(["--name", "other"]));
+    assert!(message.contains("is the optimization \"programs\", expected \"other\""), "{message}");
+    std::fs::write(folder.path("inputs.csv"), "size\n8\n").unwrap();
+    let unfilled = "choices = { a = \"true\", b = \"cat {file}\" }";
+    let (_, message) = error(programs(&folder, unfilled).args(["--inputs", "inputs.csv"]));
+    assert!(message.contains("{file} has no value for the choice \"b\"; make it a parameter"), "{message}");
+}
+
+#[test]
+fn a_failed_setup_skips_the_input_and_a_failed_cleanup_ends_the_run() {
+    let folder = Folder::new();
+    let choices = "choices = { a = \"true\", b = \"true\" }\ninputs = { size = [1, 2, 3] }\n";
+    let setup = format!("{choices}setup = [\"test\", \"{{size}}\", \"-ne\", \"2\"]");
+    let stderr = succeed(programs(&folder, &setup).args(["--num-reps", "1"]));
+    assert_eq!(inputs(&folder).len(), 2);
+    assert!(stderr.contains("setup: `test 2 -ne 2` ended with exit status: 1"), "{stderr}");
+    let cleanup = format!("{choices}cleanup = \"false\"");
+    refused(
+        programs(&folder, &cleanup).args(["--num-reps", "1", "-o", "other.txt"]),
+        5,
+        &["cleanup: `false` ended with exit status: 1"],
+    );
+}
+
+#[test]
+fn a_check_can_use_the_parameters_of_the_choice() {
+    let folder = Folder::new();
+    let table = r#"
+        inputs = { size = [1] }
+        parameters = { limit = [0, 2] }
+        check = ["test", "{size}", "-lt", "{limit}"]
+        choices = { "limit={limit}" = "true" }
+    "#;
+    succeed(programs(&folder, table).args(["--num-reps", "1"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(feedback(&log, "limit=0"), [f64::INFINITY]);
+    assert!(feedback(&log, "limit=2")[0].is_finite());
+}
+
+#[test]
+fn the_example_of_the_book_measures() {
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = repository.join("examples/zstd/send.toml");
+    if std::process::Command::new("zstd").arg("--version").output().is_err() {
+        skipped("zstd is not installed, so the example of docs/commands.md is not run");
+        return;
+    }
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "size,link,content\n20000,100,log\n20000,100,base64\n")
+        .unwrap();
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(folder.path("")).arg("--optimization").arg(file);
+    let stderr = succeed(command.args(["--inputs", "inputs.csv", "--num-reps", "1"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    for level in [0, 1, 3, 9, 19] {
+        let times = feedback(&log, &format!("level={level}"));
+        // 20000 bytes, of which at least a fifth is sent, take 0.32 ms over 100 megabits per second.
+        let plausible = times.len() == 2 && times.iter().all(|ms| ms.is_finite() && *ms > 0.32);
+        assert!(plausible, "{level}: {times:?} {stderr}");
+    }
+}

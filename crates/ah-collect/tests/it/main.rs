@@ -1,0 +1,16 @@
+//! The integration tests of `ah-collect`: one binary, which links once.
+
+mod adaptive;
+mod bad_input;
+mod collecting;
+mod commands;
+mod common;
+mod cuda;
+mod cuda_source;
+mod custom_functions;
+mod kills;
+mod report;
+mod reporting;
+mod streams;
+mod worker;
+mod workers;

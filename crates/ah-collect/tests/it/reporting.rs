@@ -1,0 +1,95 @@
+//! The output for people: `report`, `list` and JSON.
+
+use crate::common;
+
+use assert_cmd::Command;
+use common::{Folder, fake, fake_to, refused, stdout, succeed};
+
+#[test]
+fn a_log_is_described() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
+    succeed(fake(&folder).args(["--inputs", "inputs.csv"]));
+    let describe = |logs: &[&str]| {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        let [first, repeat @ ..] = logs else { panic!("no log") };
+        command.args(["report", "--text"]).arg(folder.path(first));
+        for log in repeat {
+            command.arg("--repeat").arg(folder.path(log));
+        }
+        stdout(&mut command)
+    };
+    insta::assert_snapshot!(describe(&["train.txt"]));
+    let repeated = describe(&["train.txt", "train.txt"]);
+    assert!(repeated.contains("3 inputs in both; median relative deviation 0.00 %"), "{repeated}");
+
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    refused(command.args(["report", "--text"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
+}
+
+/// Returns the JSON on standard output, with each figure that a clock shows as `0`.
+fn json(command: &mut Command) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(&stdout(command.args(["--json", "-q"]))).unwrap();
+    let run = ["seconds", "seconds_in_choices", "kernel_ms"].map(|key| ("run", key));
+    for (part, key) in run.into_iter().chain([("facts", "collection")]) {
+        if let Some(found) = value.get_mut(part).and_then(|part| part.get_mut(key)) {
+            *found = 0.into();
+        }
+    }
+    serde_json::to_string_pretty(&value).unwrap()
+}
+
+#[test]
+fn every_result_is_complete_as_json() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
+    let plain = || {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        command.current_dir(folder.path("."));
+        command
+    };
+    insta::assert_snapshot!("json of a run", json(fake(&folder).args(["--inputs", "inputs.csv"])));
+    insta::assert_snapshot!(
+        "json of a log",
+        json(plain().args(["report", "train.txt", "--repeat", "train.txt"]))
+    );
+    insta::assert_snapshot!("json of the list", json(&mut fake_to(&folder, "list")));
+}
+
+#[test]
+fn quiet_prints_only_results_and_verbose_every_input() {
+    let folder = Folder::new();
+    let run = |flag: &str, seed: &str| {
+        let output =
+            fake(&folder).args(["--num-samples", "3", "-o", seed, "--seed", seed, flag]).output().unwrap();
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(run("-q", "1"), (String::new(), String::new()));
+    let (_, verbose) = run("-v", "2");
+    assert!(verbose.contains("1 of 3 inputs") && verbose.contains("3 of 3 inputs"), "{verbose}");
+}
+
+#[test]
+fn a_log_of_another_optimization_is_refused_in_two_lines() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "2"]));
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(folder.path(".")).args(["--name", "softmax", "--backend", "cpu"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let message = String::from_utf8(output.stderr).unwrap();
+    let expected = "error: train.txt: the log is of fake, this run measures softmax\nwrite to another file: -o softmax.txt\n";
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn logs_of_different_devices_do_not_merge() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "2"]));
+    let other = folder.read("train.txt").replacen("\"model\":\"fake\"", "\"model\":\"another\"", 1);
+    std::fs::write(folder.path("other.txt"), other).unwrap();
+    let refused = ah_types::log::read(&["train.txt", "other.txt"].map(|l| folder.path(l))).unwrap_err();
+    let message = refused.to_string();
+    assert!(message.contains("autoheuristic_rs.device.model") && message.contains("another"), "{message}");
+}

@@ -1,0 +1,269 @@
+//! Programs that speak the protocol of `docs/workers.md`, well and badly. The fake is `fake_worker.py`.
+#![cfg(unix)]
+
+use crate::common;
+
+use std::path::{Path, PathBuf};
+
+use ah_types::log::{self, Log};
+use assert_cmd::Command;
+use common::{Folder, feedback, inputs, refused, skipped, stdout, succeed};
+use serde_json::Value;
+
+/// Returns a mode of `ah-collect` with a fake worker; `None` without Python.
+fn worker(folder: &Folder, mode: &str, batch: usize) -> Option<Command> {
+    let Some(command) = fake(mode, batch) else {
+        skipped("python3 is missing, so no worker in Python is tried");
+        return None;
+    };
+    let mut tool = Command::cargo_bin("ah-collect").unwrap();
+    tool.current_dir(folder.path("")).args(["collect", "--num-reps", "2", "--worker", &command]);
+    Some(tool)
+}
+
+fn fake(mode: &str, batch: usize) -> Option<String> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_worker.py");
+    std::process::Command::new("python3").arg("--version").output().ok()?;
+    Some(format!("python3 -B '{}' '{mode}' {batch}", program.display()))
+}
+
+/// Writes two inputs.
+fn list(folder: &Folder) -> PathBuf {
+    let path = folder.path("inputs.csv");
+    std::fs::write(&path, "size,kind\n10,a\n11,b\n").unwrap();
+    path
+}
+
+fn read(folder: &Folder) -> Log {
+    log::read(&[folder.log()]).unwrap()
+}
+
+#[test]
+fn a_fault_costs_its_cell_and_nothing_else() {
+    for (mode, reason) in [
+        ("dies", "crashed: the worker process ended with exit status: 7: last words"),
+        ("closes its output", "crashed: it closed its standard output"),
+        ("hangs", "hung: no answer within 1 s"),
+        ("hangs after half a line", "hung: no answer within 1 s"),
+        ("garbage", "a line begins with { and is not JSON"),
+        ("half a line", "crashed: the worker process ended with exit status: 0"),
+        ("a long line", "a line has more than 4 MiB"),
+        ("another id", "an answer has the wrong id, expected "),
+        ("no id", "an answer has the wrong id, expected "),
+        ("another cell", "no cell of the request is answered: {\"ms\":[1.0],\"cell\":99}"),
+        ("no cell", "no cell of the request is answered: {\"ms\":[1.0]}"),
+        ("another answer", "expected the field \"ms\", found {"),
+        ("too few times", "expected 1 times, found 0"),
+        ("times of text", "expected \"ms\" to be a list of numbers, found [\"fast\""),
+        ("a negative time", "a sample took -1 ms"),
+        ("not a number", "a line begins with { and is not JSON"),
+        ("impossible times", "impossible times: 1000000000 ms in all, and the answer took"),
+        ("lost", "an illegal address"),
+    ] {
+        // Of several cells in a request, those without an answer are asked alone.
+        let is_fault_of_process = ["dies", "hangs", "another cell", "lost"].contains(&mode);
+        for batch in if is_fault_of_process { vec![1, 4] } else { vec![1] } {
+            let folder = Folder::new();
+            let Some(mut command) = worker(&folder, mode, batch) else { return };
+            let limit = if mode.starts_with("hangs") { "1" } else { "20" };
+            let stderr = succeed(command.args(["--hang-seconds", limit, "--inputs"]).arg(list(&folder)));
+            assert!(stderr.contains(reason), "{mode}, {batch}: {stderr}");
+            let log = read(&folder);
+            assert_eq!(log.inputs.len(), 2, "{mode}, {batch}");
+            for size in [10.0, 11.0] {
+                assert_eq!(feedback(&log, size, "bad"), [f64::INFINITY], "{mode}, {batch}: {stderr}");
+                for choice in ["good", "late", "slow"] {
+                    let times = feedback(&log, size, choice);
+                    let finite = times.len() == 2 && times.iter().all(|ms| ms.is_finite());
+                    assert!(finite, "{mode}, {batch}: {choice} {times:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_process_that_left_the_group_and_keeps_standard_error_holds_nobody_up() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "leaves a process", 1) else { return };
+    let start = std::time::Instant::now();
+    succeed(command.args(["--hang-seconds", "2", "--inputs"]).arg(list(&folder)));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(feedback(&read(&folder), 10.0, "bad"), [f64::INFINITY]);
+}
+
+#[test]
+fn noise_and_patience_cost_nothing() {
+    for (mode, limit) in
+        [("floods standard output", "20"), ("floods standard error", "20"), ("works for long", "0.7")]
+    {
+        let folder = Folder::new();
+        let Some(mut command) = worker(&folder, mode, 1) else { return };
+        succeed(command.args(["--hang-seconds", limit, "--inputs"]).arg(list(&folder)));
+        let log = read(&folder);
+        assert!(log.inputs.len() == 2 && log.samples.iter().all(|s| s.feedback.is_finite()), "{mode}");
+    }
+}
+
+#[test]
+fn a_log_does_not_depend_on_the_size_of_a_request() {
+    let folders = [1, 3, 100].map(|batch| (batch, Folder::new()));
+    for (batch, folder) in &folders {
+        let Some(mut command) = worker(folder, "well", *batch) else { return };
+        succeed(command.args(["--num-samples", "6"]));
+    }
+    let [first, others @ ..] = folders.map(|(_, folder)| folder.read("train.txt"));
+    assert!(first.lines().count() > 6 * 4);
+    assert!(others.iter().all(|log| *log == first));
+}
+
+#[test]
+fn descriptions_that_cannot_be_measured_are_refused_in_words() {
+    for (mode, parts) in [
+        ("100000 choices", &["expected 2 to 10000 choices, found 100000"][..]),
+        ("one choice", &["expected 2 to 10000 choices, found 1"]),
+        ("twins", &["the choice \"good\" is there twice"]),
+        ("choices of two lines", &["the choice \"b\\nad\": expected a name of one line"]),
+        ("no features", &["expected at least one feature"]),
+        ("feature twins", &["the feature \"size\" occurs twice"]),
+        ("features of text", &["invalid type: string \"size\""]),
+        ("an unknown kind", &["unknown variant `integer`, expected `numerical` or `categorical`"]),
+        ("an unknown fallback", &["\"best\", of fallback or eligible, is none of the choices"]),
+        ("an unreadable condition", &["the choice \"bad\" is eligible where \"size <\""]),
+        ("timing of text", &["timing: invalid type: string \"many\""]),
+        ("timing of nothing", &["timing: expected 1 to 1000 repetitions"]),
+        ("inputs of another feature", &["inputs: \"length\" is not a feature"]),
+        ("version 2", &["it speaks version 2 of the protocol, expected 1"]),
+    ] {
+        let folder = Folder::new();
+        let Some(mut command) = worker(&folder, mode, 1) else { return };
+        let code = if mode == "an unreadable condition" { 2 } else { 3 };
+        refused(command.args(["--num-samples", "1"]), code, parts);
+        assert!(!folder.log().exists(), "{mode}");
+    }
+}
+
+#[test]
+fn workers_that_cannot_go_on_end_the_run() {
+    for (mode, part) in [
+        ("says nothing", "crashed: the worker process ended with exit status: 3"),
+        ("cannot begin", "no device"),
+        ("no inputs", "the worker draws no inputs; give --inputs FILE"),
+        ("contexts of text", "the worker's `draw`: \"size\" is numerical, found \"large\""),
+        ("always dies", "the worker failed 50 times in a row; the last time: crashed"),
+        ("dies once and then offers other choices", "the worker was restarted and describes other choices"),
+    ] {
+        let folder = Folder::new();
+        let Some(mut command) = worker(&folder, mode, 1) else { return };
+        refused(command.args(["--num-samples", "3"]), 5, &[part]);
+    }
+    let folder = Folder::new();
+    let mut missing = Command::cargo_bin("ah-collect").unwrap();
+    missing.args(["--worker", "surely-not-a-program", "-o"]).arg(folder.log());
+    refused(&mut missing, 5, &["cannot start a worker process, surely-not-a-program"]);
+    let mut open = Command::cargo_bin("ah-collect").unwrap();
+    refused(open.args(["--worker", "python3 'x.py"]), 2, &["a quotation mark ' is not closed"]);
+}
+
+#[test]
+fn a_run_goes_on_and_another_list_of_choices_is_refused() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "well", 1) else { return };
+    succeed(command.args(["--num-samples", "3"]));
+    let before = inputs(&folder);
+    let stderr = succeed(worker(&folder, "well", 1).unwrap().args(["--num-samples", "5"]));
+    assert!(stderr.contains("holds 3 inputs already"), "{stderr}");
+    assert_eq!(inputs(&folder)[..3], before);
+    let log = read(&folder);
+    assert_eq!((log.metadata.name.as_str(), log.inputs.len()), ("fake_worker", 5));
+    let mut changed = worker(&folder, "more choices", 1).unwrap();
+    refused(changed.args(["--num-samples", "6"]), 3, &["choices"]);
+    refused(worker(&folder, "well", 1).unwrap().args(["--name", "other"]), 3, &["the log is of fake_worker"]);
+}
+
+#[test]
+fn inputs_are_skipped_and_wrong_results_fail() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "skips inputs", 1) else { return };
+    let stderr = succeed(command.arg("--inputs").arg(list(&folder)));
+    assert_eq!(inputs(&folder), ["11,b"]);
+    assert!(stderr.contains("skipped 1 input: even"), "{stderr}");
+    let folder = Folder::new();
+    succeed(worker(&folder, "wrong", 4).unwrap().arg("--inputs").arg(list(&folder)));
+    assert_eq!(feedback(&read(&folder), 10.0, "late"), [f64::INFINITY]);
+}
+
+#[test]
+fn fields_that_are_no_numbers_are_names() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "fields", 4) else { return };
+    succeed(command.args(["--num-samples", "3"]));
+    assert_eq!(read(&folder).choices.len(), 4);
+}
+
+#[test]
+fn a_worker_compiles_ahead_what_the_planned_inputs_need() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "records", 4) else { return };
+    succeed(command.args(["--num-samples", "120"]));
+    let requests: Vec<Value> =
+        folder.read("requests.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (mut compiled, mut counts) = (Vec::new(), Vec::new());
+    for request in &requests {
+        if request["request"] == "prepare" {
+            assert!(compiled.contains(&request["context"]), "compiled before it is prepared: {request}");
+            continue;
+        }
+        let groups = request["groups"].as_array().unwrap();
+        let contexts: Vec<Value> =
+            groups.iter().flat_map(|g| g["contexts"].as_array().unwrap().clone()).collect();
+        assert!(groups.iter().all(|group| group.get("choices").is_none()), "without a plan, all choices");
+        counts.push(contexts.len());
+        compiled.extend(contexts);
+    }
+    assert_eq!(counts, [100, 20]);
+
+    // The adaptive plan leaves out choices, and knows it before the inputs come.
+    let folder = Folder::new();
+    succeed(worker(&folder, "records", 4).unwrap().args(["--num-samples", "400", "--adaptive=0.2"]));
+    let some = |line: &str| {
+        let request: Value = serde_json::from_str(line).unwrap();
+        request["groups"].as_array().is_some_and(|groups| groups.iter().any(|g| g.get("choices").is_some()))
+    };
+    assert!(folder.read("requests.jsonl").lines().any(some));
+}
+
+#[test]
+fn the_example_of_the_book_passes_the_check_and_is_measured() {
+    if fake("well", 1).is_none() {
+        return;
+    }
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/worker/sort.py");
+    let check = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        command.args(["check-worker", "--", "python3", "-B"]).args(arguments);
+        command
+    };
+    let text = stdout(&mut check(&[example.to_str().unwrap()]));
+    assert!(!text.contains("fault") && text.contains("end: it ends with its standard input"), "{text}");
+    let folder = Folder::new();
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(folder.path("")).args(["--num-samples", "2", "--worker"]);
+    succeed(command.arg(format!("python3 -B '{}'", example.display())));
+    assert!(read(&folder).samples.iter().all(|s| s.feedback.is_finite()));
+
+    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_worker.py");
+    for (mode, fault) in [
+        ("dies", "fault  time: crashed"),
+        ("garbage", "fault  time: a line begins with { and is not JSON"),
+        ("too few times", "fault  time: \"bad\": expected 1 times, found 0"),
+        ("impossible times", "fault  time: \"bad\": impossible times"),
+        ("contexts of text", "fault  draw: "),
+        ("twins", "fault  the choice \"good\" is there twice"),
+        ("version 2", "fault  it speaks version 2"),
+    ] {
+        let output = check(&[fake.to_str().unwrap(), mode]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.code() == Some(1) && text.contains(fault), "{mode}: {text}");
+    }
+}

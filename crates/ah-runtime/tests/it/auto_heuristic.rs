@@ -1,0 +1,355 @@
+//! A decision point answers with the heuristic's choice, or with the fallback and the true reason.
+
+use crate::common;
+
+use ah_runtime::ah_types::Cuda;
+use ah_runtime::{
+    AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, SetupError, Unsure,
+    registered, reload_models,
+};
+use ah_types::{Context, Device, Outcome, Scalar, log};
+use common::pad_mm;
+
+/// Returns a decision point whose features have another order than the model's.
+fn builder() -> Builder {
+    AutoHeuristic::builder("pad_mm")
+        .choices(["stream", "pad", "orig"])
+        .fallback("orig")
+        .categorical("dtype")
+        .numerical("k")
+        .numerical("m")
+        .numerical("unused")
+        .environment(Environment::default())
+}
+
+fn consulting() -> AutoHeuristic {
+    builder().heuristic(LoadedModel::from(pad_mm("Test", None))).build().unwrap()
+}
+
+fn values(dtype: &str, k: f64, m: f64) -> [Scalar<'_>; 4] {
+    [dtype.into(), k.into(), m.into(), 0.into()]
+}
+
+#[test]
+fn chooses_by_name_whatever_the_order_of_features_and_choices() {
+    let auto = consulting();
+    let answer = auto.choose(&values("float32", 101.0, 64.0));
+    assert_eq!((answer.choice, answer.index, answer.fallback), ("pad", 1, None));
+    let answer = auto.choose(&values("float32", 100.0, 64.0));
+    assert_eq!((answer.choice, answer.index, answer.fallback), ("orig", 2, None));
+    assert!(answer.is_learned());
+}
+
+#[test]
+fn a_context_by_name_answers_the_same() {
+    let auto = consulting();
+    let context = Context::new().with("m", 64).with("k", 101).with("dtype", "float32").with("unused", 0);
+    assert_eq!(auto.choose_for(&context), auto.choose(&values("float32", 101.0, 64.0)));
+    let without = Context::new().with("m", 64).with("dtype", "float32");
+    assert_eq!(auto.choose_for(&without).fallback, Some(Reason::Unsure(Unsure::Undefined(1))));
+}
+
+#[test]
+fn an_answer_is_explained() {
+    let auto = consulting();
+    let text = auto.explain_choice(&values("float32", 101.0, 64.0));
+    assert!(text.starts_with("pad_mm: pad\nTest takes pad.\n"), "{text}");
+    assert!(text.contains("training inputs") && text.contains("The nearest values found"), "{text}");
+    let text = auto.explain_choice(&values("float32", 101.0, 7.0));
+    assert!(text.contains("Test declines: its precondition does not hold"), "{text}");
+    let text = builder().build().unwrap().explain_choice(&values("float32", 101.0, 64.0));
+    assert!(text.starts_with("pad_mm: orig (fallback"), "{text}");
+}
+
+#[test]
+fn declines_with_the_true_reason() {
+    let auto = consulting();
+    let reason = |dtype, k, m| auto.choose(&values(dtype, k, m)).fallback.unwrap();
+    assert_eq!(reason("float64", 101.0, 64.0), Reason::Unsure(Unsure::NoneAllowed));
+    assert_eq!(reason("int8", 101.0, 64.0), Reason::Unsure(Unsure::UnknownCategory(2)));
+    assert_eq!(reason("float32", f64::NAN, 64.0), Reason::Unsure(Unsure::Undefined(1)));
+    assert_eq!(reason("float32", 101.0, 7.0), Reason::Unsure(Unsure::Precondition));
+    assert_eq!(auto.choose(&[]).fallback, Some(Reason::Unsure(Unsure::Precondition)));
+    let only_orig = auto.choose_among(&values("float32", 101.0, 64.0), &|_| false);
+    assert_eq!((only_orig.choice, only_orig.fallback), ("orig", Some(Reason::NotAvailable)));
+    let unsure = Unsure::UnknownCategory(2);
+    let model = LoadedModel::from(pad_mm("Test", None));
+    assert_eq!(
+        unsure.explain(&[model.features(), model.derived()].concat()),
+        "the feature \"dtype\" has a category that training never saw"
+    );
+}
+
+#[test]
+fn takes_the_next_choice_that_is_available() {
+    let auto = consulting();
+    let answer = auto.choose_among(&values("float32", 101.0, 64.0), &|choice| choice != 1);
+    assert_eq!((answer.choice, answer.fallback), ("stream", None));
+}
+
+#[test]
+fn the_environment_decides_who_consults() {
+    let with = |vars: &[(&str, &str)]| {
+        let vars: Vec<(String, String)> =
+            vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let environment = Environment::read(|name| {
+            vars.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone().into())
+        });
+        let model = LoadedModel::from(pad_mm("Test", None));
+        let auto = builder().environment(environment).heuristic(model).build().unwrap();
+        auto.choose(&values("float32", 101.0, 64.0)).fallback
+    };
+    assert_eq!(with(&[]), None);
+    assert_eq!(with(&[("AUTOHEURISTIC_USE", "mm, pad_mm")]), None);
+    assert_eq!(with(&[("AUTOHEURISTIC_USE", "mm")]), Some(Reason::NotEnabled));
+    assert_eq!(with(&[("AUTOHEURISTIC_USE", "")]), Some(Reason::NotEnabled));
+    assert_eq!(
+        with(&[("AUTOHEURISTIC_USE", "pad_mm"), ("AUTOHEURISTIC_COLLECT", "pad_mm")]),
+        Some(Reason::Collecting)
+    );
+}
+
+#[test]
+fn the_first_heuristic_for_this_device_and_domain_answers() {
+    let gpu = |name: &str| {
+        Device::Cuda(Cuda {
+            name: name.to_owned(),
+            capability: (9, 0),
+            multiprocessors: 132,
+            shared_memory: 232_448,
+            ..Cuda::default()
+        })
+    };
+    let on = |device: Device| {
+        builder()
+            .heuristic(LoadedModel::from(pad_mm("ForH100", Some(&gpu("NVIDIA H100")))))
+            .heuristic(LoadedModel::from(pad_mm("ForH200", Some(&gpu("NVIDIA H200")))))
+            .device(device)
+            .build()
+            .unwrap()
+    };
+    let h200 = on(gpu("NVIDIA H200"));
+    assert_eq!(h200.choose(&values("float32", 101.0, 64.0)).fallback, None);
+    let version =
+        LoadedModel::from(pad_mm("ForH200", Some(&gpu("NVIDIA H200")))).version().unwrap().to_owned();
+    assert_eq!(
+        h200.explain().replace(&version, "…"),
+        "pad_mm: consults; fallback orig\n  ForH200 serves (version …)\n  ForH100 does not: learned on another GPU: \"NVIDIA H100\", here \"NVIDIA H200\""
+    );
+    let a100 = on(gpu("NVIDIA A100"));
+    assert_eq!(a100.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Guard));
+    let none = builder().build().unwrap();
+    assert_eq!(none.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::NoHeuristic));
+}
+
+#[test]
+fn its_own_precondition_counts_first() {
+    let model = LoadedModel::from(pad_mm("Test", None));
+    let builder = builder().derived("mk", "m * k").precondition("mk > 10000");
+    let auto = builder.heuristic(model).build().unwrap();
+    assert_eq!(auto.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Precondition));
+    assert_eq!(auto.choose(&values("float32", 101.0, 640.0)).fallback, None);
+}
+
+#[test]
+fn top_k_ranks_and_always_includes() {
+    let model = LoadedModel::from(pad_mm("Test", None));
+    let auto = builder().always_include("orig").heuristic(model).build().unwrap();
+    let top = |dtype, k, available: &dyn Fn(usize) -> bool| {
+        auto.top_k(&values(dtype, 101.0, 64.0), k, available).map(|names| names.join(" "))
+    };
+    assert_eq!(top("float32", 1, &|_| true).unwrap(), "pad orig");
+    assert_eq!(top("float32", 2, &|_| true).unwrap(), "pad stream orig");
+    assert_eq!(top("float32", 3, &|_| true).unwrap(), "pad stream orig");
+    assert_eq!(top("float32", 2, &|choice| choice != 1).unwrap(), "stream orig");
+    // Not sure which choice is best, the heuristic still ranks them.
+    assert_eq!(top("float64", 2, &|_| true).unwrap(), "pad orig");
+    assert_eq!(top("int8", 2, &|_| true), Err(Reason::Unsure(Unsure::UnknownCategory(2))));
+    assert_eq!(top("float32", 2, &|_| false), Err(Reason::NotAvailable));
+}
+
+#[test]
+fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs/pad_mm.txt");
+    let auto = builder().role(Role::Collect).log(&path).build().unwrap();
+    let mut asked = Vec::new();
+    let answer = auto.choose_or_collect(&values("float32", 101.0, 64.0), |choice| {
+        asked.push(choice.to_owned());
+        match choice {
+            "stream" => Outcome::skipped("no such instructions"),
+            "pad" => Outcome::Measured { feedback: vec![0.5, 0.25] },
+            _ => Outcome::failed("wrong result"),
+        }
+    });
+    assert_eq!((answer.choice, answer.fallback), ("orig", Some(Reason::Collecting)));
+    assert_eq!(asked, ["stream", "pad", "orig"]);
+    let measured = || Outcome::Measured { feedback: vec![2.0] };
+    assert!(auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
+    let unknown = auto.record_timings(&values("float32", 5.0, 64.0), [("nope", measured())]);
+    assert!(
+        unknown
+            .unwrap_err()
+            .to_string()
+            .contains("\"nope\" is none of the decision point's: stream, pad, orig")
+    );
+    let undefined = auto.record_timings(&values("float32", f64::NAN, 64.0), [("pad", measured())]);
+    assert!(undefined.unwrap_err().to_string().contains("\"k\""));
+
+    let read = log::read(&[&path]).unwrap();
+    assert_eq!(read.metadata.name, "pad_mm");
+    let collection = read.metadata.collection.unwrap();
+    assert_eq!(collection.timing, None, "the program's clock follows no policy");
+    let inputs: Vec<&str> = read.inputs.iter().map(|i| &*i.text).collect();
+    assert_eq!(inputs, ["float32,101,64,0", "float32,5,64,0"]);
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap().lines().skip(1).collect::<Vec<_>>(),
+        [
+            "dtype,k,m,unused,choice,feedback",
+            "float32,101,64,0,pad,0.5",
+            "float32,101,64,0,pad,0.25",
+            "float32,101,64,0,orig,inf",
+            "float32,5,64,0,pad,2",
+        ]
+    );
+    // A run that does not collect records nothing.
+    let path = folder.path().join("none.txt");
+    let auto = builder().role(Role::Consult).log(&path).build().unwrap();
+    assert!(!auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
+    assert!(!path.exists());
+}
+
+#[test]
+fn setting_up_names_what_does_not_fit() {
+    let fails = |builder: Builder, expected: &str| {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    fails(AutoHeuristic::builder("x"), "one or more choices");
+    fails(AutoHeuristic::builder("x").choices(["a", "a"]), "distinct names");
+    fails(AutoHeuristic::builder("x").choices(["a"]).fallback("b"), "\"b\" is not among the choices a");
+    fails(AutoHeuristic::builder("x").choices(["a"]).always_include("b"), "\"b\"");
+    fails(builder().numerical("k"), "\"k\" occurs twice");
+    fails(builder().precondition("m +"), "precondition: ");
+    fails(builder().precondition("m + 1"), "a truth value");
+    fails(builder().precondition("q > 1"), "\"q\"");
+    fails(builder().derived("d", "q"), "derived feature \"d\"");
+    fails(builder().model("/no/such/model.json"), "/no/such/model.json");
+    let other =
+        AutoHeuristic::builder("mm").choices(["a"]).heuristic(LoadedModel::from(pad_mm("Test", None)));
+    assert!(matches!(other.build(), Err(SetupError::OtherOptimization { .. })));
+}
+
+/// Returns the text with `from`, which it must hold, replaced.
+fn changed(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "no {from} in {text}");
+    text.replace(from, to)
+}
+
+#[test]
+fn models_in_a_folder_are_swapped_while_the_program_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment {
+        model_folders: vec![folder.path().join("none"), folder.path().to_owned()],
+        ..Environment::default()
+    };
+    let auto = builder().environment(environment).build().unwrap();
+    let answer = || auto.choose(&values("float32", 101.0, 64.0));
+    assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
+
+    let path = folder.path().join("model.json");
+    let model = pad_mm("First", None);
+    model.write(&path).unwrap();
+    reload_models();
+    assert_eq!((answer().choice, answer().fallback), ("pad", None));
+
+    // The threshold moves from 100 to 500: k = 101 goes the other way.
+    let second = changed(&model.to_json(), "\"threshold\":100", "\"threshold\":500");
+    let second = changed(&second, "First", "Second, and longer");
+    std::fs::write(&path, &second).unwrap();
+    reload_models();
+    assert_eq!((answer().choice, answer().fallback), ("orig", None));
+    assert!(auto.explain().contains("Second, and longer serves"), "{}", auto.explain());
+
+    // A file that holds no model leaves the previous model in place.
+    let newer = changed(&second, "\"version\": ", "\"version\": 9");
+    for broken in ["{", "", &second[..second.len() / 2], &newer] {
+        std::fs::write(&path, broken).unwrap();
+        reload_models();
+        assert_eq!((answer().choice, answer().fallback), ("orig", None), "{broken}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    reload_models();
+    assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
+
+    // The watching thread finds the file by itself.
+    model.write(&path).unwrap();
+    let begin = std::time::Instant::now();
+    while answer().fallback.is_some() {
+        assert!(begin.elapsed().as_secs() < 30, "nothing watches the folder");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn registering_serves_decision_points_that_exist_already() {
+    let build = |name: &str| {
+        AutoHeuristic::builder(name)
+            .choices(["orig", "pad"])
+            .numerical("m")
+            .numerical("k")
+            .categorical("dtype")
+            .environment(Environment::default())
+            .build()
+            .unwrap()
+    };
+    let mut model = pad_mm("Registered", None);
+    model.optimization = "registered_late".to_owned();
+    let auto = build("registered_late");
+    let values = [64.into(), 101.into(), "float32".into()];
+    assert_eq!(auto.choose(&values).fallback, Some(Reason::NoHeuristic));
+    ah_runtime::register(LoadedModel::from(model.clone()));
+    assert_eq!((auto.choose(&values).choice, auto.choose(&values).fallback), ("pad", None));
+    // A second registration of the same name replaces the first.
+    model.choices = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
+    ah_runtime::register(LoadedModel::from(model));
+    assert_eq!(registered("registered_late").len(), 1);
+    assert_eq!(auto.choose(&values).fallback, Some(Reason::Guard));
+    assert_eq!(build("other").choose(&values).fallback, Some(Reason::NoHeuristic));
+}
+
+#[test]
+fn threads_decide_while_models_are_swapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment { model_folders: vec![folder.path().to_owned()], ..Environment::default() };
+    let path = folder.path().join("model.json");
+    let first = pad_mm("First", None).to_json();
+    // The models differ for k = 101 (pad or orig) and agree for k = 100 (orig).
+    let second = changed(&first, "\"threshold\":100", "\"threshold\":500");
+    let texts = [first, changed(&second, "First", "The second")];
+    std::fs::write(&path, &texts[0]).unwrap();
+    let auto = builder().environment(environment).build().unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let decide = || {
+            let mut seen = [0_u32; 2];
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let below = auto.choose(&values("float32", 100.0, 64.0));
+                assert_eq!((below.choice, below.fallback), ("orig", None));
+                let above = auto.choose(&values("float32", 101.0, 64.0));
+                assert_eq!(above.fallback, None);
+                seen[usize::from(above.choice == "orig")] += 1;
+            }
+            seen
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(decide)).collect();
+        for swap in 0..40 {
+            ah_types::artefact::write_atomic(&path, texts[swap % 2].as_bytes()).unwrap();
+            reload_models();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        threads.into_iter().map(|t| t.join().unwrap()).fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]])
+    });
+    assert!(seen[0] > 100 && seen[1] > 100, "both models decided: {seen:?}");
+}

@@ -1,0 +1,314 @@
+//! The environment sets folders and limits, and events reach the `log` crate.
+
+use crate::common;
+use crate::common::logger;
+use crate::common::virtual_kernels;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use ah_runtime::ah_types::{Device, Model, Outcome};
+use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
+use virtual_kernels::*;
+
+fn device() -> Device {
+    let mut device = ah_measure::this_cpu();
+    if let Device::Cpu(cpu) = &mut device {
+        cpu.model = "CPU/of Test".to_owned();
+    }
+    device
+}
+
+#[test]
+fn logs_are_in_the_cache_folder_by_device_and_name_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |variables: &[(&str, &Path)], cache: Option<&str>| {
+        let auto = AutoHeuristic::builder("pad/mm").choices(["a"]).device(device());
+        let cache_folder = cache.map(PathBuf::from);
+        let auto = auto.environment(Environment { cache_folder, ..environment(variables) });
+        auto.build().unwrap().log_path().map(Path::to_owned)
+    };
+    let (cache, usual) = (Some("/cache"), PathBuf::from("/cache/autoheuristic/CPU_of_Test/pad_mm.txt"));
+    assert_eq!(log(&[], cache), Some(usual.clone()));
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("DEFAULT"))], cache), Some(usual));
+    assert_eq!(log(&[], None), None);
+    let file = folder.path().join("own.txt");
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", &file)], cache), Some(file));
+    let in_folder = folder.path().join("pad_mm.txt");
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", folder.path())], None), Some(in_folder));
+    let new = PathBuf::from("new/pad_mm.txt");
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("new/"))], None), Some(new));
+}
+
+/// Prints the cache folder of its process; does nothing unless a test below started it.
+#[test]
+fn the_cache_folder_of_a_process() {
+    if std::env::var_os("AH_TEST_CHILD").is_some() {
+        let folder = Environment::current().cache_folder.as_ref();
+        println!("cache folder: {:?}", folder.map(|folder| folder.join("below")));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_user_without_a_home_has_no_shared_cache_folder() {
+    let folder = |variables: &[(&str, &str)]| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child
+            .args(["environment::the_cache_folder_of_a_process", "--exact", "--nocapture"])
+            .env("AH_TEST_CHILD", "1");
+        child.env_remove("HOME").env_remove("XDG_CACHE_HOME").envs(variables.iter().copied());
+        let output = String::from_utf8(child.output().unwrap().stdout).unwrap();
+        let (_, folder) = output.split_once("cache folder: ").unwrap_or_else(|| panic!("{output}"));
+        folder.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(folder(&[("XDG_CACHE_HOME", "/cache")]), "Some(\"/cache/below\")");
+    assert_eq!(folder(&[("HOME", "/home/x")]), "Some(\"/home/x/.cache/below\")");
+    // The home folder of the user database, or none; never the working folder or one that users share.
+    for neither in [&[][..], &[("HOME", ""), ("XDG_CACHE_HOME", "relative")]] {
+        let found = folder(neither);
+        let shared = [std::env::temp_dir(), PathBuf::from("/var/tmp")].map(|f| f.display().to_string());
+        assert!(found == "None" || found.ends_with("/.cache/below\")"), "{found}");
+        assert!(!shared.iter().any(|shared| found.contains(shared.as_str())), "{found}");
+    }
+}
+
+#[test]
+fn without_a_cache_folder_nothing_is_stored_and_collecting_names_the_variable() {
+    let multi = two(Environment::default()).build().unwrap();
+    assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
+    let auto = AutoHeuristic::builder("x").choices(["a"]).numerical("m").role(Role::Collect);
+    let auto = auto.environment(Environment::default()).build().unwrap();
+    let timing = || [("a", Outcome::Measured { feedback: vec![1.0] })];
+    let error = auto.record_timings(&[1.into()], timing()).unwrap_err().to_string();
+    assert!(error.contains("AUTOHEURISTIC_LOG_PATH"), "{error}");
+    assert!(auto.explain().contains("AUTOHEURISTIC_LOG_PATH"), "{}", auto.explain());
+}
+
+/// Asks `pad_mm` in the environment of its process; does nothing unless the test below started it.
+#[test]
+fn in_a_process_of_its_own() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    for name in ["pad_mm", "softmax"] {
+        let auto = AutoHeuristic::builder(name).choices(["orig", "pad"]).numerical("m").build().unwrap();
+        let answer = auto.choose_or_collect(&[7.into()], |choice| Outcome::Measured {
+            feedback: vec![choice.len() as f64],
+        });
+        assert_eq!((answer.choice, auto.collects()), ("orig", name == "pad_mm"));
+    }
+}
+
+#[test]
+fn the_environment_of_the_process_collects_into_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["environment::in_a_process_of_its_own", "--exact"])
+        .env("AH_TEST_CHILD", "1")
+        .env("AUTOHEURISTIC_COLLECT", "pad_mm,mm")
+        .env("AUTOHEURISTIC_LOG_PATH", folder.path())
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    let log = std::fs::read_to_string(folder.path().join("pad_mm.txt")).unwrap();
+    let rows: Vec<&str> = log.lines().skip(1).collect();
+    assert_eq!(rows, ["m,choice,feedback", "7,orig,4", "7,pad,3"]);
+    assert!(!folder.path().join("softmax.txt").exists(), "it is not listed");
+}
+
+/// Collects or asks in the environment of its process; does nothing unless a test below started it.
+#[test]
+fn a_process_without_a_logger() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    let auto = decision().environment(Environment::current().clone()).choices(["orig", "pad"]);
+    let auto = auto.build().unwrap();
+    for k in [1000.0, 1001.0] {
+        let measured = |_: &str| Outcome::Measured { feedback: vec![1.0] };
+        println!("answer: {}", auto.choose_or_collect(&values(64.0, k, "float32"), measured));
+    }
+}
+
+/// Returns the last answer of that process, and its warnings.
+fn answer_and_warnings(variables: &[(&str, &Path)]) -> (String, Vec<String>) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["environment::a_process_without_a_logger", "--exact", "--nocapture"])
+        .env("AH_TEST_CHILD", "1");
+    let output = child.envs(variables.iter().copied()).output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let (_, answer) = stdout.rsplit_once("answer: ").unwrap_or_else(|| panic!("{stdout}{stderr}"));
+    let warnings = stderr.lines().filter_map(|line| line.strip_prefix("ah-runtime: "));
+    (answer.lines().next().unwrap().to_owned(), warnings.map(str::to_owned).collect())
+}
+
+#[test]
+fn a_run_that_was_asked_to_collect_and_cannot_warns_once_without_a_logger() {
+    let folder = tempfile::tempdir().unwrap();
+    let collect = |log: &Path| {
+        answer_and_warnings(&[
+            ("AUTOHEURISTIC_COLLECT", Path::new("pad_mm")),
+            ("AUTOHEURISTIC_LOG_PATH", log),
+        ])
+    };
+    let log = folder.path().join("log.txt");
+    assert_eq!(collect(&log), ("orig (fallback: collecting)".to_owned(), Vec::new()));
+    let other = folder.path().join("other.txt");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&other, text.replace(r#""fallback":["orig"]"#, r#""fallback":["pad"]"#)).unwrap();
+    for (path, reason) in [
+        (other, r#"autoheuristic_rs.fallback (log: ["pad"], other: ["orig"])"#),
+        (log.join("below.txt"), "below.txt: cannot"),
+    ] {
+        let (answer, warnings) = collect(&path);
+        assert_eq!(answer, "orig (fallback: collecting)");
+        let [warning] = warnings.as_slice() else { panic!("{warnings:#?}") };
+        assert!(warning.starts_with("pad_mm: measurements are lost: "), "{warning}");
+        assert!(warning.contains(reason), "{warning}");
+    }
+}
+
+#[test]
+fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger() {
+    let folder = tempfile::tempdir().unwrap();
+    let [own, other, empty] = ["own", "other", "empty"].map(|name| folder.path().join(name));
+    let model = common::pad_mm("Own", None);
+    for (folder, optimization) in [(&own, "pad_mm"), (&other, "softmax")] {
+        std::fs::create_dir(folder).unwrap();
+        let model = Model { optimization: optimization.to_owned(), ..model.clone() };
+        std::fs::write(folder.join("model.json"), model.to_json()).unwrap();
+    }
+    std::fs::create_dir(&empty).unwrap();
+    let ask = |path: &Path| answer_and_warnings(&[("AUTOHEURISTIC_PATH", path)]);
+    let learned = ("pad".to_owned(), Vec::new());
+    assert_eq!(ask(&own), learned);
+    assert_eq!(ask(&own.join("model.json")), learned, "one file");
+    for (path, reason) in [
+        (other, "other decides softmax"),
+        (empty, "empty has no model (*.json) that can be read"),
+        (folder.path().join("missing"), "missing: No such file"),
+    ] {
+        let (answer, warnings) = ask(&path);
+        assert_eq!(answer, "orig (fallback: no heuristic)");
+        let [warning] = warnings.as_slice() else { panic!("{warnings:#?}") };
+        assert!(warning.starts_with("pad_mm: takes its fallback, because AUTOHEURISTIC_PATH"), "{warning}");
+        assert!(warning.contains(reason), "{warning}");
+    }
+    // A decision point that is not in AUTOHEURISTIC_USE asks for no model.
+    let off = [("AUTOHEURISTIC_PATH", folder.path()), ("AUTOHEURISTIC_USE", Path::new("softmax"))];
+    assert_eq!(answer_and_warnings(&off), ("orig (fallback: not enabled)".to_owned(), Vec::new()));
+}
+
+#[test]
+fn picks_are_in_the_cache_folder_by_device_by_default() {
+    let folder = |variables: &[(&str, &Path)], cache: Option<&str>| {
+        let cache_folder = cache.map(PathBuf::from);
+        let environment = Environment { cache_folder, ..environment(variables) };
+        environment.picks_folder(&device()).map(|folder| folder.display().to_string())
+    };
+    assert_eq!(folder(&[], Some("/cache")).unwrap(), "/cache/autoheuristic/picks/CPU_of_Test");
+    let own = ("AUTOHEURISTIC_CACHE_DIR", Path::new("/picks"));
+    assert_eq!(folder(&[own], Some("/cache")).unwrap(), "/picks/CPU_of_Test");
+    assert_eq!(folder(&[], None), None);
+}
+
+#[test]
+fn lists_and_sizes_are_read() {
+    let read =
+        |name: &'static str, value: &'static str| Environment::read(|n| (n == name).then(|| value.into()));
+    assert_eq!(
+        read("AUTOHEURISTIC_PATH", "/a:/b::c").model_folders,
+        ["/a", "/b", "c"].map(PathBuf::from),
+        "as in PATH"
+    );
+    for (text, bytes) in [
+        ("4096", 4096),
+        ("3K", 3 << 10),
+        (" 2 m", 2 << 20),
+        ("1G", 1 << 30),
+        ("lots", 64 << 20),
+        ("9T", 64 << 20),
+    ] {
+        assert_eq!(read("AUTOHEURISTIC_CACHE_LIMIT", text).cache_limit, bytes, "{text}");
+    }
+    for (text, off) in [("", false), ("0", false), ("1", true), ("yes", true)] {
+        assert_eq!(read("AUTOHEURISTIC_DISABLE_CACHE", text).no_cache, off, "{text:?}");
+    }
+}
+
+#[test]
+fn the_environment_records_and_looks_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = two(environment(&[("AUTOHEURISTIC_RECORD", folder.path())])).no_cache().build().unwrap();
+    assert_eq!(measured(&first, 64.0, 1000.0, "f32"), "pad");
+    assert!(folder.path().join("pad_mm.json").is_file());
+    let second = two(environment(&[("AUTOHEURISTIC_LOOKUP", folder.path())])).build().unwrap();
+    assert_eq!(remembered(&second, 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(remembered(&second, 64.0, 1.0, "f64"), "orig");
+}
+
+#[test]
+fn the_longest_unused_picks_are_evicted_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |version: u32, limit: &'static str| {
+        let variables =
+            [("AUTOHEURISTIC_CACHE_DIR", folder.path()), ("AUTOHEURISTIC_CACHE_LIMIT", Path::new(limit))];
+        let decision = decision().device(device()).environment(environment(&variables));
+        let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", version, orig as Kernel);
+        builder.kernel("pad", 1, pad).timer(virtual_time).build().unwrap()
+    };
+    let files = || {
+        let here = std::fs::read_dir(folder.path().join("CPU_of_Test")).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = here.map(|f| f.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+        files
+    };
+    for version in 0..3 {
+        let before = files();
+        assert_eq!(measured(&build(version, "1M"), 64.0, 1000.0, "f32"), "pad");
+        let new = files().into_iter().find(|path| !before.contains(path)).unwrap();
+        // All files are unused for hours, the first version's for the longest time.
+        let then = SystemTime::now() - Duration::from_secs(3600 * (9 - u64::from(version)));
+        std::fs::File::options().append(true).open(new).unwrap().set_modified(then).unwrap();
+    }
+    // Using the first again makes the second the oldest, so it is deleted when a fourth needs room.
+    let bytes: u64 = files().iter().map(|path| path.metadata().unwrap().len()).sum();
+    let limit: &'static str = (bytes + 10).to_string().leak();
+    assert_eq!(remembered(&build(0, limit), 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(measured(&build(3, limit), 64.0, 1000.0, "f32"), "pad");
+    for (version, kept) in [(0, true), (2, true), (3, true), (1, false)] {
+        let there = build(version, "1M").pick(&values(64.0, 1000.0, "f32")).is_some();
+        assert_eq!(there, kept, "version {version}");
+    }
+}
+
+#[test]
+fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
+    logger::start();
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording.json");
+    std::fs::write(&recording, "{").unwrap();
+    let named = |name: &str| {
+        let decision = AutoHeuristic::builder(name).numerical("m").environment(Environment::default());
+        two_at(decision).no_cache()
+    };
+    let multi = named("told").build().unwrap();
+    for m in [100.0, 1000.0] {
+        multi.run(&[m.into()], |kernel| kernel(m), None).unwrap();
+    }
+    named("untrusted").lookup(&recording).build().unwrap();
+    let logged = logger::LINES.lock().unwrap();
+    for expected in [
+        "INFO: told: measured [m=100] because nothing is remembered yet: orig wins with 0.3203 ms",
+        "INFO: told: m is dynamic from now on: it was 100 and is 1000",
+        "INFO: told: measured [m=1000] because the guard 64 < m <= 128 fails for m = 1000: pad wins with 0.5 ms",
+    ] {
+        assert!(logged.iter().any(|line| line == expected), "{expected} is not in {logged:#?}");
+    }
+    let warned = |line: &String| line.starts_with("WARN: untrusted: ") && line.contains("recording.json");
+    assert!(logged.iter().any(warned), "{logged:#?}");
+}

@@ -1,0 +1,320 @@
+//! A MultiKernel picks the fastest kernel that supports the input, remembers it under guards, and gives the reason when
+//! it measures again. Time is virtual: each kernel advances the clock itself.
+
+use crate::common;
+use crate::common::virtual_kernels;
+
+use std::path::Path;
+
+use ah_runtime::ah_types::log;
+use ah_runtime::multi_kernel::{Builder, Dimension, Event, Miss, Watch};
+use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel};
+use virtual_kernels::*;
+
+#[test]
+fn the_first_call_measures_and_later_ones_remember() {
+    let multi = plain().build().unwrap();
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
+    assert_eq!(last_miss(&multi), "nothing is remembered yet");
+    for _ in 0..3 {
+        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "orig");
+    }
+    assert_eq!(multi.pick(&values(64.0, 100.0, "f32")), Some(0));
+    assert_eq!(multi.pick(&values(64.0, 100.0, "f64")), None);
+}
+
+#[test]
+fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
+    let multi = plain().build().unwrap();
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
+    // A second value in the bucket of the first is not measured.
+    assert_eq!(remembered(&multi, 64.0, 127.0, "f32"), "orig");
+    assert_eq!(multi.events().pop().unwrap().to_string(), "k is dynamic from now on: it was 100 and is 127");
+    assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(last_miss(&multi), "the guard 64 < k <= 128 fails for k = 1000");
+    assert_eq!(measured(&multi, 64.0, 1000.0, "f64"), "pad");
+    assert_eq!(last_miss(&multi), "the guard dtype == \"f32\" fails for dtype = f64");
+    assert_eq!(remembered(&multi, 64.0, 513.0, "f32"), "pad");
+    let text = multi.explain();
+    assert!(
+        text.contains(
+            "\norig takes 0.3203 ms while m == 64 and 64 < k <= 128 and dtype == \"f32\"; then pad 0.5 ms\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n- measured [m=64 k=1000 dtype=f32] because the guard 64 < k <= 128 fails"),
+        "{text}"
+    );
+}
+
+#[test]
+fn dimensions_can_be_exact_finer_or_by_divisibility() {
+    let multi = plain()
+        .dimension("m", Dimension::exact())
+        .dimension("k", Dimension::dynamic().halvings(1).divisible_by(16))
+        .build()
+        .unwrap();
+    assert_eq!(measured(&multi, 64.0, 160.0, "f32"), "orig");
+    assert_eq!(measured(&multi, 65.0, 160.0, "f32"), "orig");
+    assert_eq!(remembered(&multi, 64.0, 144.0, "f32"), "orig");
+    assert_eq!(measured(&multi, 64.0, 145.0, "f32"), "orig");
+    assert_eq!(last_miss(&multi), "the guard 128 < k <= 192 and k % 16 == 0 fails for k = 145");
+    assert_eq!(measured(&multi, 64.0, 208.0, "f32"), "pad");
+}
+
+#[test]
+fn a_kernel_that_does_not_support_the_input_never_runs() {
+    let multi = plain()
+        .kernel("stream", 1, stream)
+        .eligible("stream", |v| v[0].number() == Some(64.0))
+        .dimension("m", Dimension::dynamic())
+        .build()
+        .unwrap();
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
+    // The same key: the second best measured kernel runs, without measuring again.
+    assert_eq!(remembered(&multi, 63.0, 100.0, "f32"), "orig");
+    assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
+    // Here the first measurement is for an input that `stream` does not support.
+    assert!(!call(&multi, 63.0, 1000.0, "f64").contains(&"stream"));
+    assert_eq!(remembered(&multi, 63.0, 1000.0, "f64"), "pad");
+}
+
+#[test]
+fn an_input_that_no_measured_kernel_supports_is_measured_again() {
+    let multi = MultiKernel::<Kernel>::builder(decision())
+        .kernel("broken", 1, broken as Kernel)
+        .kernel("stream", 1, stream)
+        .kernel("pad", 1, pad)
+        .timer(virtual_time)
+        .eligible("stream", |v| v[0].number() == Some(64.0))
+        .eligible("pad", |v| v[0].number() == Some(63.0))
+        .dimension("m", Dimension::dynamic())
+        .no_cache()
+        .build()
+        .unwrap();
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
+    assert_eq!(measured(&multi, 63.0, 100.0, "f32"), "pad");
+    assert_eq!(last_miss(&multi), "stream does not support this input");
+    // Both picks are known now, and each runs for its own inputs.
+    assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
+    assert_eq!(remembered(&multi, 63.0, 100.0, "f32"), "pad");
+}
+
+#[test]
+fn a_kernel_that_fails_never_wins() {
+    let multi = plain().kernel("broken", 1, broken).build().unwrap();
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
+    assert!(
+        multi
+            .events()
+            .iter()
+            .any(|e| e.to_string().starts_with("broken failed for [m=64 k=100 dtype=f32]: out of"))
+    );
+    let only = MultiKernel::<Kernel>::builder(decision()).kernel("broken", 1, broken as Kernel);
+    let only = only.timer(virtual_time).no_cache().build().unwrap();
+    let fails = || only.run(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), None).unwrap_err();
+    assert_eq!(fails(), "out of shared memory");
+    RAN.take();
+    fails();
+    assert_eq!(RAN.take().len(), 1, "it is not measured again");
+}
+
+#[test]
+fn undefined_features_run_the_fallback() {
+    let multi = plain().build().unwrap();
+    for values in [&values(f64::NAN, 1.0, "f32")[..], &[1.into()], &[1.into(), 2.into(), 3.into()]] {
+        RAN.take();
+        multi.run(values, |kernel| kernel(1.0), None).unwrap();
+        assert_eq!(RAN.take(), ["orig"]);
+    }
+    assert!(multi.events().is_empty());
+}
+
+#[test]
+fn beyond_the_limit_nothing_is_measured() {
+    let multi = plain().max_picks(3).dimension("k", Dimension::exact()).build().unwrap();
+    for k in [1000.0, 2000.0, 3000.0] {
+        assert_eq!(measured(&multi, 64.0, k, "f32"), "pad");
+    }
+    for k in [4000.0, 5000.0, 6000.0] {
+        assert_eq!(remembered(&multi, 64.0, k, "f32"), "orig");
+    }
+    assert_eq!(remembered(&multi, 64.0, 2000.0, "f32"), "pad");
+    let limits = multi.events().into_iter().filter(|e| matches!(e, Event::Limit { picks: 3, .. })).count();
+    assert_eq!(limits, 1, "the limit is reported once");
+}
+
+#[test]
+fn measurements_that_overlap_keep_the_limit() {
+    let multi = plain().max_picks(1).dimension("k", Dimension::exact()).build().unwrap();
+    let overlaps = std::cell::Cell::new(true);
+    let call = |kernel: &Kernel| {
+        // As another thread would, while this one measures.
+        if overlaps.take() {
+            assert_eq!(measured(&multi, 64.0, 2000.0, "f32"), "pad");
+        }
+        kernel(1000.0)
+    };
+    multi.run(&values(64.0, 1000.0, "f32"), call, None).unwrap();
+    let picks = [1000.0, 2000.0].map(|k| multi.pick(&values(64.0, k, "f32")));
+    assert_eq!(picks, [None, Some(1)], "{}", multi.explain());
+    assert_eq!(remembered(&multi, 64.0, 1000.0, "f32"), "orig");
+    let limits = multi.events().into_iter().filter(|e| matches!(e, Event::Limit { picks: 1, .. })).count();
+    assert_eq!(limits, 1, "the limit is reported once");
+}
+
+#[test]
+fn the_environment_forces_a_kernel_that_supports_the_input() {
+    let forced = |text: &str| {
+        two(environment(&[("AUTOHEURISTIC_FORCE_KERNEL", Path::new(text))]))
+            .kernel("stream", 1, stream)
+            .eligible("stream", |v| v[0].number() == Some(64.0))
+            .no_cache()
+            .build()
+            .unwrap()
+    };
+    assert_eq!(remembered(&forced("1"), 64.0, 100.0, "f32"), "pad");
+    assert_eq!(remembered(&forced("0,pad_mm=2"), 64.0, 100.0, "f32"), "stream");
+    assert_eq!(remembered(&forced("pad_mm=2"), 63.0, 100.0, "f32"), "orig");
+    assert_eq!(measured(&forced("mm=1"), 64.0, 100.0, "f32"), "stream");
+    assert_eq!(measured(&forced("7"), 64.0, 100.0, "f32"), "stream");
+    assert_eq!(measured(&forced("nonsense"), 64.0, 100.0, "f32"), "stream");
+}
+
+#[test]
+fn a_sure_heuristic_decides_and_measuring_is_for_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let log_path = folder.path().join("log.txt");
+    let decision = || decision().heuristic(LoadedModel::from(common::pad_mm("Test", None))).log(&log_path);
+    let multi = two_at(decision()).no_cache().append_to_log(true).build().unwrap();
+    // The model chooses pad from k = 101 on, although orig is faster on the virtual clock.
+    assert_eq!(remembered(&multi, 64.0, 101.0, "float32"), "pad");
+    assert_eq!(remembered(&multi, 64.0, 100.0, "float32"), "orig");
+    // A declining leaf and an unknown category are measured.
+    assert_eq!(measured(&multi, 64.0, 101.0, "float64"), "orig");
+    assert_eq!(remembered(&multi, 64.0, 101.0, "float64"), "orig");
+    assert_eq!(measured(&multi, 64.0, 1001.0, "int8"), "pad");
+    // The log has the measurements, for the next heuristic.
+    let read = log::read(&[&log_path]).unwrap();
+    let inputs: Vec<&str> = read.inputs.iter().map(|i| &*i.text).collect();
+    assert_eq!(inputs, ["64,101,float64", "64,1001,int8"]);
+    assert!(read.metadata.collection.unwrap().timing.is_some(), "a MultiKernel measures by its policy");
+    assert_eq!(read.metadata.choices.unwrap(), ["orig", "pad"]);
+}
+
+#[test]
+fn watching_finds_a_pick_that_became_slow() {
+    let watch = Watch { one_in: 1, limit: 1.5, samples: 3 };
+    let multi = plain().kernel("stream", 1, stream).watch(watch).build().unwrap();
+    STREAM_SLOWDOWN.set(1.0);
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
+    for _ in 0..10 {
+        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
+    }
+    STREAM_SLOWDOWN.set(10.0);
+    for _ in 0..3 - 10 % 3 {
+        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
+    }
+    for _ in 0..3 {
+        call(&multi, 64.0, 100.0, "f32");
+    }
+    // 0.08 ms is still less than 0.32 ms: stream wins again, and its promise becomes the watched time.
+    let again: Vec<_> = multi.events().into_iter().skip(1).collect();
+    assert_eq!(again.len(), 1, "{again:?}");
+    assert!(
+        again[0].to_string().contains("because stream takes 0.07812 ms instead of 0.007812 ms"),
+        "{}",
+        again[0]
+    );
+    for _ in 0..10 {
+        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
+    }
+    STREAM_SLOWDOWN.set(100.0);
+    for _ in 0..7 {
+        call(&multi, 64.0, 100.0, "f32");
+    }
+    assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "orig");
+    assert!(matches!(multi.events().pop(), Some(Event::Measured { miss: Miss::Slower { .. }, .. })));
+}
+
+#[test]
+fn kernels_that_write_their_input_are_measured_on_clones() {
+    type InPlace = fn(&mut Vec<f64>);
+    let doubles = MultiKernel::<InPlace>::builder(AutoHeuristic::builder("double").numerical("length"))
+        .kernel("one", 1, (|x| x.iter_mut().for_each(|x| *x *= 2.0)) as InPlace)
+        .kernel("two", 1, |x| x.iter_mut().for_each(|x| *x += *x))
+        .no_cache()
+        .build()
+        .unwrap();
+    let mut x = vec![1.0, 2.0];
+    doubles.run_on(&[2.into()], &mut x, |kernel, x| kernel(x), None);
+    assert_eq!(x, [2.0, 4.0]);
+    doubles.run_on(&[2.into()], &mut x, |kernel, x| kernel(x), None);
+    assert_eq!(x, [4.0, 8.0]);
+}
+
+#[test]
+fn threads_that_miss_together_measure_once() {
+    let multi = MultiKernel::<fn()>::builder(
+        AutoHeuristic::builder("sleep").numerical("n").environment(Environment::default()),
+    )
+    .kernel("long", 1, (|| std::thread::sleep(std::time::Duration::from_millis(2))) as fn())
+    .kernel("short", 1, || std::thread::sleep(std::time::Duration::from_millis(1)))
+    .dimension("n", Dimension::exact())
+    .no_cache()
+    .build()
+    .unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for n in 0..4 {
+                    multi.run(&[n.into()], |kernel| kernel(), None);
+                }
+            });
+        }
+    });
+    let count = multi.events().iter().filter(|e| matches!(e, Event::Measured { .. })).count();
+    assert!((1..=4).contains(&count), "{}", multi.explain());
+}
+
+#[test]
+fn setting_up_names_what_does_not_fit() {
+    let fails = |builder: Builder<Kernel>, expected: &str| {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    fails(plain().eligible("nope", |_| true), "no kernel \"nope\"; expected one of orig, pad");
+    fails(plain().eligible("orig", |_| true), "choose a fallback that supports every input");
+    fails(plain().dimension("dtype", Dimension::exact()), "\"dtype\" is not a numerical feature");
+    fails(plain().kernel("pad", 2, pad), "distinct names");
+    fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
+}
+
+#[test]
+fn a_broken_promise_is_reported() {
+    let watch = Watch { one_in: 1, samples: 3, ..Watch::default() };
+    let heuristic = || LoadedModel::from(common::pad_mm("Test", None));
+    let build = || two_at(decision().heuristic(heuristic())).no_cache();
+    let multi = build().watch(watch).promise(0.01, 1.05).build().unwrap();
+    // The model chooses pad from k = 101 on; it is slower than orig up to k = 192. A watched call times both three times.
+    assert_eq!(call(&multi, 64.0, 1000.0, "float32").len(), 1 + 2 * 3);
+    // The fallback itself needs no comparison.
+    assert_eq!(call(&multi, 64.0, 100.0, "float32").len(), 1);
+    for _ in 0..200 {
+        call(&multi, 64.0, 1000.0, "float32");
+    }
+    let report = multi.drift().unwrap();
+    assert_eq!((report.audits, report.slow, report.alarm), (202, 0, None));
+    assert!(
+        multi
+            .explain()
+            .contains("0 of 202 watched decisions were slower than promised (at most 1 %): no drift")
+    );
+    for _ in 0..20 {
+        call(&multi, 64.0, 110.0, "float32");
+    }
+    assert!(multi.drift().unwrap().alarm.is_some());
+    assert!(multi.events().iter().any(|event| matches!(event, Event::Drift(_))), "{}", multi.explain());
+    assert_eq!(build().watch(watch).build().unwrap().drift(), None);
+}

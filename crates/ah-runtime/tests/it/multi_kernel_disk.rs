@@ -1,0 +1,161 @@
+//! Picks on disk: they outlive the program, are shared between processes, and are never trusted.
+
+use crate::common::virtual_kernels;
+
+use std::path::Path;
+
+use ah_runtime::multi_kernel::Event;
+use ah_runtime::{Environment, MultiKernel};
+use virtual_kernels::*;
+
+#[test]
+fn picks_outlive_the_program_until_kernels_versions_or_device_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = || two(cached_in(folder.path())).build().unwrap();
+    assert_eq!(measured(&build(), 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(remembered(&build(), 64.0, 1000.0, "f32"), "pad");
+    let newer = MultiKernel::<Kernel>::builder(decision().environment(cached_in(folder.path())))
+        .kernel("orig", 2, orig as Kernel)
+        .kernel("pad", 1, pad)
+        .timer(virtual_time);
+    assert_eq!(measured(&newer.build().unwrap(), 64.0, 1000.0, "f32"), "pad");
+    let more = two(cached_in(folder.path())).kernel("stream", 1, stream);
+    assert_eq!(measured(&more.build().unwrap(), 64.0, 1000.0, "f32"), "stream");
+    let mut device = ah_measure::this_cpu();
+    if let ah_types::Device::Cpu(cpu) = &mut device {
+        cpu.model.push_str(" II");
+    }
+    let elsewhere = two_at(decision().environment(cached_in(folder.path())).device(device));
+    assert_eq!(measured(&elsewhere.build().unwrap(), 64.0, 1000.0, "f32"), "pad");
+    // The first program's picks are still there.
+    assert_eq!(remembered(&build(), 64.0, 1000.0, "f32"), "pad");
+    let without = environment(&[
+        ("AUTOHEURISTIC_CACHE_DIR", folder.path()),
+        ("AUTOHEURISTIC_DISABLE_CACHE", Path::new("1")),
+    ]);
+    assert_eq!(measured(&two(without).build().unwrap(), 64.0, 1000.0, "f32"), "pad");
+}
+
+#[test]
+fn a_pick_that_another_process_measured_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = || two(cached_in(folder.path())).build().unwrap();
+    let (ours, theirs) = (build(), build());
+    assert_eq!(measured(&theirs, 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(remembered(&ours, 64.0, 1000.0, "f32"), "pad");
+    assert!(matches!(ours.events().pop(), Some(Event::Found { .. })));
+    // Both write. Neither loses the other's picks, and a dimension that is dynamic for one is dynamic for both.
+    assert_eq!(measured(&ours, 64.0, 100.0, "f32"), "orig");
+    assert_eq!(measured(&theirs, 64.0, 5000.0, "f32"), "pad");
+    let third = build();
+    assert_eq!(remembered(&third, 64.0, 101.0, "f32"), "orig");
+    assert_eq!(remembered(&third, 64.0, 1001.0, "f32"), "pad");
+    assert_eq!(remembered(&third, 64.0, 5001.0, "f32"), "pad");
+}
+
+fn only_file(folder: &Path) -> std::path::PathBuf {
+    let mut found = Vec::new();
+    for device in std::fs::read_dir(folder).unwrap() {
+        for file in std::fs::read_dir(device.unwrap().path()).unwrap() {
+            found.extend(Some(file.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "json")));
+        }
+    }
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn a_hostile_cache_is_ignored_and_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = || two(cached_in(folder.path())).build().unwrap();
+    assert_eq!(measured(&build(), 64.0, 1000.0, "f32"), "pad");
+    let path = only_file(folder.path());
+    let good = std::fs::read_to_string(&path).unwrap();
+    let swap = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from} is not in {good}");
+        good.replace(from, to).into_bytes()
+    };
+    let hostile = [
+        Vec::new(),
+        b"{".to_vec(),
+        vec![0xff; 100],
+        vec![b'['; 1_000_000],
+        swap("\"kernel\": \"pad\"", "\"kernel\": \"rm -rf\""),
+        swap("\"version\": \"1\"", "\"version\": \"0\""),
+        swap("\"equals\": 1000.0", "\"equals\": 1e999"),
+        swap("\"equals\": 1000.0", "\"above\": -5.0"),
+        swap("\"equals\": 1000.0", "\"above\": 7.0, \"up_to\": 0.0"),
+        swap("\"equals\": 1000.0", "\"is\": \"f32\""),
+        swap("\"equals\": 1000.0", "\"equals\": 1000.0, \"above\": 0.0"),
+        swap("\"feature\": \"k\"", "\"feature\": \"m\""),
+        swap("\"pad\": 0.5", "\"pad\": null"),
+        swap("\"pad\": 0.5", "\"pad\": -1"),
+        swap("\"promised_ms\": 0.5", "\"promised_ms\": -0.5"),
+        swap("autoheuristic-picks", "other"),
+        good.as_bytes()[..good.len() / 2].to_vec(),
+    ];
+    for text in hostile {
+        std::fs::write(&path, &text).unwrap();
+        let what = String::from_utf8_lossy(&text[..text.len().min(2000)]).into_owned();
+        let multi = build();
+        assert_eq!(multi.pick(&values(64.0, 1000.0, "f32")), None, "taken from {what}");
+        assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), good, "after {what}");
+    }
+    // A folder in place of the file.
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(measured(&build(), 64.0, 1000.0, "f32"), "pad");
+}
+
+#[test]
+fn the_cache_stays_below_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = environment(&[
+        ("AUTOHEURISTIC_CACHE_DIR", folder.path()),
+        ("AUTOHEURISTIC_CACHE_LIMIT", Path::new("3K")),
+    ]);
+    for version in 0..10 {
+        let multi = MultiKernel::<Kernel>::builder(decision().environment(limited.clone()))
+            .kernel("orig", version, orig as Kernel)
+            .kernel("pad", 1, pad)
+            .timer(virtual_time)
+            .build()
+            .unwrap();
+        assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
+    }
+    let device = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let files = std::fs::read_dir(device)
+        .unwrap()
+        .flatten()
+        .filter(|f| f.path().extension().is_some_and(|e| e == "json"));
+    let sizes: Vec<u64> = files.map(|f| f.metadata().unwrap().len()).collect();
+    assert!(!sizes.is_empty() && sizes.iter().sum::<u64>() <= 3 << 10, "{sizes:?}");
+}
+
+#[test]
+fn a_recording_is_looked_up_without_measuring() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("pad_mm.json");
+    let first = plain().record(&recording).build().unwrap();
+    assert_eq!(measured(&first, 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(measured(&first, 64.0, 100.0, "f32"), "orig");
+
+    let text = std::fs::read_to_string(&recording).unwrap();
+    let by_environment = environment(&[("AUTOHEURISTIC_LOOKUP", folder.path())]);
+    for second in [
+        two(Environment::default()).lookup(&recording).build().unwrap(),
+        two(Environment::default()).lookup_text(&text).build().unwrap(),
+        two(by_environment).build().unwrap(),
+    ] {
+        assert_eq!(remembered(&second, 64.0, 1001.0, "f32"), "pad");
+        assert_eq!(remembered(&second, 64.0, 100.0, "f32"), "orig");
+        assert_eq!(remembered(&second, 64.0, 9000.0, "f32"), "orig");
+        assert!(matches!(second.events().pop(), Some(Event::NotRecorded { .. })));
+    }
+    // A recording of other kernels is ignored, and still nothing is measured.
+    let other = two(Environment::default()).kernel("stream", 1, stream).lookup(&recording).build().unwrap();
+    assert_eq!(remembered(&other, 64.0, 1001.0, "f32"), "orig");
+    let missing = two(Environment::default()).lookup(folder.path().join("none.json")).build().unwrap();
+    assert_eq!(remembered(&missing, 64.0, 1001.0, "f32"), "orig");
+}

@@ -1,0 +1,107 @@
+//! The hot paths allocate nothing.
+
+use crate::common;
+
+use ah_runtime::multi_kernel::Watch;
+use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, Unsure};
+use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
+
+fn allocations(run: impl FnMut()) -> u64 {
+    allocation_counter::measure(run).count_total
+}
+
+#[test]
+fn the_counter_counts() {
+    assert!(allocations(|| drop(std::hint::black_box(vec![1]))) > 0);
+}
+
+#[test]
+fn deciding_by_a_model_file_allocates_nothing() {
+    let optimization = Optimization::built_in("mixed_mm").unwrap();
+    for (boosted, condition) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut model = common::mixed_mm();
+        if boosted {
+            common::boost(&mut model);
+        }
+        if condition {
+            let parsed = expr::parse("m * n <= 100000").unwrap();
+            let typed = parsed.resolve_bool(model.features.base()).unwrap();
+            model.eligible.insert(ChoiceId(1), Precondition { expression: parsed.to_string(), typed });
+        }
+        let auto = AutoHeuristic::builder("mixed_mm")
+            .choices(model.choices.clone())
+            .optimization(&optimization)
+            .precondition("m > 0 and `m*k` > 0")
+            .environment(Environment::default())
+            .heuristic(LoadedModel::from(model))
+            .build()
+            .unwrap();
+        let (mut learned, mut precondition) = (0, 0);
+        let count = allocations(|| {
+            for m in [1.0, 17.0, 33.0, 100.0, 129.0] {
+                for k in [1024.0, 4096.0, 5000.0] {
+                    let values = common::mixed_mm_values(m, k, 4096.0);
+                    let answer = auto.choose_among(&values, &|choice| choice % 3 != 0);
+                    learned += u32::from(answer.is_learned()) + u32::from(auto.choose(&values).is_learned());
+                    precondition += u32::from(answer.fallback == Some(Reason::Unsure(Unsure::Precondition)));
+                }
+            }
+        });
+        assert_eq!((count, precondition), (0, 3));
+        assert!(learned > 5, "{learned}");
+    }
+}
+
+#[test]
+fn other_orders_of_features_and_every_reason_allocate_nothing() {
+    let auto = AutoHeuristic::builder("pad_mm")
+        .choices(["stream", "pad", "orig"])
+        .categorical("dtype")
+        .numerical("k")
+        .numerical("m")
+        .environment(Environment::default())
+        .heuristic(LoadedModel::from(common::pad_mm("Test", None)))
+        .build()
+        .unwrap();
+    let asked: [[Scalar<'_>; 3]; 5] = [
+        ["float32".into(), 101.into(), 64.into()],
+        ["float64".into(), 101.into(), 64.into()],
+        ["int8".into(), 101.into(), 64.into()],
+        ["float32".into(), f64::NAN.into(), 64.into()],
+        ["float32".into(), 101.into(), 7.into()],
+    ];
+    let mut reasons = [None; 5];
+    let count = allocations(|| {
+        for (values, reason) in asked.iter().zip(&mut reasons) {
+            *reason = auto.choose(values).fallback;
+        }
+    });
+    assert_eq!(count, 0);
+    assert_eq!(reasons.iter().flatten().collect::<std::collections::HashSet<_>>().len(), 4);
+}
+
+#[test]
+fn a_remembered_pick_allocates_nothing() {
+    let multi = MultiKernel::<fn()>::builder(
+        AutoHeuristic::builder("x").numerical("m").categorical("dtype").environment(Environment::default()),
+    )
+    .kernel("a", 1, (|| {}) as fn())
+    .kernel("b", 1, || {})
+    .watch(Watch { one_in: 1_000_000, ..Watch::default() })
+    .no_cache()
+    .build()
+    .unwrap();
+    for m in [1, 100, 200] {
+        multi.run(&[m.into(), "float32".into()], |kernel| kernel(), None);
+    }
+    let count = allocations(|| {
+        for m in [100, 101, 130, 200] {
+            multi.run(&[m.into(), "float32".into()], |kernel| kernel(), None);
+        }
+    });
+    assert_eq!(count, 0, "{}", multi.explain());
+    assert!(
+        allocations(|| multi.run(&[100.into(), "int8".into()], |kernel| kernel(), None)) > 0,
+        "a miss allocates"
+    );
+}

@@ -1,0 +1,80 @@
+//! A program that pins a heuristic's version decides with that version or not at all.
+
+use crate::common;
+use crate::common::logger;
+
+use ah_runtime::{AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, register};
+use common::pad_mm;
+
+/// A model whose hash depends on the seed. Each test has an optimization of its own, because registered
+/// heuristics serve all tests of this process.
+fn model(optimization: &str, seed: u64) -> LoadedModel {
+    let mut model = pad_mm("Learned", None);
+    model.optimization = optimization.to_owned();
+    model.provenance.seed = seed;
+    LoadedModel::from(model)
+}
+
+fn builder(optimization: &str, pins: &str) -> Builder {
+    let pins = (!pins.is_empty()).then(|| pins.to_owned());
+    let variable = |name: &str| pins.clone().filter(|_| name == "AUTOHEURISTIC_PIN").map(Into::into);
+    AutoHeuristic::builder(optimization)
+        .choices(["orig", "pad"])
+        .numerical("m")
+        .numerical("k")
+        .categorical("dtype")
+        .environment(Environment::read(variable))
+}
+
+fn fallback(auto: &AutoHeuristic) -> Option<Reason> {
+    auto.choose(&[64.0.into(), 101.0.into(), "float32".into()]).fallback
+}
+
+#[test]
+fn only_the_pinned_version_decides() {
+    let builder = |pins: &str| builder("pinned", pins);
+    let pinned = model("pinned", 0);
+    // Another model under the same name, as after an update of one node only.
+    let other = model("pinned", 1);
+    let version = pinned.version().unwrap().to_owned();
+    assert_eq!(version.len(), 64);
+    assert_ne!(other.version().unwrap(), version);
+    assert_eq!(model("pinned", 0).version(), Some(version.as_str()));
+
+    for pin in [&version[..], &version[..8]] {
+        let environment = format!("mm=00000000,pinned={pin}");
+        for set in [builder("").pin(pin), builder(&environment), builder(&environment).pin(pin)] {
+            assert_eq!(fallback(&set.heuristic(pinned.clone()).build().unwrap()), None);
+        }
+        let refused = builder("").pin(pin).heuristic(other.clone()).build().unwrap();
+        assert_eq!(fallback(&refused), Some(Reason::Guard));
+        let explained = refused.explain();
+        assert!(explained.contains(&format!("pinned is {pin}")), "{explained}");
+        assert!(explained.contains(&format!("its version is {}", other.version().unwrap())), "{explained}");
+    }
+    // Too short to name a version; and two pins that contradict each other.
+    for auto in [builder("").pin(&version[..7]), builder("pinned=00000000").pin(&version)] {
+        assert_eq!(fallback(&auto.heuristic(pinned.clone()).build().unwrap()), Some(Reason::Guard));
+    }
+    assert_eq!(fallback(&builder("pinned").heuristic(other).build().unwrap()), None, "no pin: ignored");
+}
+
+#[test]
+fn the_version_that_decides_is_reported_at_the_start_and_at_each_change() {
+    logger::start();
+    let (first, second) = (model("reported", 1), model("reported", 2));
+    let (one, two) = (first.version().unwrap().to_owned(), second.version().unwrap().to_owned());
+    let lines = |part: &str| logger::LINES.lock().unwrap().iter().filter(|line| line.contains(part)).count();
+    register(first);
+    let free = builder("reported", "").build().unwrap();
+    let pinned = builder("reported", "").pin(&one).build().unwrap();
+    assert_eq!((fallback(&free), fallback(&pinned)), (None, None));
+    let decides = |version: &str| lines(&format!("INFO: reported: decides with Learned, version {version}"));
+    assert_eq!(decides(&one), 2, "once for each decision point");
+    register(second);
+    assert_eq!((fallback(&free), fallback(&pinned)), (None, Some(Reason::Guard)));
+    assert_eq!((decides(&one), decides(&two)), (2, 1));
+    let refused =
+        format!("WARN: reported: does not decide with Learned: its version is {two}, pinned is {one}");
+    assert_eq!(lines(&refused), 1);
+}

@@ -1,0 +1,346 @@
+//! Every bad input gives one clear sentence and its exit code, and nothing is written.
+
+use crate::common;
+
+use std::path::Path;
+
+use ah_cli::exit;
+use common::{HEAD, Run, log};
+
+#[test]
+fn sound_log_learns() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    let (stdout, _) = run.learns(&["train.txt"]);
+    assert!(stdout.starts_with("T: ") && stdout.lines().all(|line| line.len() <= 80), "{stdout}");
+    let model = ah_types::Model::read(&run.path("model.json")).unwrap();
+    assert_eq!(model.heuristic, "T");
+    let left: Vec<_> =
+        std::fs::read_dir(run.folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "only the log and the model: {left:?}");
+}
+
+/// Returns the log with every line changed, or left out.
+fn each_line(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
+    text.lines().filter_map(change).map(|line| line + "\n").collect()
+}
+
+#[test]
+fn logs_that_are_refused() {
+    let orig_only = each_line(&log(40), |line| (!line.contains(",pad,")).then(|| line.to_owned()));
+    let all_fail = each_line(&log(40), |line| match line.rsplit_once(',') {
+        Some((head, time)) if time.parse::<f64>().is_ok() => Some(format!("{head},inf")),
+        _ => Some(line.to_owned()),
+    });
+    let other_column = log(20).replace("m,k,n,mat1_dtype,choice", "m,k,q,mat1_dtype,choice");
+    let garbage: Vec<u8> = (0..5000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let broken_gzip = [&[0x1f, 0x8b, 8, 0][..], &[7; 100]].concat();
+    let torn = log(20) + "512,512,512,torch.fl";
+    let cases: [(Vec<u8>, u8, &[&str]); 9] = [
+        (vec![], exit::BAD_INPUT, &["a.txt:1:1", "an empty file"]),
+        (HEAD.into(), exit::TOO_LITTLE, &["a.txt", "no rows"]),
+        (orig_only.into(), exit::TOO_LITTLE, &["at least 2 choices", "orig"]),
+        (log(1).into(), exit::TOO_LITTLE, &["at least 10 distinct inputs", "found 1"]),
+        (all_fail.into(), exit::TOO_LITTLE, &["found 0"]),
+        (torn.into(), exit::BAD_INPUT, &["a.txt:123", "6 fields", "4"]),
+        (other_column.into(), exit::BAD_INPUT, &["a.txt:2:5", "\"q\""]),
+        (garbage, exit::BAD_INPUT, &["a.txt:1", "JSON"]),
+        (broken_gzip, exit::IO, &["a.txt", "cannot read"]),
+    ];
+    for (bytes, code, parts) in cases {
+        Run::new().write("a.txt", bytes).refuses(&["a.txt"], code, parts);
+    }
+    for bad in ["nan", "-1", "0", "", "1.5ms"] {
+        let text = log(20) + &format!("512,512,512,torch.float16,orig,{bad}\n");
+        let parts = ["a.txt:123:", "a time in milliseconds"];
+        Run::new().write("a.txt", text).refuses(&["a.txt"], exit::BAD_INPUT, &parts);
+    }
+}
+
+#[test]
+fn flags_that_are_refused() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    let cases: [(&str, &[&str]); 10] = [
+        ("--max-risk 2", &["--max-risk", "2"]),
+        ("--max-slowdown 0.5", &["--max-slowdown"]),
+        ("--max-choices 1", &["--max-choices"]),
+        ("--max-depth 0", &["--max-depth", "1 to 64", "0"]),
+        ("--max-depth 1000", &["--max-depth"]),
+        ("--min-samples-leaf 0", &["--min-samples-leaf"]),
+        ("--threads 0", &["--threads", "is not in 1..=1024"]),
+        ("--threads 1025", &["--threads", "is not in 1..=1024"]),
+        ("--threads 20000", &["--threads", "is not in 1..=1024"]),
+        ("--fallback no", &["unknown choice \"no\"", "orig", "pad"]),
+    ];
+    for (flags, parts) in cases {
+        let arguments: Vec<&str> = ["a.txt"].into_iter().chain(flags.split(' ')).collect();
+        run.refuses(&arguments, exit::USAGE, parts);
+    }
+    let (code, _, stderr) = run.run(&["a.txt", "--heuristic-name", "no-name;drop"]);
+    assert_eq!(code, i32::from(exit::USAGE));
+    assert!(stderr.contains("--heuristic-name"), "{stderr}");
+}
+
+#[test]
+fn optimization_files_that_are_refused() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    // A feature that the file declares and the log lacks may be in another log; "mat1_dtyp" is nowhere.
+    let derived = "[[feature]]\nname = \"batch\"\nkind = \"numerical\"\n\
+        [[derived]]\nname = \"b\"\nexpression = \"batch * m\"\n\
+        [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n";
+    let mistyped = "[[derived]]\nname = \"x\"\nexpression = \"m * mat1_dtype\"\n";
+    let cases: [(&str, &[&str]); 6] = [
+        ("[training]\ntest_share = 5\n", &["test_share", "above 0 and below 1"]),
+        ("fallbak = []\n", &["o.toml", "line 3"]),
+        (mistyped, &["\"x\"", "expected a number"]),
+        ("[training]\nrow_filter = \"m + \"\n", &["row_filter"]),
+        (
+            derived,
+            &["derived feature \"x\"", "unknown feature \"mat1_dtyp\"", "; did you mean \"mat1_dtype\"?"],
+        ),
+        (
+            "[training]\ndimensions = [\"m\", \"mat1_dtpe\"]\n",
+            &["dimensions", "\"mat1_dtpe\"", "; did you mean \"mat1_dtype\"?"],
+        ),
+    ];
+    let arguments = ["a.txt", "--optimization", "o.toml", "--ranking", "2"];
+    let write = |rest: &str| run.write("o.toml", format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n{rest}"));
+    for (rest, parts) in cases {
+        write(rest).refuses(&arguments[..3], exit::BAD_INPUT, parts);
+    }
+    // TOML's messages show the line, so they have several.
+    for (learner, hint) in [("soft", "is now \"cost_tree\""), ("lifna", "; did you mean \"linfa\"?")] {
+        write(&format!("[training]\nlearner = \"{learner}\"\n"));
+        let (code, _, stderr) = run.train(&arguments[..3]);
+        assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
+        assert!(stderr.contains("o.toml") && stderr.contains("line 4") && stderr.contains(hint), "{stderr}");
+    }
+    write("[training]\nalways_included = [\"orgi\"]\n");
+    run.refuses(&arguments, exit::USAGE, &["always_included", "\"orgi\"", "; did you mean \"orig\"?"]);
+    let fallback = ["a.txt", "--fallback", "padd"];
+    run.refuses(&fallback, exit::USAGE, &["--fallback", "\"padd\"", "; did you mean \"pad\"?"]);
+    run.refuses(&["a.txt", "--optimization", "none.toml"], exit::IO, &["none.toml"]);
+    run.write("o.toml", "name = \"padmm\"\nfallback = [\"orig\"]\n");
+    let parts = ["o.toml", "the log is of \"pad_mm\"", "describes \"padmm\""];
+    run.refuses(&arguments[..3], exit::BAD_INPUT, &parts);
+}
+
+#[test]
+fn bad_rows_can_be_skipped() {
+    let run = Run::new();
+    run.write("a.txt", log(20) + "512,512,512,torch.float16,orig,-1\n512,5");
+    let (_, stderr) = run.learns(&["a.txt", "--skip-bad-rows"]);
+    assert!(stderr.contains("2 malformed rows skipped"), "{stderr}");
+}
+
+#[test]
+fn last_line_without_end_gives_a_warning() {
+    let run = Run::new();
+    run.write("a.txt", log(20).trim_end());
+    let (_, stderr) = run.learns(&["a.txt"]);
+    assert!(stderr.contains("the last line has no line end"), "{stderr}");
+}
+
+#[test]
+fn mixed_metadata() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("b.txt", log(20).replace("[8, 0]", "[9, 0]"));
+    run.write("c.txt", log(20).replace("pad_mm", "other"));
+    run.refuses(&["a.txt", "c.txt"], exit::BAD_INPUT, &["c.txt", "name", "pad_mm", "other"]);
+    let (_, stderr) = run.learns(&["a.txt", "b.txt"]);
+    assert!(stderr.contains("of 2 devices (\"capability 8.0\", \"capability 9.0\")"), "{stderr}");
+}
+
+#[test]
+fn an_optimization_that_only_the_log_declares_gives_a_warning() {
+    let run = Run::new();
+    run.write("a.txt", log(40).replace("pad_mm", "my_op"));
+    let (_, stderr) = run.learns(&["a.txt"]);
+    assert!(stderr.contains("\"my_op\"") && stderr.contains("--fallback"), "{stderr}");
+}
+
+#[test]
+fn directory_and_missing_file() {
+    Run::new().refuses(&["."], exit::IO, &["it is a directory"]);
+    Run::new().refuses(&["none.txt"], exit::IO, &["none.txt", "cannot read"]);
+}
+
+#[test]
+fn full_disk_and_unwritable_output() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("file", "");
+    run.refuses(&["a.txt", "--model", "file/model.json"], exit::IO, &["file/model.json", "cannot write"]);
+    run.refuses(&["a.txt", "--model", "/proc/none/model.json"], exit::IO, &["cannot write the model"]);
+    // This device is always full. The model is first written beside its place, so the error shows there.
+    if Path::new("/dev/full").exists() {
+        run.refuses(&["a.txt", "--model", "/dev/full/model.json"], exit::IO, &["cannot write the model"]);
+    }
+}
+
+#[test]
+fn learns_and_generates_in_one_command() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    run.succeeds(&["train.txt", "--heuristic-name", "SimpleHeuristic"]);
+    let source = std::fs::read_to_string(run.path("generated/simple_heuristic/src/lib.rs")).unwrap();
+    assert!(source.contains("no_std"), "{source}");
+    // A folder that cannot be written is an error; the model is written all the same.
+    run.write("file", "");
+    let (code, _, stderr) = run.run(&["train.txt", "--heuristic-name", "T", "--out", "file"]);
+    assert_eq!(code, i32::from(exit::IO), "{stderr}");
+    assert_eq!(stderr.lines().filter(|l| l.starts_with("error: ")).count(), 1, "{stderr}");
+}
+
+#[test]
+fn weights_are_checked() {
+    let run = Run::new();
+    run.write("a.txt", log(40));
+    let input = "512,512,512,torch.float16";
+    for (weights, parts) in [
+        (format!("{input}\t-1\n"), ["w.tsv:1", "a weight above 0"]),
+        (format!("{input}\tnan\n"), ["w.tsv:1", "a weight above 0"]),
+        (format!("{input} 3\n"), ["w.tsv:1", "a tab"]),
+        (format!("{input}\t1\n{input}\t2\n"), ["w.tsv:2", "one weight for an input"]),
+    ] {
+        run.write("w.tsv", weights).refuses(&["a.txt", "--weights", "w.tsv"], exit::BAD_INPUT, &parts);
+    }
+    run.write("w.tsv", format!("{input}\t100\nno,such,input,x\t2\n"));
+    let (_, stderr) = run.learns(&["a.txt", "--weights", "w.tsv"]);
+    assert!(stderr.contains("39 inputs of the log are not listed"), "{stderr}");
+    assert!(stderr.contains("1 lines name no input"), "{stderr}");
+}
+
+#[test]
+fn a_fallback_that_the_log_lacks_gives_a_warning() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("o.toml", "name = \"pad_mm\"\nfallback = [\"orgi\"]\n");
+    let (_, stderr) = run.learns(&["a.txt", "--optimization", "o.toml"]);
+    assert!(stderr.contains("the log has none of the optimization's fallbacks (orgi)"), "{stderr}");
+    assert!(stderr.contains("; did you mean \"orig\"?"), "{stderr}");
+}
+
+#[test]
+fn a_category_for_each_input_is_left_out() {
+    let run = Run::new();
+    let name = |(at, line): (usize, &str)| match at {
+        0 => line.replace("\"mat1_dtype\"", "\"mat1_dtype\",\"id\""),
+        1 => format!("id,{line}"),
+        // Six rows an input.
+        _ => format!("id{},{line}", (at - 2) / 6),
+    };
+    let lines: Vec<String> = log(300).lines().enumerate().map(name).collect();
+    run.write("a.txt", lines.join("\n") + "\n");
+    let (_, stderr) = run.learns(&["a.txt"]);
+    assert!(stderr.contains("nearly every input has its own value of id, so it is left out"), "{stderr}");
+    let model = std::fs::read_to_string(run.folder.path().join("model.json")).unwrap();
+    assert!(!model.contains("id17"), "{model}");
+}
+
+/// Returns a log of inputs that each have a category of their own.
+fn own_categories(inputs: usize) -> String {
+    let mut text = HEAD.replace("\"mat1_dtype\"", "\"id\"").replace("mat1_dtype,", "id,");
+    for i in 0..inputs {
+        let (orig, pad) = if i % 3 == 0 { (2.0, 1.0) } else { (1.0, 1.25) };
+        for (choice, time) in [("orig", orig), ("pad", pad)] {
+            text.push_str(&format!("{},{},{},u{i},{choice},{time}\n", i % 512, i % 3, i % 7));
+        }
+    }
+    text
+}
+
+/// 10,000 such inputs once took 187 s and 804 MB, and 100,000 all memory.
+#[test]
+fn a_category_for_each_of_100_000_inputs_costs_little() {
+    let run = Run::new();
+    run.write("a.txt", own_categories(10_000)).write("b.txt", own_categories(100_000));
+    for log in ["a.txt", "b.txt"] {
+        // Half of what 100,000 categories once took. Only Linux keeps to it.
+        let limited = format!(
+            "ulimit -v 2000000 2> /dev/null; exec '{}' {log} --learner cost_tree --threads 1 --heuristic-name T --no-codegen",
+            assert_cmd::cargo::cargo_bin("ah-train").display()
+        );
+        let output = std::process::Command::new("sh")
+            .args(["-c", &limited])
+            .current_dir(run.folder.path())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{log}: {stderr}");
+        assert!(stderr.contains("nearly every input has its own value of id, so it is left out"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_fallback_that_the_log_names_wrongly_gives_a_warning() {
+    let run = Run::new();
+    let collection =
+        r#"{"autoheuristic_rs": {"format": 1, "seed": 1, "tool": "t", "fallback": ["orgi"]}, "name": "mine""#;
+    run.write("a.txt", log(20).replace("{\"name\": \"pad_mm\"", collection));
+    let (_, stderr) = run.learns(&["a.txt"]);
+    assert!(stderr.contains("(orgi)") && stderr.contains("; did you mean \"orig\"?"), "{stderr}");
+}
+
+#[test]
+fn division_by_zero_on_some_rows_is_a_missing_value() {
+    let run = Run::new();
+    run.write("a.txt", log(60));
+    run.write(
+        "o.toml",
+        "name = \"pad_mm\"\nfallback = [\"orig\"]\n[[derived]]\nname = \"r\"\nexpression = \"k / (n - 515)\"\n",
+    );
+    let (_, stderr) = run.learns(&["a.txt", "--optimization", "o.toml"]);
+    assert!(!stderr.contains("not learned from"), "{stderr}");
+    let model = ah_types::Model::read(&run.path("model.json")).unwrap();
+    assert_eq!(model.features.derived().len(), 1);
+}
+
+#[test]
+fn evaluate_refuses_what_does_not_fit() {
+    let run = Run::new();
+    run.write("a.txt", log(40)).write("b.txt", log(40).replace("\"pad_mm\"", "\"mm\"")).write("m.json", "{}");
+    let (code, _, stderr) = run.run(&["evaluate", "m.json", "a.txt"]);
+    assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
+    assert!(stderr.contains("m.json: not a valid model"), "{stderr}");
+    run.learns(&["a.txt"]);
+    let (code, _, stderr) = run.run(&["evaluate", "model.json", "b.txt"]);
+    assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
+    assert!(stderr.contains("the model decides pad_mm, the log is of mm"), "{stderr}");
+}
+
+#[test]
+fn evaluate_takes_unknown_choices_features_and_categories() {
+    let run = Run::new();
+    run.write("a.txt", log(40));
+    run.learns(&["a.txt"]);
+    let other = log(40).replace(",pad,", ",other,").replace("torch.float32", "torch.int8");
+    run.write("b.txt", other);
+    let (stdout, stderr) = run.succeeds(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
+    assert!(stderr.contains("the model does not know these choices and never takes them: other"), "{stderr}");
+    assert!(stdout.starts_with("T: 1.000 times as fast as orig on the log's 40 inputs"), "{stdout}");
+    let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
+    assert_eq!(decisions.lines().count(), 40);
+    assert!(
+        decisions.lines().all(|l| l.split('\t').nth(1).is_some_and(|d| d.is_empty() || d == "orig")),
+        "{decisions}"
+    );
+}
+
+#[test]
+fn decisions_are_the_log_s_own_text() {
+    let run = Run::new();
+    // The columns are in another order than the metadata's, and a number is written in another form.
+    let text =
+        log(40).replace("m,k,n,mat1_dtype,choice", "n,k,m,mat1_dtype,choice").replace("\n512,", "\n512.0,");
+    run.write("a.txt", &text);
+    run.learns(&["a.txt"]);
+    run.succeeds(&["evaluate", "model.json", "a.txt", "--decisions", "d.tsv"]);
+    let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
+    for line in decisions.lines() {
+        let (features, choices) = line.split_once('\t').unwrap();
+        assert!(text.contains(&format!("\n{features},")), "{features}");
+        assert!(["orig;pad", "pad;orig", "orig", "pad", ""].contains(&choices), "{choices}");
+    }
+    assert!(decisions.contains("512.0,"), "{decisions}");
+}

@@ -1,0 +1,307 @@
+//! The effect of flags and hooks, on a small log and on logs with a known truth.
+
+use crate::common;
+
+use std::fmt::Write as _;
+
+use ah_train::parts::Dataset;
+use ah_train::{
+    LearnerKind, MaxRisk, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate, report, train,
+};
+use ah_types::{CalibrationMode, Objective};
+use common::{HEAD, log};
+
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+impl Files {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), text).unwrap();
+        Self { folder }
+    }
+
+    fn add(&self, name: &str, text: &str) -> std::path::PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn params(&self) -> Params {
+        Params::new(vec![self.folder.path().join("a.txt")], "T")
+    }
+
+    fn learn(&self, change: impl FnOnce(&mut Params)) -> TrainedModel {
+        let mut params = self.params();
+        change(&mut params);
+        train(&params.check().unwrap()).unwrap()
+    }
+}
+
+fn learn(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
+    Files::new(text).learn(change)
+}
+
+/// Returns a log where `pad` takes more than 1.05 × `orig` on a `share` of the inputs, at random.
+fn risky(inputs: usize, share: f64) -> String {
+    let mut text = HEAD.to_owned();
+    for i in 0..inputs {
+        // A bijection of 0..inputs spreads the slow inputs over all m.
+        let slow = ((i * 7919) % inputs) as f64 >= (1.0 - share) * inputs as f64;
+        let pad = if slow { 2.0 } else { 0.8 };
+        for noise in [0.0, 0.001, 0.002] {
+            let _ = writeln!(text, "{},600,700,torch.float16,orig,{}", 512 + i, 1.0 + noise);
+            let _ = writeln!(text, "{},600,700,torch.float16,pad,{}", 512 + i, pad + noise);
+        }
+    }
+    text
+}
+
+#[test]
+fn promise_declines_where_the_risk_is_too_high() {
+    let safe = learn(&risky(1500, 0.001), |_| {});
+    let promise = safe.model.promise.as_ref().expect("a promise is possible");
+    assert!((promise.target - 0.01).abs() < 1e-12, "{promise:?}");
+    assert_eq!(promise.mode, CalibrationMode::CrossFitted);
+    assert!(safe.held_out.comparison.model.coverage > 0.9, "{:?}", safe.held_out.comparison.model);
+    let unsafe_ = learn(&risky(1500, 0.08), |_| {});
+    assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
+    assert!(unsafe_.held_out.comparison.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.comparison.model);
+    let notes = |trained: &TrainedModel| report::summary::training_notes(trained).join("\n");
+    let text = notes(&unsafe_);
+    assert!(text.contains("the promise costs") && text.contains("--max-risk"), "{text}");
+    assert_eq!(notes(&safe), "");
+    let always = learn(&risky(1500, 0.08), |params| params.max_risk = MaxRisk::None);
+    assert!(always.model.promise.is_none());
+    assert_eq!(always.held_out.comparison.model, always.held_out.always);
+}
+
+#[test]
+fn every_mode_of_the_promise_calibrates() {
+    for mode in [PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
+        let trained = learn(&risky(4000, 0.002), |params| params.promise = Some(mode));
+        let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
+        assert_eq!(promise.mode, mode.calibration());
+        assert!((promise.violations as f64) <= 0.01 * promise.inputs as f64);
+    }
+}
+
+#[test]
+fn the_limit_that_judges_is_the_limit_that_is_printed() {
+    // `pad` takes twice as long as `orig` on some inputs: more than 1.05, less than 3 times as long.
+    let files = Files::new(&risky(1500, 0.08));
+    for max_risk in [MaxRisk::None, MaxRisk::Share(0.01)] {
+        let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, Some(3.0)));
+        assert_eq!(trained.model.promise.is_some(), max_risk.share().is_some());
+        let summary = report::summary::trained(&trained);
+        assert!(summary.contains("> 200 % slower "), "{summary}");
+        let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
+        assert_eq!(evaluation.comparison.model.over_limit, 0.0);
+        let summary = report::summary::evaluated(Objective::Geomean, "T", &evaluation.comparison);
+        assert!(summary.contains("> 200 % slower "), "{summary}");
+    }
+}
+
+#[test]
+fn best_single_is_the_strongest_baseline() {
+    // `pad` wins where it is offered; elsewhere `other` runs. If `pad` cost what the slowest choice costs there, `other` alone
+    // would seem the better baseline.
+    let mut text = HEAD.to_owned();
+    for i in 0..100 {
+        for (choice, time) in [("orig", 1.2), ("other", 1.15), ("slow", 9.0), ("pad", 1.0)] {
+            if choice != "pad" || i % 2 == 0 {
+                let _ = writeln!(text, "512,{},512,torch.float16,{choice},{time}", 513 + i);
+            }
+        }
+    }
+    let files = Files::new(&text);
+    let trained = files.learn(|_| {});
+    let single = &trained.held_out.comparison.best_single;
+    assert_eq!(single.choice, "pad, else other", "{single:?}");
+    let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
+    let single = &evaluation.comparison.best_single;
+    assert!(single.choice == "pad, else other" && (single.metrics.slowdown - 1.0).abs() < 1e-9, "{single:?}");
+}
+
+#[test]
+fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
+    // The dtype alone decides; one input has a dtype of its own.
+    let mut text = HEAD.to_owned();
+    for i in 0..100 {
+        let (dtype, orig) = if i == 7 { ("c", 1.0) } else { [("a", 1.0), ("b", 3.0)][i % 2] };
+        let _ = writeln!(text, "512,{},512,{dtype},orig,{orig}", 513 + 6 * i);
+        let _ = writeln!(text, "512,{},512,{dtype},pad,2", 513 + 6 * i);
+    }
+    let files = Files::new(&text);
+    let params = |seed| Params { seed, max_risk: MaxRisk::None, ..files.params() }.check().unwrap();
+    let dataset = Dataset::read(&params(0)).unwrap();
+    let rare = dataset
+        .usable
+        .iter()
+        .copied()
+        .find(|&i| dataset.table.inputs[i as usize].text.contains(",c"))
+        .unwrap();
+    let held_out =
+        |seed: &u64| dataset.hold_out(SplitBy::Input, 0.2, *seed).unwrap().held_out.contains(&rare);
+    let seed = (0..100).find(held_out).expect("a fifth of the seeds holds it out");
+
+    let parts = dataset.hold_out(SplitBy::Input, 0.2, seed).unwrap();
+    let slot = dataset.features.base().slot("mat1_dtype").unwrap();
+    assert_eq!(dataset.ranked(&parts.training).categories[slot], ["a", "b"]);
+    assert_eq!(dataset.ranked(&dataset.usable).categories[slot], ["a", "b", "c"]);
+
+    let trained = train(&params(seed)).unwrap();
+    let judged = &trained.held_out.comparison.model;
+    let inputs = judged.inputs as f64;
+    assert!((judged.coverage - (inputs - 1.0) / inputs).abs() < 1e-9, "{judged:?}");
+}
+
+#[test]
+fn too_few_inputs_for_a_promise_give_a_warning() {
+    let trained = learn(&risky(100, 0.0), |_| {});
+    assert!(trained.model.promise.is_none());
+    let warnings = trained.warnings.join("\n");
+    assert!(
+        // 181 in the training part.
+        warnings.contains("no promise possible: at least 219 inputs are needed, found 100"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn the_number_of_inputs_decides_the_usual_promise() {
+    for (inputs, share) in [(2000, 0.01), (600, 0.02), (240, 0.05)] {
+        let trained = learn(&risky(inputs, 0.0), |_| {});
+        assert_eq!(trained.model.promise.map(|promise| promise.target), Some(share), "{inputs} inputs");
+        let is_told =
+            trained.warnings.iter().any(|warning| warning.contains("too few for 1 %, which needs about 11"));
+        assert_eq!(is_told, share > 0.01, "{:?}", trained.warnings);
+        let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = MaxRisk::Share(0.3));
+        assert_eq!(asked.model.promise.map(|promise| promise.target), Some(0.3));
+    }
+}
+
+#[test]
+fn a_ranking_holds_k_choices() {
+    let trained = learn(&log(80), |params| params.ranking = Some(2));
+    assert!(trained.model.promise.is_none());
+    for (_, leaf) in trained.model.tree.leaves() {
+        assert_eq!(leaf.ranking.len(), 2);
+    }
+}
+
+#[test]
+fn a_ranking_spreads_over_what_is_good_elsewhere() {
+    // No feature separates the inputs: `pad` and its variant win on most, `orig` on the others.
+    let mut text = HEAD.to_owned();
+    for i in 0..120 {
+        let times = if i % 3 > 0 { [2.0, 1.0, 1.01] } else { [1.0, 3.0, 3.0] };
+        for (choice, time) in ["orig", "pad", "variant"].iter().zip(times) {
+            let _ = writeln!(text, "512,{},512,torch.float16,{choice},{time}", 513 + 6 * i);
+        }
+    }
+    let trained = learn(&text, |params| {
+        params.ranking = Some(3);
+        params.max_depth = Some(1);
+    });
+    let model = &trained.model;
+    for (_, leaf) in model.tree.leaves() {
+        let names: Vec<&str> = leaf.ranking.iter().map(|r| model.choice_name(r.choice)).collect();
+        assert!(names[..2].contains(&"orig") && names[2] != "orig", "{names:?}");
+        assert!(leaf.ranking.is_sorted_by(|a, b| a.score <= b.score), "{:?}", leaf.ranking);
+    }
+}
+
+#[test]
+fn a_portfolio_keeps_the_choices_that_lose_least() {
+    // `other` never wins; `pad` and the fallback stay.
+    let mut text = log(80);
+    let rows: Vec<String> = text
+        .lines()
+        .skip(2)
+        .filter(|l| l.contains(",pad,"))
+        .map(|l| {
+            let (head, time) = l.rsplit_once(',').unwrap();
+            format!("{}{}\n", head.replace(",pad", ",other,"), time.parse::<f64>().unwrap() * 3.0)
+        })
+        .collect();
+    text.push_str(&rows.concat());
+    let trained = learn(&text, |params| params.max_choices = Some(2));
+    let portfolio = trained.portfolio.as_ref().unwrap();
+    assert!(portfolio.exact && (portfolio.slowdown - 1.0).abs() < 1e-9, "{portfolio:?}");
+    assert_eq!(portfolio.choices, ["orig", "pad"]);
+    assert_eq!(trained.model.choices, portfolio.choices);
+    let ranked = trained.model.tree.leaves().flat_map(|(_, l)| &l.ranking);
+    assert!(ranked.into_iter().all(|r| trained.model.choice_name(r.choice) != "other"));
+}
+
+#[test]
+fn whole_dimensions_are_held_out() {
+    let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
+    assert!(trained.held_out.by_input.is_some());
+    let evidence = report::summary::evidence(&trained);
+    assert!(
+        evidence.contains("Held-out dimensions: ") && evidence.contains("With single inputs held out"),
+        "{evidence}"
+    );
+}
+
+/// The fields of the TOML; a program in Rust fills the same ones.
+#[test]
+fn a_training_policy_in_toml_and_in_code() {
+    let files = Files::new(&log(120));
+    let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\ntest_share = 0.3\n";
+    let toml = format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\n{policy}");
+    let by_toml = files.learn(|params| {
+        params.optimization = Some(files.add("pad_mm.toml", &toml));
+        params.max_risk = MaxRisk::None;
+    });
+    let inputs = by_toml.held_out.train_inputs + by_toml.held_out.comparison.model.inputs;
+    assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
+    let bare = files.add("bare.toml", "name = \"pad_mm\"\nfallback = [\"orig\"]\n");
+    let by_code = files.learn(|params| {
+        params.optimization = Some(bare);
+        params.max_risk = MaxRisk::None;
+        params.training = Some(TrainingPolicy {
+            max_depth: vec![1],
+            min_samples_leaf: vec![0.1],
+            row_filter: Some("m != 512".to_owned()),
+            test_share: Some(0.3),
+            ..TrainingPolicy::default()
+        });
+    });
+    assert_eq!(by_toml.held_out.depth, 1);
+    assert!(by_toml.model.tree.leaves().all(|(_, leaf)| leaf.samples >= 8));
+    assert_eq!(by_toml.model.to_json(), by_code.model.to_json());
+}
+
+#[test]
+fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
+    let files = Files::new(&log(120));
+    let toml = "name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\nlearner = \"linfa\"\nmax_depth = [3]\n";
+    let with_toml = |params: &mut Params| params.optimization = Some(files.add("pad_mm.toml", toml));
+    let by_toml = files.learn(with_toml);
+    assert!(by_toml.configuration.name().starts_with("linfa"));
+    let by_flag = files.learn(|params| {
+        with_toml(params);
+        params.learner = Some(LearnerKind::CostTree);
+        params.max_risk = MaxRisk::Share(0.3);
+    });
+    assert_eq!(by_flag.configuration.name(), "cost_tree");
+    insta::assert_snapshot!(by_flag.plan.settings, @r#"
+    objective         geomean (default)
+    fallback          orig (optimization)
+    test_share        0.2 (default)
+    learner           cost_tree (flag)
+    max_depth         3 (optimization)
+    min_samples_leaf  3, 8 (default)
+    boosted_trees     false (flag)
+    for               "rust" (default)
+    promise           cross-fitted (default)
+    max_risk          0.3 (flag)
+    max_slowdown      1.05 (default)
+    "#);
+    let recorded = &by_flag.model.provenance.parameters["settings"]["max_depth"];
+    assert_eq!(*recorded, serde_json::json!({ "from": "optimization", "value": [3] }));
+}

@@ -1,0 +1,124 @@
+//! The decision and the features count, in every language; sizes compete on a ladder.
+
+use crate::common;
+
+use std::fmt::Write as _;
+
+use ah_types::Model;
+use common::Run;
+
+/// Returns a log of a processor where `left` is faster for small x and `right` elsewhere, by a fifth. A time is about
+/// `microseconds` long. The feature `hint` tells more than x: it names the faster choice also where x is misleading. It takes
+/// `hint_ms` milliseconds.
+fn log(microseconds: f64, hint_ms: f64) -> String {
+    let mut text = format!(
+        r#"{{"name": "ways", "device_capa": [0, 0], "numerical_features": ["x", "hint"], "categorical_features": [], "autoheuristic_rs": {{"feature_ms": {{"hint": {hint_ms}}}}}}}
+x,hint,choice,feedback
+"#
+    );
+    for i in 0..600 {
+        let x = i % 97;
+        // Every tenth input is an exception that x does not show.
+        let is_left = (x < 48) != (i % 10 == 0);
+        let (left, right) = if is_left { (1.0, 1.2) } else { (1.2, 1.0) };
+        let time = |relative: f64| relative * microseconds * 1e-3 * (1.0 + 0.0005 * f64::from(i % 7));
+        let _ = writeln!(text, "{x},{},left,{:e}", i32::from(is_left) * 1000 + i, time(left));
+        let _ = writeln!(text, "{x},{},right,{:e}", i32::from(is_left) * 1000 + i, time(right));
+    }
+    text
+}
+
+/// Learns with these flags: the model, and the figures.
+fn learn(run: &Run, flags: &[&str]) -> (Model, serde_json::Value) {
+    let (out, _) = run.learns(&[&["train.txt", "--json"], flags].concat());
+    (Model::read(&run.path("model.json")).unwrap(), serde_json::from_str(&out).unwrap())
+}
+
+#[test]
+fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
+    let run = Run::new();
+    // A fifth of 1 us is 200 ns: in Rust a decision costs less, in Python more.
+    run.write("train.txt", log(1.0, 0.0));
+    let (in_rust, figures) = learn(&run, &["--for", "rust"]);
+    assert!(in_rust.leaf_count() > 1);
+    let in_python = &figures["metrics"]["by_form"][1];
+    assert_eq!(in_python["form"], "python");
+    assert!(
+        in_python["slowdown"].as_f64() > figures["metrics"]["best_single"]["metrics"]["slowdown"].as_f64()
+    );
+    let (in_python, figures) = learn(&run, &["--for", "rust,python"]);
+    assert_eq!(in_python.leaf_count(), 1);
+    // Always one choice asks nobody.
+    assert_eq!(
+        figures["metrics"]["held_out"]["slowdown"],
+        figures["metrics"]["best_single"]["metrics"]["slowdown"]
+    );
+    // PyTorch decides while a model compiles.
+    let (in_pytorch, figures) = learn(&run, &["--for", "pytorch"]);
+    assert!(in_pytorch.leaf_count() > 1);
+    assert!(figures["metrics"]["held_out"]["slowdown"].as_f64() < Some(1.02));
+    // Where a run takes a millisecond, Python's decisions cost nothing.
+    run.write("train.txt", log(1000.0, 0.0));
+    assert!(learn(&run, &["--for", "python"]).0.leaf_count() > 1);
+}
+
+#[test]
+fn a_feature_that_costs_more_than_it_tells_is_left_out() {
+    let reads = |model: &Model, name: &str| {
+        let slot = model.features.base().slot(name).unwrap();
+        let mut reads = false;
+        let tests = model.tree.tests().chain(model.boosters.iter().flat_map(ah_types::Tree::tests));
+        tests.for_each(|test| {
+            model.features.for_each_logged(test.slot(), &mut |logged| reads |= logged == slot);
+        });
+        reads
+    };
+    let run = Run::new();
+    run.write("train.txt", log(100.0, 1e-5));
+    assert!(reads(&learn(&run, &["--for", "rust"]).0, "hint"));
+    // It saves at most a fifth on a tenth of the inputs, 2 %, and takes 10 %.
+    run.write("train.txt", log(100.0, 0.01));
+    let (model, figures) = learn(&run, &["--for", "rust"]);
+    assert!(!reads(&model, "hint") && reads(&model, "x"));
+    assert!(figures["metrics"]["held_out"]["slowdown"].as_f64() < Some(1.04));
+    // A GPU runs while the host decides.
+    run.write("train.txt", log(100.0, 0.01).replace("[0, 0]", "[9, 0]"));
+    assert!(reads(&learn(&run, &["--for", "rust"]).0, "hint"));
+}
+
+#[test]
+fn declining_pays_for_the_decision_too() {
+    let run = Run::new();
+    // In Python any answer takes a fifth of a run: only a model that decides nothing keeps the promise.
+    run.write(
+        "train.txt",
+        log(5.0, 0.0).replace("\"feature_ms\"", "\"fallback\": [\"left\"], \"feature_ms\""),
+    );
+    let (model, figures) = learn(&run, &["--max-risk", "5%", "--for", "python"]);
+    assert!(model.promise.is_some());
+    assert_eq!((model.leaf_count(), &figures["metrics"]["held_out"]["over_limit"]), (1, &0.0.into()));
+    assert!(learn(&run, &["--max-risk", "5%", "--for", "pytorch"]).0.leaf_count() > 1);
+}
+
+#[test]
+fn boosted_trees_are_not_grown_where_a_tree_is_good_enough() {
+    let run = Run::new();
+    run.write("train.txt", log(1000.0, 0.0));
+    let boosted = |flags: &[&str]| {
+        let (_, figures) = learn(&run, flags);
+        let rungs = figures["sizes"]["rungs"].as_array().unwrap().clone();
+        rungs.iter().any(|rung| rung["boosted_trees"].as_u64() > Some(0))
+    };
+    assert!(!boosted(&[]));
+    // With a decision that takes time, no tree loses nothing.
+    assert!(boosted(&["--size", "best", "--for", "rust"]));
+    assert!(!boosted(&["--size", "smallest"]));
+}
+
+#[test]
+fn the_summary_shows_the_sizes() {
+    let run = Run::new();
+    run.write("train.txt", log(1000.0, 0.001));
+    let (out, _) = run.learns(&["train.txt", "--for", "python", "--size", "smallest"]);
+    insta::assert_snapshot!(out);
+}

@@ -1,0 +1,185 @@
+//! What a heuristic is learned for: the geometric mean or the total time.
+
+use crate::common;
+
+use std::fmt::Write as _;
+
+use ah_train::{MaxRisk, Params, TrainedModel, train};
+use ah_types::{LearnerKind, Model, Objective, TrainingPolicy, Value};
+use common::Run;
+
+/// Returns the head of a log with one feature, which tells nothing, and this time limit.
+fn head(timeout: &str) -> String {
+    format!(
+        "{{\"name\": \"own\", \"device_capa\": [0, 0], \"numerical_features\": [\"n\"], \"categorical_features\": [], \
+         \"autoheuristic_rs\": {{\"seed\": 0{timeout}}}}}\nn,choice,feedback\n"
+    )
+}
+
+/// Returns a log where `small` takes 1 ms instead of 1.25 on nine of ten inputs, and `large` 100 ms instead of 200 on the
+/// tenth.
+fn disagreeing() -> String {
+    let mut text = head("");
+    for i in 0..400 {
+        // Small noise without ties; the tenth inputs are spread over n.
+        let noise = 1.0 + f64::from(i * 37 % 101) / 10_000.0;
+        let (small, large) = if i * 7919 % 1000 < 100 { (200.0, 100.0) } else { (1.0, 1.25) };
+        let _ = writeln!(text, "{i},small,{}\n{i},large,{}", small * noise, large * noise);
+    }
+    text
+}
+
+/// Returns a log where `risky` takes 10 ms, but times out on one of twenty inputs, half of them as `inf`; `steady` takes 30.
+fn with_timeouts() -> String {
+    let mut text = head(", \"timeout_ms\": 1000.0");
+    for i in 0..400 {
+        let noise = 1.0 + f64::from(i * 37 % 101) / 10_000.0;
+        let risky = match i * 7919 % 1000 {
+            0..25 => "inf".to_owned(),
+            25..50 => "1000".to_owned(),
+            _ => format!("{}", 10.0 * noise),
+        };
+        let _ = writeln!(text, "{i},risky,{risky}\n{i},steady,{}", 30.0 * noise);
+    }
+    text
+}
+
+fn learn(run: &Run, change: impl FnOnce(&mut Params)) -> TrainedModel {
+    let mut params = Params::new(vec![run.path("log.txt")], "Own");
+    change(&mut params);
+    train(&params.check().unwrap()).unwrap()
+}
+
+/// Returns the choice that a model takes on most of the inputs.
+fn usual(model: &Model) -> String {
+    let takes = |n: u32| model.choose(&[Value::Number(f64::from(n))]).ok().map(|ranked| ranked.choice);
+    let of = |name: &str| (0..400).filter(|&n| takes(n) == model.choice_id(name)).count();
+    model.choices.iter().max_by_key(|name| of(name)).unwrap().clone()
+}
+
+#[test]
+fn total_time_and_geometric_mean_take_what_is_best_for_them() {
+    let run = Run::new();
+    run.write("log.txt", disagreeing());
+    let of = |objective| learn(&run, |params| params.objective = Some(objective));
+    let (geomean, total) = (of(Objective::Geomean), of(Objective::Total));
+    assert_eq!(usual(&geomean.model), "small");
+    assert_eq!(usual(&total.model), "large");
+    let figures = |trained: &TrainedModel| trained.held_out.comparison.model.clone();
+    let (geomean, total) = (figures(&geomean), figures(&total));
+    assert!(geomean.slowdown < total.slowdown, "{geomean:?} {total:?}");
+    assert!(total.total < 1.2 && geomean.total > 1.5, "{geomean:?} {total:?}");
+    // One input of ten is twice as slow: the 99th percentile shows it.
+    assert!((geomean.p99 - 2.0).abs() < 0.01, "{geomean:?}");
+}
+
+/// What a model was learned for stands first in its summary, and the sizes say what they are compared by.
+#[test]
+fn a_summary_begins_with_the_objective() {
+    let run = Run::new();
+    run.write("log.txt", disagreeing());
+    let (stdout, _) =
+        run.learns(&["log.txt", "--objective", "total", "--fallback", "small", "--max-risk", "none"]);
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines[0].contains(" times as fast as small in total time on the held-out "), "{stdout}");
+    assert!(lines[1].starts_with("Total time: ") && lines[2].starts_with("By input: loses "), "{stdout}");
+    assert!(stdout.contains("Sizes by cross-validation, in total time"), "{stdout}");
+    let (times, less) = (lines[0], lines[1]);
+    let times: f64 = times.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let less: f64 = less.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(times > 1.5 && (1.0 / times - (1.0 - less / 100.0)).abs() < 1e-3, "{stdout}");
+    let (stdout, _) = run.learns(&["log.txt", "--max-risk", "none"]);
+    assert!(stdout.lines().next().unwrap().contains(" times as fast as small on the held-out "), "{stdout}");
+    // One leaf: nobody asks it.
+    assert!(!stdout.contains("A decision takes"), "{stdout}");
+}
+
+#[test]
+fn the_optimization_can_name_the_objective_and_the_model_records_it() {
+    let run = Run::new();
+    run.write("log.txt", disagreeing());
+    let policy = || Some(TrainingPolicy { objective: Some(Objective::Total), ..TrainingPolicy::default() });
+    let trained = learn(&run, |params| params.training = policy());
+    assert_eq!(trained.model.objective(), Objective::Total);
+    assert_eq!(usual(&trained.model), "large");
+    // The flag wins.
+    let flag = |params: &mut Params| {
+        params.training = policy();
+        params.objective = Some(Objective::Geomean);
+    };
+    assert_eq!(learn(&run, flag).model.objective(), Objective::Geomean);
+    assert!("totl".parse::<Objective>().unwrap_err().contains("total"));
+}
+
+#[test]
+fn weights_and_total_time_multiply() {
+    let run = Run::new();
+    run.write("log.txt", disagreeing());
+    // The long inputs occur so rarely that `small` is better in total too.
+    let mut weights = String::new();
+    for i in 0..400 {
+        let _ = writeln!(weights, "{i}\t{}", if i * 7919 % 1000 < 100 { 1 } else { 1000 });
+    }
+    run.write("weights.tsv", weights);
+    let weighted = learn(&run, |params| {
+        params.objective = Some(Objective::Total);
+        params.weights = Some(run.path("weights.tsv"));
+    });
+    assert_eq!(usual(&weighted.model), "small");
+}
+
+/// A solver that times out on one of 25 inputs of its half, as `inf`, is still what a program takes there that names nothing.
+#[test]
+fn choose_takes_what_sometimes_times_out() {
+    let run = Run::new();
+    let mut text = head(", \"timeout_ms\": 1000.0");
+    for i in 0..600 {
+        let noise = 1.0 + f64::from(i * 37 % 101) / 1000.0;
+        let of = |is_mine: bool| match (is_mine, i * 7919 % 25) {
+            (true, 0) | (false, 1..) => "inf".to_owned(),
+            _ => format!("{}", 10.0 * noise),
+        };
+        let _ = writeln!(
+            text,
+            "{i},low,{}\n{i},high,{}\n{i},steady,{}",
+            of(i < 300),
+            of(i >= 300),
+            900.0 * noise
+        );
+    }
+    run.write("log.txt", text);
+    let trained = learn(&run, |params| {
+        params.objective = Some(Objective::Total);
+        params.fallback = Some("steady".to_owned());
+        params.max_risk = MaxRisk::None;
+        params.learner = Some(LearnerKind::CostTree);
+    });
+    let at = |n: f64| {
+        let ranked = trained.model.choose(&[Value::Number(n)]).unwrap();
+        trained.model.choice_name(ranked.choice)
+    };
+    assert_eq!((at(100.0), at(500.0)), ("low", "high"));
+}
+
+#[test]
+fn every_objective_learns_the_same_bytes_with_any_number_of_threads() {
+    for (log, objective) in [(disagreeing(), "total"), (with_timeouts(), "geomean")] {
+        let run = Run::new();
+        run.write("log.txt", log);
+        let learned = |threads: &str| {
+            run.learns(&[
+                "log.txt",
+                "--objective",
+                objective,
+                "--learner",
+                "boosted",
+                "--threads",
+                threads,
+                "--model",
+                threads,
+            ]);
+            std::fs::read(run.path(threads)).unwrap()
+        };
+        assert_eq!(learned("1"), learned("3"));
+    }
+}

@@ -1,0 +1,62 @@
+//! `--max-leaves` and `--size`: smaller trees.
+
+use crate::common;
+
+use ah_types::Model;
+use common::{HEAD, Run};
+
+/// Returns a log in which padding saves or costs something else for each pair of m and n.
+fn log(inputs: usize) -> String {
+    let rows = (0..inputs).map(|i| {
+        let (m, k, n) = (i % 13, i, i % 7);
+        let pad = [0.6, 1.4, 0.9, 1.2, 0.7][(3 * m + 5 * n + m * n) % 5];
+        let input = format!("{},{},{},torch.float16", 512 + 64 * m, 512 + 64 * k, 512 + 64 * n);
+        format!("{input},orig,1.0\n{input},orig,1.01\n{input},pad,{pad}\n{input},pad,{}\n", pad + 0.01)
+    });
+    HEAD.to_owned() + &rows.collect::<String>()
+}
+
+/// Returns the number of leaves of the tree that these flags learn, and the record of the training.
+fn learn(run: &Run, flags: &[&str]) -> (usize, serde_json::Value) {
+    let (code, out, err) = run.train(&[&["train.txt", "--json"], flags].concat());
+    assert_eq!(code, 0, "{err}");
+    let model = Model::read(&run.path("model.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&out).unwrap();
+    (model.tree.leaves().count(), figures)
+}
+
+#[test]
+fn trees_have_at_most_as_many_leaves_as_asked_for() {
+    let run = Run::new();
+    run.write("train.txt", log(400));
+    let (whole, _) = learn(&run, &["--max-risk", "none", "--size", "best"]);
+    assert!(whole > 3, "{whole:?}");
+    for flags in [&["--max-risk", "none"][..], &["--max-risk", "0.1"], &["--learner", "linfa"]] {
+        let (leaves, figures) = learn(&run, &[flags, &["--max-leaves", "3"]].concat());
+        assert!(leaves <= 3, "{flags:?}: {leaves:?}");
+        assert_eq!(figures["parameters"]["max_leaves"], 3);
+    }
+    let (one, _) = learn(&run, &["--max-risk", "none", "--max-leaves", "1"]);
+    assert_eq!(one, 1);
+}
+
+#[test]
+fn the_smallest_tree_within_a_share_is_no_larger_and_the_same_whatever_the_threads() {
+    let run = Run::new();
+    run.write("train.txt", log(400));
+    let (whole, _) = learn(&run, &["--size", "best"]);
+    let mut last = whole;
+    for within in ["0.01%", "1%", "50%"] {
+        let (leaves, figures) = learn(&run, &["--size", within, "--threads", "1"]);
+        let bytes = std::fs::read(run.path("model.json")).unwrap();
+        assert!(leaves <= last, "{within}: {leaves:?} of {last}");
+        last = leaves;
+        assert!(figures["metrics"]["cross_validated_slowdown"].is_number());
+        learn(&run, &["--size", within, "--threads", "2"]);
+        assert_eq!(bytes, std::fs::read(run.path("model.json")).unwrap());
+    }
+    assert!(last < whole, "{last} of {whole:?}");
+    let (code, _, err) = run.train(&["train.txt", "--size", "2"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("a share such as 0.1% or 0.001"), "{err}");
+}

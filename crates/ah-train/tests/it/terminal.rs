@@ -1,0 +1,90 @@
+//! The output of `ah-train`: JSON for programs, and how much it prints.
+
+use crate::common;
+
+use common::{Run, log};
+use serde_json::Value;
+
+/// Returns the keys of a JSON text to a depth of three, with the type in place of each value: figures change when
+/// learning improves.
+fn shape(text: &str) -> String {
+    fn of(value: &Value, depth: u32) -> Value {
+        match value {
+            Value::Object(_) if depth == 0 => "object".into(),
+            Value::Object(fields) => {
+                fields.iter().map(|(key, value)| (key.clone(), of(value, depth - 1))).collect()
+            }
+            Value::Array(items) => items.iter().take(1).map(|item| of(item, depth)).collect(),
+            Value::Number(_) => "number".into(),
+            Value::String(_) => "text".into(),
+            Value::Bool(_) => "true or false".into(),
+            Value::Null => "null".into(),
+        }
+    }
+    serde_json::to_string_pretty(&of(&serde_json::from_str(text).expect(text), 3)).unwrap()
+}
+
+#[test]
+fn every_result_is_complete_as_json() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    let json = |arguments: &[&str]| {
+        let (code, out, err) = run.run(&[arguments, &["--json", "-q"]].concat());
+        assert_eq!(code, 0, "{err}");
+        shape(&out)
+    };
+    insta::assert_snapshot!(
+        "json of a training",
+        json(&["train.txt", "--heuristic-name", "T", "--no-codegen"])
+    );
+    insta::assert_snapshot!("json of an evaluation", json(&["evaluate", "model.json", "train.txt"]));
+    insta::assert_snapshot!("json of an explanation", json(&["explain", "model.json", "m=16"]));
+}
+
+#[test]
+fn quiet_prints_results_and_verbose_the_table() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    let train = |flag: &str| {
+        let (code, out, err) = run.train(&["train.txt", flag]);
+        assert_eq!(code, 0, "{err}");
+        (out, err)
+    };
+    let (results, messages) = train("-q");
+    assert!(messages.lines().all(|line| line.starts_with("warning: ")), "{messages}");
+    assert!((1..=6).contains(&results.lines().count()), "{results}");
+    assert!(results.lines().all(|line| line.chars().count() <= 80), "{results}");
+    assert!(train("-v").0.lines().count() > results.lines().count() + 5);
+}
+
+#[test]
+fn parameters_of_learners_are_flags() {
+    let run = Run::new();
+    run.write("train.txt", log(120));
+    let train = |flags: &[&str]| run.train(&[&["train.txt"], flags].concat());
+    let linfa = ["--learner", "linfa", "--min-samples-leaf", "0.05", "-v"];
+    let (code, out, err) = train(&linfa);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("linfa (flag)") && out.contains("min_samples_leaf  5 (flag)"), "{out}");
+    let refused = |flags: &[&str], part: &str| {
+        let (code, _, err) = train(flags);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(part), "{err}");
+    };
+    refused(
+        &["--min-samples-leaf", "1.5"],
+        "--min-samples-leaf: expected a number of inputs from 1, or a share",
+    );
+    refused(&["--learner", "lifna"], "[possible values: auto, cost_tree, boosted, linfa]");
+    refused(&["--learner", "soft"], "is now \"cost_tree\"");
+}
+
+#[test]
+fn an_import_refuses_a_flag_of_learning_that_would_have_no_effect() {
+    let run = Run::new();
+    run.write("t.csv", "m,way,ms\n1,a,2\n1,b,3\n");
+    let import = "import t.csv --name t --features m --choice way --time ms --fallback a";
+    let (code, _, err) = run.run(&import.split(' ').collect::<Vec<_>>());
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("--heuristic-name <NAME>"), "{err}");
+}

@@ -71,7 +71,8 @@ impl Features {
                 parsed.resolve(&all).map_err(|source| DerivedError::Type { name: d.name.clone(), source })?;
             let mut cost: u64 = 0;
             typed.for_each(&mut |part| {
-                cost = cost.saturating_add(if let Expr::Feature(slot) = part { costs[slot.index] } else { 1 });
+                cost =
+                    cost.saturating_add(if let Expr::Feature(slot) = part { costs[slot.index] } else { 1 });
             });
             if cost > MAX_COST {
                 return Err(DerivedError::TooCostly { name: d.name.clone(), cost });

@@ -177,12 +177,7 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
     }
 
     /// Returns a call of a helper, or the language's own operators. `last` is the last operand.
-    fn helper<const N: usize>(
-        &mut self,
-        name: &'static str,
-        arguments: [Code; N],
-        last: &Expr,
-    ) -> Code {
+    fn helper<const N: usize>(&mut self, name: &'static str, arguments: [Code; N], last: &Expr) -> Code {
         let literal = if let Expr::Number(x) = last { Some(*x) } else { None };
         let inline = self.dialect.inline(name, &arguments, literal, &mut self.called);
         inline.unwrap_or_else(|| {

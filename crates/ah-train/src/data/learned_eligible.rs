@@ -59,7 +59,11 @@ pub fn learn(
 }
 
 /// Returns bounds that hold on all of `timed` and together on none of `without`.
-fn separate<'v>(schema: &Schema, timed: &[&'v [Value]], mut without: Vec<&'v [Value]>) -> Option<Vec<Expr<String>>> {
+fn separate<'v>(
+    schema: &Schema,
+    timed: &[&'v [Value]],
+    mut without: Vec<&'v [Value]>,
+) -> Option<Vec<Expr<String>>> {
     let all = (0..schema.len()).flat_map(|slot| bounds(schema, slot, timed, &without));
     let typed = |bound: Expr<String>| Some((bound.resolve_bool(schema).ok()?, bound));
     let all: Vec<(Expr, Expr<String>)> = all.filter_map(typed).collect();

@@ -84,13 +84,7 @@ impl Resolver<'_> {
         Ok(Slot { index, kind: self.schema.features()[index].kind })
     }
 
-    fn operands(
-        &self,
-        op: Binary,
-        ty: Type,
-        a: &Expr<String>,
-        b: &Expr<String>,
-    ) -> Result<Expr, TypeError> {
+    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, TypeError> {
         Ok(Expr::binary(op, self.of_type(a, ty)?, self.of_type(b, ty)?))
     }
 

@@ -53,9 +53,8 @@ pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> E
                 }
             }
             _ => {
-                let op = *[Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Rem]
-                    .choose(rng)
-                    .unwrap();
+                let op =
+                    *[Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Rem].choose(rng).unwrap();
                 Expr::Binary(op, sub(rng, ty), sub(rng, ty))
             }
         },

@@ -73,7 +73,9 @@ impl<'a> Graph<'a> {
                 let a = self.truth(a);
                 self.computed(if *op == Unary::Not { Op::Not } else { Op::from(*op) }, [a, 0, 0])
             }
-            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => self.matches(*op == Binary::Same, a, b),
+            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
+                self.matches(*op == Binary::Same, a, b)
+            }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.truth(a), self.truth(b));
                 match op {

@@ -81,7 +81,7 @@ pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> E
                 Expr::Binary(op, sub(rng, ty), sub(rng, ty))
             }
             _ => {
-                let op = Binary::Compare(*Comparison::ALL.choose(rng).unwrap());
+                let op = *Binary::OPERATORS[2..8].choose(rng).unwrap();
                 Expr::Binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
             }
         },

@@ -115,9 +115,7 @@ impl Clock {
 
     fn capture(&self, runs: u32, run: &impl Fn() -> Result<(), CudaError>) -> Result<CudaGraph, CudaError> {
         let failed = CudaError::driver("capture a graph");
-        self.stream
-            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
-            .map_err(&failed)?;
+        self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(&failed)?;
         let started = (0..runs).try_for_each(|_| run());
         // The capture is also ended after a failed launch; else the stream would stay unusable.
         let graph = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed);
@@ -139,10 +137,7 @@ impl Clock {
 
 /// Returns the times of this many samples, in milliseconds. `read` takes a number of samples with a lead; late ones are taken
 /// again with a longer lead, and of several late readings the least counts.
-fn in_time<E>(
-    samples: u32,
-    mut read: impl FnMut(usize, u32) -> Result<Vec<Reading>, E>,
-) -> Result<Times, E> {
+fn in_time<E>(samples: u32, mut read: impl FnMut(usize, u32) -> Result<Vec<Reading>, E>) -> Result<Times, E> {
     let mut times = vec![f64::INFINITY; samples as usize];
     let mut todo: Vec<usize> = (0..times.len()).collect();
     for attempt in 0..MAX_LATE {
@@ -180,8 +175,11 @@ mod tests {
 
     #[test]
     fn late_samples_alone_are_taken_again_with_a_longer_lead() {
-        let (times, leads) =
-            taken(&[&[(1.0, false), (9.0, true), (8.0, true)], &[(2.0, false), (7.0, true)], &[(3.0, false)]]);
+        let (times, leads) = taken(&[
+            &[(1.0, false), (9.0, true), (8.0, true)],
+            &[(2.0, false), (7.0, true)],
+            &[(3.0, false)],
+        ]);
         assert_eq!((times, leads), (vec![1.0, 2.0, 3.0], vec![1, LEAD, LEAD]));
     }
 

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 
 use super::arena::{Arena, Buffer};
 use super::clock::Clock;
+use super::cublas;
 use super::error::CudaError;
 use super::kernels::Limits;
-use super::cublas;
 use super::library::Library;
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};

@@ -21,7 +21,9 @@ impl Library {
                 Self::Nvrtc => (
                     cudarc::nvrtc::sys::is_culib_present(),
                     "libnvrtc.so",
-                    Some("CUDA's run-time compiler (the package cuda-nvrtc, or pip install nvidia-cuda-nvrtc)"),
+                    Some(
+                        "CUDA's run-time compiler (the package cuda-nvrtc, or pip install nvidia-cuda-nvrtc)",
+                    ),
                 ),
                 Self::Cublas => (cudarc::cublas::sys::is_culib_present(), "libcublas.so", Some(CUBLAS)),
                 Self::CublasLt => (cudarc::cublaslt::sys::is_culib_present(), "libcublasLt.so", Some(CUBLAS)),

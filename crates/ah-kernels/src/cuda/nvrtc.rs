@@ -38,12 +38,7 @@ impl Source {
 
     /// Returns a user's file, which finds its headers in these folders. It stays in memory until the process ends, because
     /// a process measures only one.
-    pub(crate) fn of_user(
-        file: String,
-        text: String,
-        folders: &[PathBuf],
-        mut options: Vec<String>,
-    ) -> Self {
+    pub(crate) fn of_user(file: String, text: String, folders: &[PathBuf], mut options: Vec<String>) -> Self {
         let headers = Headers::of(&text, folders, &options).map(|headers| headers.hash());
         options.extend(folders.iter().map(|folder| format!("--include-path={}", folder.display())));
         let user = Box::leak(Box::new(User { options, headers }));
@@ -209,7 +204,9 @@ impl Headers {
     fn hash(&self) -> String {
         let mut hash = blake3::Hasher::new();
         for (path, bytes) in &self.0 {
-            hash.update(path.as_os_str().as_encoded_bytes()).update(&[0]).update(blake3::hash(bytes).as_bytes());
+            hash.update(path.as_os_str().as_encoded_bytes())
+                .update(&[0])
+                .update(blake3::hash(bytes).as_bytes());
         }
         hash.finalize().to_hex().to_string()
     }
@@ -248,7 +245,8 @@ mod tests {
         write("inner/step.cuh", "#define STEP 1\n");
         let source = "#pragma once\n#include \"tile.cuh\"\n";
         let by_option = [format!("-I{}", folder.path().display())];
-        let headers = || [Headers::of(source, &[folder.path().to_owned()], &[]), Headers::of(source, &[], &by_option)];
+        let headers =
+            || [Headers::of(source, &[folder.path().to_owned()], &[]), Headers::of(source, &[], &by_option)];
         let hashes = || headers().map(|headers| headers.unwrap().hash());
         let before = hashes();
         assert_eq!(before, hashes());

@@ -3,7 +3,7 @@
 use ah_types::{ChoiceId, Ensemble, Feature, FeatureKind, Model, Ranked, Schema, Unsure, Value};
 
 use crate::data::Table;
-use crate::net::{Asking, ModelUse, Overhead};
+use crate::overhead::{Asking, ModelUse, Overhead};
 
 /// The decision for one input.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +61,8 @@ pub fn decide(
     let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let ensemble = Ensemble::new(model);
-    let overhead = asking.overhead(&ModelUse::of_model(model));
+    let costs = asking.costs(&ModelUse::of_model(model));
+    let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, &slots);
@@ -93,6 +94,7 @@ pub fn decide(
         };
         let outside =
             model.leaf(&values).is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
+        let overhead = costs.at(reached.ok().and_then(|reached| nodes.get(reached.leaf).copied()));
         JudgedInput { input, ranking, saved, plain, outside, overhead }
     };
     inputs.iter().map(judge).collect()

@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
-use crate::net::Asking;
+use crate::overhead::Asking;
 use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
 use crate::setting::Settings;
 
@@ -21,7 +21,7 @@ const TEST_SHARE: f64 = 0.2;
 const FOLDS: usize = 5;
 /// The depth limits to search.
 const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
-/// Inputs from which on a log is large: its boosted trees have many leaves and are judged on one fold, and its readable
+/// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable
 /// tree only has the evidence.
 pub const LARGE: usize = 20_000;
 
@@ -114,8 +114,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let usual = Boost::of(inputs >= LARGE);
-        let boost = boost(params, policy, learner, &usual, &mut settings)?;
+        let boost = boost(params, policy, learner, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -176,7 +175,7 @@ impl TrainPlan {
 
     /// Returns the same plan for a program that asks in another target.
     pub fn asked_in(&self, target: Target) -> Self {
-        Self { asking: self.asking.in_form(target), ..self.clone() }
+        Self { asking: self.asking.for_target(target), ..self.clone() }
     }
 
     /// Returns what the folds of the search hold out together.
@@ -223,7 +222,6 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
-    usual: &Boost,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -236,20 +234,18 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
+    let usual = if params.size == Size::Best { Boost::BEST } else { Boost::DEFAULT };
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..usual.clone() }))
+    Ok(may.then_some(Boost { max_depth, ..usual }))
 }
 
-/// Most splits on a path of the readable tree beside the boosted ones of a large log.
-const EVIDENCE_DEPTH: usize = 14;
-
-/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees: of a large log. `None`: the
+/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the
 /// search finds it.
 ///
 /// The leaves of a large log can be small: on the forward convolutions a program that does not list its choices loses 28 % with a
 /// depth of 8 and 13 % with 14, because small leaves measured more choices on nearly all of their inputs.
 fn evidence_tree(params: &Params, inputs: usize) -> Option<CostTree> {
-    let depth = params.max_depth.unwrap_or(usize::MAX).min(EVIDENCE_DEPTH);
+    let depth = params.max_depth.unwrap_or(usize::MAX).min(14);
     let least = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
     (inputs >= LARGE).then(|| CostTree::new(depth, least))
 }

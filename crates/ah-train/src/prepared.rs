@@ -42,12 +42,14 @@ impl Prepared {
         if completed.is_none() {
             dataset.warnings.extend(joint::without_fields(&dataset));
         }
-        let (learning, shipping, judging) = match completed {
-            Some(Completed { learning, shipping, judging }) => {
-                (dataset.with_table(learning), dataset.with_table(shipping), judging)
+        let (learning, shipping) = match completed {
+            Some(Completed { learning, shipping, warning }) => {
+                dataset.warnings.push(warning);
+                (dataset.with_table(learning), dataset.with_table(shipping))
             }
-            None => (dataset.clone(), dataset.clone(), Table::clone(&dataset.table)),
+            None => (dataset.clone(), dataset.clone()),
         };
+        let judging = Table::clone(&dataset.table);
         let plan = TrainPlan::resolve(params, &learning, training)?;
         let portfolio = portfolio::choose(&learning, training, plan.max_choices);
         let narrowed = |dataset: Dataset| match &portfolio {

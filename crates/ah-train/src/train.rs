@@ -145,7 +145,7 @@ fn elsewhere(
 ) -> Result<Option<f64>, TrainError> {
     let rung = ladder.rung();
     let is_constant = rung.leaves == 1 && rung.boosted_trees == 0;
-    if !is_constant || recipe.plan.asking.forms.contains(&Target::Rust) {
+    if !is_constant || recipe.plan.asking.targets.contains(&Target::Rust) {
         return Ok(None);
     }
     let plan = &recipe.plan.asked_in(Target::Rust);

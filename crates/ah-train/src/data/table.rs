@@ -13,8 +13,9 @@ use super::evidence;
 use super::objective::Pricing;
 use crate::error::TrainError;
 
-/// A run breaks no promise that takes at most so many milliseconds longer: 2 ns, a comparison and a call.
-pub const LEAST_LONGER: f64 = 2e-6;
+/// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
+/// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
+pub const LEAST_MS: f64 = 2e-6;
 
 /// One choice on one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -243,9 +244,9 @@ impl Table {
     }
 
     /// Returns whether a run of this time breaks a promise of this limit beside the fallback's: it takes more than `limit` times as
-    /// long, and [`LEAST_LONGER`] longer.
+    /// long, and [`LEAST_MS`] longer.
     pub fn breaks(limit: f64, time: f64, fallback: f64) -> bool {
-        time > limit * fallback && time > fallback + LEAST_LONGER
+        time > limit * fallback && time > fallback + LEAST_MS
     }
 
     /// Returns the time of taking the fallback. Where it has none, that of the slowest choice: nothing better is known there.

@@ -1,9 +1,8 @@
 //! Many choices: a joint model of inputs and choices (`ah_joint`) learns from the times of all of them.
 //!
-//! It [completes](complete) sparse tables. The portfolio is chosen from times and estimates. An estimate is no evidence: a leaf ranks only choices that were
-//! measured there.
+//! It [completes](complete) sparse tables to learn from. The portfolio is chosen from times and estimates. An estimate is no
+//! evidence: a leaf ranks only choices that were measured there, and measured times alone judge.
 
-mod errors;
 mod estimates;
 
 use ah_joint::FEW;
@@ -11,8 +10,7 @@ use ah_joint::FEW;
 use crate::data::{Dataset, Table};
 use crate::error::TrainError;
 
-pub use estimates::Estimator;
-use estimates::timings;
+use estimates::{Estimator, timings};
 
 /// The share of missing cells from which on a table is sparse.
 const SPARSE: f64 = 0.05;
@@ -41,14 +39,14 @@ pub fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
     measured as f64 / (table.choices.len() * inputs.len()).max(1) as f64
 }
 
-/// A table that a joint model completed: for the heuristic that is judged, for the one that ships, and to judge by.
+/// The table of a sparse log as joint models completed it, to learn from. The measured times stay to judge by.
 pub struct Completed {
-    /// Completed by a model of the training part.
+    /// By the times of the training part.
     pub learning: Table,
-    /// Completed by a model of all inputs.
+    /// By all times, for what ships.
     pub shipping: Table,
-    /// The same with errors like its own.
-    pub judging: Table,
+    /// A sentence for the user.
+    pub warning: String,
 }
 
 /// Completes the table of a sparse log. `None`: no table needs it.
@@ -71,10 +69,14 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
             hint: "time 10 or more choices on each input, and each choice on several inputs",
         });
     }
-    let fit = |inputs: &[u32]| Estimator::fit(table, inputs, seed);
-    let (learning, [shipping, judging]) =
-        rayon::join(|| fit(training).complete(table), || fit(usable).complete_to_judge(table, seed));
-    Ok(Some(Completed { learning, shipping, judging }))
+    let completed = |inputs: &[u32]| Estimator::fit(table, inputs, seed).complete(table);
+    let (learning, shipping) = rayon::join(|| completed(training), || completed(usable));
+    let warning = format!(
+        "inputs time {timed:.0} of {} choices on average. Training estimates the other times; the figures are of the timed \
+         choices alone: the best one of an input may be among those that it does not time",
+        table.choices.len()
+    );
+    Ok(Some(Completed { learning, shipping, warning }))
 }
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.

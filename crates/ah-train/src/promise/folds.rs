@@ -16,7 +16,7 @@ use super::recipe::{Fitted, Recipe, View};
 use crate::data::Table;
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
-use crate::net::Overhead;
+use crate::overhead::Overhead;
 
 /// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
 /// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random

@@ -14,7 +14,7 @@ use super::folds::{CrossFitted, Folds, HeldOut};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::error::TrainError;
-use crate::net::ModelUse;
+use crate::overhead::ModelUse;
 use crate::params::Size;
 use crate::plan::TrainPlan;
 use crate::search::Configuration;

@@ -6,7 +6,7 @@ use ah_types::{Model, Node, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::data::LEAST_LONGER;
+use crate::data::LEAST_MS;
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
 use crate::search::Portfolio;
@@ -21,13 +21,6 @@ pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = verdict(trained);
     text += &figures(model.objective(), "held-out", comparison);
-    if let Some(share) = trained.timed {
-        let _ = writeln!(
-            text,
-            "These figures are estimates: the log has {:.1} % of the times. A joint model gives the others, with errors like its own.",
-            share * 100.0
-        );
-    }
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
@@ -55,7 +48,7 @@ pub fn constant(model: &Model) -> Option<&str> {
 /// Returns what to do, in one line.
 fn verdict(trained: &TrainedModel) -> String {
     let model = &trained.model;
-    let targets: Vec<&str> = trained.plan.asking.forms.iter().map(|target| target.words()).collect();
+    let targets: Vec<&str> = trained.plan.asking.targets.iter().map(|target| target.words()).collect();
     let targets = targets.join(" and ");
     match constant(model) {
         Some(choice) => {
@@ -126,13 +119,9 @@ pub fn evidence(trained: &TrainedModel) -> String {
         );
     }
     if let Some(portfolio) = &trained.portfolio {
-        let search = match portfolio.exact {
-            true => "no other set loses less",
-            false => "greedy search: at least 63 % of the best set's saving",
-        };
         let _ = writeln!(
             text,
-            "Keeps {} choices; the best of them loses {} on the training part ({search}).",
+            "Keeps {} choices; the best of them loses {} on the training part.",
             portfolio.choices.len(),
             loss(portfolio.slowdown),
         );
@@ -202,6 +191,7 @@ pub fn json(trained: &TrainedModel) -> Value {
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.comparison;
     let mut notes = notes(comparison);
+    notes.extend(trained.plan.asking.note().filter(|_| constant(&trained.model).is_none()));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
     notes
 }
@@ -303,7 +293,7 @@ pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
         "Promise: at most {} % are > {} % (and {} ns) slower than {} ({} % sure).",
         percent(promise.target),
         percent(promise.limit - 1.0),
-        LEAST_LONGER * 1e6,
+        LEAST_MS * 1e6,
         name(fallback),
         percent(promise.confidence),
     )

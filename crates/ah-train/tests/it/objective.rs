@@ -5,7 +5,7 @@ use crate::common;
 use std::fmt::Write as _;
 
 use ah_train::{Params, TrainedModel, train};
-use ah_types::{Model, Objective, TrainingPolicy};
+use ah_types::{Model, Objective, TrainingPolicy, Value};
 use common::Run;
 
 /// Returns the head of a log with one feature, which tells nothing, and this time limit.

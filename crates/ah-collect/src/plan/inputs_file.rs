@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ah_measure::Runner;
-use ah_types::log::{LogError, LogPlace, ReadOptions};
+use ah_types::log::{LogError, ReadOptions};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 /// The largest file of inputs, unpacked.
@@ -83,7 +83,7 @@ impl InputsFile<'_> {
         feature: Option<&Feature>,
         text: &str,
         line: u64,
-        column: u64,
+        column: usize,
     ) -> Result<Value, LogError> {
         let Some(feature) = feature.filter(|f| f.kind == FeatureKind::Numerical) else {
             return Ok(Value::from(text));
@@ -109,12 +109,7 @@ impl InputsFile<'_> {
         }
     }
 
-    fn malformed(&self, line: u64, column: u64, expected: &str, found: &str, hint: &str) -> LogError {
-        LogError::Malformed {
-            place: LogPlace { path: self.path.to_owned(), line, column },
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-            hint: hint.to_owned(),
-        }
+    fn malformed(&self, line: u64, column: usize, expected: &str, found: &str, hint: &str) -> LogError {
+        LogError::malformed(self.path, (line, column), expected, found, hint)
     }
 }

@@ -1,7 +1,6 @@
 //! `ah-collect report`: the facts of a log, what it covers, and how well its times repeat.
 
 mod coverage;
-mod drift;
 mod facts;
 mod noise;
 mod podium;
@@ -10,6 +9,7 @@ mod repeats;
 pub use coverage::LogReport;
 pub use facts::LogFacts;
 pub use noise::RepeatNoise;
+pub use repeats::Repeats;
 #[cfg(feature = "kernels")]
 pub(crate) use podium::{Podium, medians};
 

@@ -57,7 +57,7 @@ impl Clock {
             throttled = reason;
             std::thread::sleep(THROTTLED_PAUSE);
         }
-        Err(Failure::failed(format!("the card is throttled and does not recover: {throttled}")))
+        Err(Failure::Unmeasured(format!("the card is throttled and does not recover: {throttled}")))
     }
 
     fn time_once(&self, burst: Burst, run: &impl Fn() -> Result<(), CudaError>) -> Result<Times, CudaError> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::super::drawn::{Draw, ScalarText};
+use ah_measure::draws::{Draw, ScalarText};
 use super::expression::Located;
 
 /// The table.

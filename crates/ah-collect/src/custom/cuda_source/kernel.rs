@@ -9,7 +9,7 @@ use ah_types::shown::did_you_mean;
 use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
-use super::super::drawn::{self, Draw};
+use ah_measure::draws::{self, Draw};
 use super::arguments::Arguments;
 use super::expression::{Condition, Located, NumberExpression};
 use super::format::{CudaTable, ReferenceTable};
@@ -72,7 +72,7 @@ impl CudaKernel {
         let work = |key: &str, value: &Option<Located>| {
             value.as_ref().map(|value| NumberExpression::new(key, value, &features)).transpose()
         };
-        let draws = drawn::check(&table.inputs, optimization)
+        let draws = draws::check(&table.inputs, optimization)
             .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
         Ok(Self {
             bytes: work("cuda.bytes", &table.bytes)?,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ah_types::{Feature, FeatureKind, Schema, Value};
 use toml::Spanned;
 
-use super::super::drawn::ScalarText;
+use ah_measure::draws::ScalarText;
 use super::expression::Condition;
 use super::mistake::Mistake;
 

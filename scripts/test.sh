@@ -17,7 +17,17 @@ quick=(logs:: log_limits:: models:: expressions:: optimizations:: formats:: tune
   import_circles:: import_rules:: readme::)
 
 has() { command -v "$1" > /dev/null 2>&1; }
-python_has() { python3 -c "import $1" 2> /dev/null; }
+
+# The Python tests need pytest, which a fresh machine lacks: they run in an environment of their own, which sees the packages
+# of the machine's (PyTorch, NumPy).
+venv=target/venv
+python=$venv/bin/python
+python_has() { $python -c "import $1" 2> /dev/null; }
+if ! { python_has pytest && [ -x $venv/bin/zizmor ]; }; then
+  python3 -m venv --clear --system-site-packages $venv &&
+    $python -m pip install --quiet --disable-pip-version-check pytest zizmor ||
+    echo "pip cannot install pytest and zizmor into $venv: see the skipped steps"
+fi
 
 echo "Steps, with their seconds here the last time:"
 if [ -s $times ]; then cat $times; else echo "  not known: nobody ran this here (compiling is most of it)"; fi
@@ -25,7 +35,7 @@ if [ $name = test ]; then
   echo "Will be skipped, as far as can be told now (the last lines are exact):"
   has nvidia-smi || echo "  tests on a GPU: none found"
   [ -d ../shared/data ] || echo "  learning from PyTorch's published logs: no ../shared/data"
-  python_has pytest || echo "  python/ and bench/: pip install pytest"
+  python_has pytest || echo "  python/ and bench/: pytest cannot be installed into $venv"
   python_has torch || echo "  what needs PyTorch: pip install torch"
   has cc || echo "  compiling generated C: no cc"
   has cargo-deny || echo "  licences, advisories and duplicates: cargo install --locked cargo-deny"
@@ -42,6 +52,14 @@ step() {
   shift
   "$@" 2>&1 | tee -a $log || failed+=("$what")
   printf '%6d  %s\n' $((SECONDS - begin)) "$what" >> $times.new
+}
+
+workflows() {
+  if [ -x $venv/bin/zizmor ]; then
+    $venv/bin/zizmor --offline --no-progress .github
+  else
+    echo "skipped: zizmor cannot be installed into $venv, so .github/workflows is not linted"
+  fi
 }
 
 licences() {
@@ -71,11 +89,12 @@ else
   step "Rust tests" cargo test --workspace --quiet --no-fail-fast
   if python_has pytest; then
     for folder in python bench; do
-      step "$folder" python3 -m pytest -q -rs $folder
+      step "$folder" $python -m pytest -q -rs $folder
     done
   else
-    step "python" echo "skipped: pytest is missing (pip install pytest), so python/ and bench/ are not tested"
+    step "python" echo "skipped: pytest cannot be installed into $venv, so python/ and bench/ are not tested"
   fi
+  step "workflows" workflows
   # Each says what it misses where it cannot run.
   step "Slurm" scripts/slurm/test.sh
   step "Kubernetes" scripts/kubernetes/check.py

@@ -51,6 +51,10 @@ class DeviceLostError(MeasureError):
     """The device reported a fault; this process can measure no more."""
 
 
+class NoMemoryError(MeasureError):
+    """The device's memory does not suffice for this input; the process can measure others."""
+
+
 class UsageError(AutoHeuristicError):
     """The command line, or what it names, is wrong."""
 

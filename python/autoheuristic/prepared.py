@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from .check import Errors, Outputs
 from .clock import GpuClock
-from .errors import DeviceLostError
+from .errors import DeviceLostError, MeasureError, NoMemoryError
 from .kernel import Call, Kernel, cannot_launch
 
 
@@ -29,6 +29,7 @@ class PreparedInput:
 
         Raises:
             DeviceLostError: The device reported a fault.
+            NoMemoryError: The device's memory does not suffice.
 
         """
         self._find_reference(each)
@@ -104,7 +105,7 @@ class PreparedInput:
             if cannot_launch(error):
                 return f"{type(error).__name__}: {error}"[:500]
             if isinstance(error, RuntimeError):
-                raise _lost(error, self._kernel.names[index]) from error
+                raise fault(error, self._kernel.names[index]) from error
             raise
         errors: Errors = _on_device(self._outputs.errors)
         return errors
@@ -114,8 +115,11 @@ def _on_device(call: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return call(*arguments)
     except RuntimeError as error:
-        raise _lost(error) from error
+        raise fault(error) from error
 
 
-def _lost(error: Exception, name: str = "a configuration") -> DeviceLostError:
+def fault(error: RuntimeError, name: str = "a configuration") -> MeasureError:
+    """Returns what a fault of the device means: PyTorch reports exhausted memory as a ``RuntimeError`` too."""
+    if type(error).__name__ == "OutOfMemoryError":
+        return NoMemoryError(f"{name}: the device's memory does not suffice ({error})"[:500])
     return DeviceLostError(f"{name}: the device reported a fault ({error}); this process can measure no more")

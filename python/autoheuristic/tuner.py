@@ -110,7 +110,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             self._trouble(error)
             return self.kernel.launch(call, self.fallback)
         if known is not None and failed is None:
-            index = self.kernel.position(known)
+            index = self.configs.index(known)
             self.best_config = known
             return self.kernel.launch(call, index)
         candidates = self._candidates(mode, key, call)
@@ -166,7 +166,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if self._user_prune is None:
             return None
         kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
-        return frozenset(self.kernel.names[self.kernel.position(config)] for config in kept)
+        return frozenset(self.kernel.names[i] for config in kept if (i := self.kernel.position(config)) is not None)
 
     def _ready(self) -> Fixed | Measuring:
         """Returns how this kernel chooses; decided at the first call, when the device is known."""

@@ -11,8 +11,10 @@ import gc
 import json
 import math
 import os
+import queue
 import random
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
@@ -21,7 +23,7 @@ from . import device
 from .check import Outputs
 from .clock import GpuClock
 from .compile_ahead import Compilation, compile_ahead
-from .errors import AutoHeuristicError, DeviceLostError
+from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError
 from .example import Example, find_kernel
 from .fits import Fits
 from .outcome import TIMING
@@ -33,6 +35,8 @@ BATCH = 1024
 """The most cells of a request: their events and launches are held at once."""
 COMPILING_SECONDS = 600.0
 """The most seconds of compiling ahead; the launches compile what is left."""
+GRACE = 1.0
+"""Seconds after the end of the requests in which the last one may still be answered."""
 SIGN_OF_LIFE = 2.0
 """Seconds after which a request that is not answered gets a sign of life."""
 
@@ -98,7 +102,7 @@ class Worker:
 
     def _release(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
-        gc.collect(0)  # Only the objects that are new since the last input.
+        gc.collect()  # Here, and not while a turn is launched. Objects of the start are frozen, so it takes little.
         return {}
 
     def _prepare(self, request: Mapping[str, Any]) -> Answer:
@@ -150,6 +154,13 @@ class Worker:
             if len(cells) > 1:
                 raise  # Which cell is at fault shows when each is asked alone, in a new process.
             found = [{"lost": str(error)}]
+        except NoMemoryError as error:
+            if len(asked) > 1:  # Each alone, so that only those that need too much are left out.
+                for at, cell in asked.items():
+                    yield from ({**answer, "cell": at} for answer in self._cells(name, [cell]))
+                return
+            # Of the machine, not of the choice: no time, and no failure.
+            found = [{"skipped": str(error)}]
         except Exception as error:
             found = [{"failed": _shown(error)}] * len(asked)
         yield from ({"cell": at, **answer} for at, answer in zip(asked, found))
@@ -162,7 +173,7 @@ class Worker:
         if self._index[choice] not in self._offered:
             return {"skipped": "pruned by prune_configs_by"}
         why = self._fits[self._kind].why_not(self._index[choice]) if self._kind in self._fits else None
-        return None if why is None else {"failed": why}
+        return None if why is None else {"skipped": why}
 
     def _checked(self, cells: Sequence[Mapping[str, Any]]) -> list[Answer]:
         assert self._input is not None
@@ -184,7 +195,7 @@ class Worker:
         return [{"ms": ms} if bad is None else {"failed": f"a sample took {bad} ms"} for ms, bad in zip(times, wrong)]
 
 
-def serve(kernel: str, requests: IO[str] = sys.stdin) -> int:
+def serve(kernel: str) -> int:
     """Answers the requests on standard input until it ends. ``kernel`` is MODULE:KERNEL."""
     # Answers alone go to standard output.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -192,10 +203,12 @@ def serve(kernel: str, requests: IO[str] = sys.stdin) -> int:
     # A collection of garbage in the middle of a turn makes launches late.
     gc.disable()
     worker: Worker | None = None
-    for line in requests:
+    for line in _lines():
         request = json.loads(line)
         try:
-            worker = worker or Worker(find_kernel(kernel))
+            if worker is None:
+                worker = Worker(find_kernel(kernel))
+                gc.freeze()
             signs = _SignsOfLife(out, request["id"])
             answers = [json.dumps({"id": request["id"], **answer}) for answer in worker.answers(request, signs)]
         except AutoHeuristicError as error:
@@ -205,6 +218,25 @@ def serve(kernel: str, requests: IO[str] = sys.stdin) -> int:
         out.write("\n" + "\n".join(answers) + "\n")
         out.flush()
     return 0
+
+
+def _lines() -> Iterator[str]:
+    """Returns the requests. Ends the process if they end while one of them is not answered.
+
+    So a kernel that hangs does not keep the device after ``ah-collect`` was killed.
+    """
+    waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        # A file of its own: an interpreter that ends while a thread reads sys.stdin aborts.
+        for line in open(os.dup(0), encoding="utf-8"):
+            waiting.put(line)
+        waiting.put(None)
+        time.sleep(GRACE)
+        os._exit(1)
+
+    threading.Thread(target=read, daemon=True).start()
+    return iter(waiting.get, None)
 
 
 class _SignsOfLife:

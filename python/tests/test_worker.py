@@ -72,7 +72,9 @@ def session():
     yield start
     for each in opened:
         each.process.kill()
-        each.process.communicate()
+        each.process.wait()
+        for pipe in (each.process.stdin, each.process.stdout, each.process.stderr):
+            pipe.close()
 
 
 def test_it_describes_the_kernel(session):
@@ -102,6 +104,8 @@ def test_all_cells_of_a_request_are_answered(session):
         ("wrong", "failed", "wrong result: 'y' differs from the first configuration's by 4"),
         ("too large", "failed", "OutOfResources: out of resource: shared memory, Required: 300000"),
         ("pruned", "skipped", "pruned by prune_configs_by"),
+        ("remade", "skipped", "pruned by prune_configs_by"),
+        ("memory", "skipped", f"{N128}: the device's memory does not suffice (CUDA out of memory."),
     ],
 )
 def test_a_configuration_that_misbehaves_says_why(session, fault, key, message):
@@ -130,6 +134,14 @@ def test_a_lost_device_names_its_cell_when_it_is_asked_alone(session):
     worker.prepare(77)
     worker.process.stdin.write(json.dumps({"id": 2, "request": "check", "cells": [{"choice": N16}, {"choice": N32}]}))
     assert "illegal memory access" in worker.process.communicate(timeout=30)[1].splitlines()[-1]
+
+
+def test_a_kernel_that_hangs_does_not_outlive_who_asked(session):
+    worker = session(fault="hang")
+    worker.prepare(10)
+    worker.process.stdin.write(json.dumps({"id": 2, "request": "check", "cells": [{"choice": N128}]}) + "\n")
+    worker.process.stdin.close()  # As when ah-collect is killed.
+    assert worker.process.wait(timeout=10) == 1
 
 
 @pytest.mark.parametrize(

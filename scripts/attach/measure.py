@@ -82,7 +82,10 @@ class Comparison:
             except subprocess.TimeoutExpired:
                 # With the processes that it started: they hold the GPU.
                 os.killpg(process.pid, signal.SIGKILL)
-                output, errors = process.communicate()
+                try:
+                    output, errors = process.communicate(timeout=5)
+                except subprocess.TimeoutExpired:  # A process that left the group holds the pipes.
+                    output, errors = "", "its output is lost"
                 code = f"no end after {seconds:.0f} s"
         log = self.work / "output" / f"{title.replace(' ', '_').replace(':', '')}.log"
         log.parent.mkdir(exist_ok=True)

@@ -42,9 +42,18 @@ pub fn parse<T: Parser>() -> T {
     T::from_arg_matches(&matches(command::<T>())).unwrap_or_else(|e| e.exit())
 }
 
+/// Returns the version of the tools, with the commit where it is known: `0.2.0 (1b6064bfa)`.
+fn version() -> &'static str {
+    const COMMIT: &str = env!("AH_COMMIT");
+    if COMMIT.is_empty() {
+        return env!("CARGO_PKG_VERSION");
+    }
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("AH_COMMIT"), ")")
+}
+
 /// Returns the command of a tool, with its name in the examples of the shared subcommands.
 pub(crate) fn command<T: CommandFactory>() -> Command {
-    let command = T::command();
+    let command = T::command().version(version());
     let name = command.get_name().to_owned();
     command.mut_subcommands(|part| match part.get_after_help().map(ToString::to_string) {
         Some(help) => part.after_help(help.replace("TOOL", &name)),

@@ -1,6 +1,6 @@
 //! Targets in which a model loses what it gains: the training's record says what a program that asks there experiences.
 
-use ah_types::{DecisionForm, Model};
+use ah_types::Model;
 use serde_json::Value;
 
 use crate::target::Target;
@@ -12,7 +12,7 @@ pub fn slow_targets(model: &Model, targets: &[&dyn Target]) -> Vec<String> {
 
 fn slow_target(model: &Model, target: &str) -> Option<String> {
     let metrics = &model.provenance.metrics;
-    let form: DecisionForm = target.parse().ok()?;
+    let form: ah_types::Target = target.parse().ok()?;
     let is_of = |report: &&Value| report["form"].as_str() == Some(form.name());
     let report = metrics.get("by_form")?.as_array()?.iter().find(is_of)?;
     let (single, decision) = (metrics.get("best_single")?, report["decision_us"].as_f64()?);

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use ah_kernels::cpu::kernels::{KernelError, MatMul, MatMut, MatRef, Scratch};
+use ah_kernels::cpu::kernels::{KernelError, MatMul, MatRef};
 use ah_measure::sampling;
 use ah_runtime::ah_types::{Optimization, Scalar};
 use ah_runtime::multi_kernel::Dimension;
@@ -89,19 +89,19 @@ impl Product {
         Self { shape, operands: (random(m * k), random(k * n)), result: vec![0.0; m * n] }
     }
 
-    fn run(&mut self, choice: MatMul, scratch: &mut Scratch) -> Result<(), KernelError> {
+    fn run(&mut self, choice: MatMul) -> Result<(), KernelError> {
         let ([m, k, n], [a, b]) = (self.shape.sizes, self.shape.strides);
-        let a = MatRef::new(&self.operands.0, m, k, a[0], a[1])?;
-        let b = MatRef::new(&self.operands.1, k, n, b[0], b[1])?;
-        choice.run(a, b, &mut MatMut::row_major(&mut self.result, m, n)?, scratch)
+        let a = MatRef::new(&self.operands.0, m, k, (a[0], a[1]))?;
+        let b = MatRef::new(&self.operands.1, k, n, (b[0], b[1]))?;
+        choice.run(a, b, &mut self.result)
     }
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let seed = std::env::args().nth(1).map_or(Ok(1), |text| text.parse())?;
-    let choices: Vec<MatMul> = MatMul::choices().into_iter().filter(|c| c.available().is_ok()).collect();
+    let choices = MatMul::CHOICES;
     let names: Vec<String> = choices.iter().map(MatMul::name).collect();
-    let fallback = MatMul::fallback().name();
+    let fallback = MatMul::FALLBACK.name();
     let decision = || -> Result<_, Box<dyn Error>> {
         Ok(AutoHeuristic::builder("mm").optimization(&Optimization::built_in("mm")?).fallback(&fallback))
     };
@@ -115,12 +115,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     let mm = decision()?.choices(names.clone()).model(&model).build()?;
     let mut products: Vec<Product> = (0..FRESH).map(|index| Product::new(shape(seed + 1, index))).collect();
-    let mut scratch = Scratch::default();
     let (mut declined, mut first_calls) = (0, Duration::ZERO);
     for product in &mut products {
         let begin = Instant::now();
         let answer = mm.choose(&values(product.shape));
-        product.run(choices[answer.index], &mut scratch)?;
+        product.run(choices[answer.index])?;
         first_calls += begin.elapsed();
         declined += u32::from(!answer.is_learned());
     }
@@ -128,9 +127,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     // Each shape's burst fills a millisecond: small products come often, large ones seldom.
     let fallback = names.iter().position(|name| *name == fallback).ok_or("the fallback is not available")?;
     let calls = products.iter_mut().map(|product| {
-        product.run(choices[fallback], &mut scratch)?;
+        product.run(choices[fallback])?;
         let begin = Instant::now();
-        product.run(choices[fallback], &mut scratch)?;
+        product.run(choices[fallback])?;
         let calls = (1e-3 / begin.elapsed().as_secs_f64()).clamp(1.0, 500.0) as u32;
         Ok::<_, KernelError>(calls)
     });
@@ -144,7 +143,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let product = &mut products[input];
         let choice = choices.get(contender).copied();
         let choice = choice.unwrap_or_else(|| choices[mm.choose(&values(product.shape)).index]);
-        failed = product.run(choice, &mut scratch).err().or(failed.take());
+        failed = product.run(choice).err().or(failed.take());
     });
     if let Some(error) = failed {
         return Err(error.into());
@@ -173,10 +172,10 @@ fn measure(decision: ah_runtime::Builder, choices: &[MatMul]) -> Result<(), Box<
         builder = builder.kernel(&choice.name(), env!("CARGO_PKG_VERSION"), *choice);
     }
     let kernels = builder.max_picks(usize::MAX).build()?;
-    let (begin, mut scratch, mut measured) = (Instant::now(), Scratch::default(), 0);
+    let (begin, mut measured) = (Instant::now(), 0);
     while begin.elapsed() < MEASURING {
         let mut product = Product::new(shape(SEED, measured));
-        kernels.run(&values(product.shape), |kernel| product.run(*kernel, &mut scratch), None)?;
+        kernels.run(&values(product.shape), |kernel| product.run(*kernel), None)?;
         measured += 1;
     }
     println!("measured {measured} shapes in {:.1?}", begin.elapsed());

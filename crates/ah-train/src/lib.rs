@@ -48,7 +48,7 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
-pub use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+pub use ah_types::{LearnerKind, Target, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::{one_of, one_of_or_former};
-use ah_types::{DecisionForm, LearnerKind, Objective, TrainingPolicy};
+use ah_types::{LearnerKind, Objective, Target, TrainingPolicy};
 use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
@@ -27,16 +27,15 @@ pub struct Params {
     pub heuristic_name: String,
     /// The forms in which programs ask the model; the slowest counts. The time of a decision there is a part of each pick's
     /// time [default: the optimization's, else rust].
-    #[cfg_attr(feature = "cli", arg(long = "for", value_name = "FORM,...", value_delimiter = ',', value_parser = one_of(DecisionForm::NAMES)))]
-    pub forms: Vec<DecisionForm>,
+    #[cfg_attr(feature = "cli", arg(long = "for", value_name = "FORM,...", value_delimiter = ',', value_parser = one_of(Target::NAMES)))]
+    pub forms: Vec<Target>,
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),
     /// boosted trees always (`boosted`), or classification by linfa-trees (`linfa`) [default: the optimization's, else
     /// auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of_or_former(LearnerKind::NAMES, "soft")))]
     pub learner: Option<LearnerKind>,
-    /// What to learn for: the geometric mean of the slowdowns, where all inputs count alike (`geomean`), the total time
-    /// (`total`), or the mean time where a failure or a time-out counts as ten time limits (`par10`) [default: the
-    /// optimization's, else geomean].
+    /// What to learn for: the geometric mean of the slowdowns, where all inputs count alike (`geomean`), or the total time
+    /// (`total`) [default: the optimization's, else geomean].
     #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE", value_parser = one_of(Objective::NAMES)))]
     pub objective: Option<Objective>,
     /// At most D splits on a path [default: chosen by cross-validation, at most 8].

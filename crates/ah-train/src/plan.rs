@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{DecisionForm, LearnerKind, TrainingPolicy};
+use ah_types::{LearnerKind, Target, TrainingPolicy};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
@@ -116,7 +116,7 @@ impl TrainPlan {
         let has_lessons = lessons::serve(dataset);
         let usual = match has_lessons {
             true => Boost::OF_MANY,
-            false => Boost::of(dataset.table.pricing.objective, inputs >= LARGE),
+            false => Boost::of(inputs >= LARGE),
         };
         let boost = boost(params, policy, learner, &usual, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
@@ -194,23 +194,18 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
 /// Returns how a program asks: in which forms, and what the log and the optimization know about the features' times.
 fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
     let policy = &dataset.optimization.training;
-    let some = |forms: &[DecisionForm]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
-    let forms =
-        settings.resolve("for", some(&params.forms), some(&policy.forms), None, vec![DecisionForm::Rust]);
+    let some = |forms: &[Target]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
+    let forms = settings.resolve("for", some(&params.forms), some(&policy.targets), None, vec![Target::Rust]);
     let collection = dataset.metadata.collection.as_ref();
     let logged = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
-    let groups = collection.map(|c| c.feature_groups.clone()).unwrap_or_default();
     let mut feature_ms = logged.clone();
     feature_ms.extend(policy.feature_ms.clone());
     if !feature_ms.is_empty() {
         let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
         settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
     }
-    if !groups.is_empty() {
-        settings.resolve("feature_groups", None, None, Some(groups.clone()), BTreeMap::new());
-    }
-    let is_named = !params.forms.is_empty() || !policy.forms.is_empty();
-    Asking::new(&forms, is_named, (&feature_ms, &groups), &dataset.features, &dataset.metadata)
+    let is_named = !params.forms.is_empty() || !policy.targets.is_empty();
+    Asking::new(&forms, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.

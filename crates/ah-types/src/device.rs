@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::shown;
 
+/// The features of a device that join those of an input where logs of several devices are read as one, in this order.
+/// PyTorch's logs have the last two.
+pub const DEVICE_FEATURES: [&str; 7] =
+    ["multiprocessors", "cores", "clock_khz", "memory_clock_khz", "l2", "shared_memory", "capability"];
+
 /// The device that kernels ran on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]

@@ -59,7 +59,7 @@ pub use choice::{ChoiceId, Outcome, median};
 pub use clause::Clause;
 pub use context::{Context, ContextError, Scalar, Value};
 pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
-pub use device::{Cpu, Cuda, Device, DeviceMismatch};
+pub use device::{Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use file_lock::lock_within;
@@ -70,8 +70,8 @@ pub use model::{
     ThresholdSearch, add_row, risk,
 };
 pub use optimization::{
-    ChoiceRule, DecisionForm, DevicePrecondition, LearnerKind, Objective, Optimization, OptimizationError,
-    TrainingPolicy,
+    ChoiceRule, DevicePrecondition, LearnerKind, LogOptimization, Objective, Optimization, OptimizationError,
+    Target, TrainingPolicy,
 };
 pub use pick::{Ranked, pick, pick_sorted};
 pub use row::Row;

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 from ..choices import choice_name
-from ..errors import AutoHeuristicError, DeviceLostError
+from ..errors import AutoHeuristicError
 from ..kernel import Call, cannot_launch, outcome_of
 from .calls import describe
 from .collecting import measured_input
@@ -136,9 +136,8 @@ class AttachedKernel:
             if state is not None and not state.is_passive:
                 features = state.features.read(call)
                 decided = state, features, self._decide(state, call, features)
-        except DeviceLostError:
-            raise
         except Exception as error:
+            # Of a lost device too: the package's next launch reports it in its own words.
             self._warn(f"{_shown(error)}. The package's own autotuner runs")
             # A kernel that cannot be attached is not tried again.
             self._is_passive = self._state is None

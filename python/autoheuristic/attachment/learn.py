@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,8 +15,6 @@ from ..tools import tool
 
 TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
-SEEDS = range(5)
-"""The seed decides which inputs are held out: of ten inputs, one seed in ten holds none out, and nothing is learned."""
 
 
 class Learned(NamedTuple):
@@ -59,13 +58,13 @@ def _learn(log: Path, train: str, codegen: str, words: Sequence[str]) -> Learned
     model = log.with_suffix(".model.json")
     learning = [train, str(log), "--heuristic-name", log.stem, "--model", str(model), "--no-codegen", *words]
     learned = _run(learning)
-    for seed in SEEDS[1:] if "--seed" not in words else ():
-        if learned.returncode != TOO_SMALL:
-            break
-        learned = _run([*learning, "--seed", str(seed)])
     done = learned
     if not learned.returncode:
-        done = _run([codegen, str(model), "--target", "python", "--out", str(log.parent)])
+        with tempfile.TemporaryDirectory(dir=log.parent) as folder:
+            done = _run([codegen, str(model), "--target", "python", "--out", folder])
+            # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
+            for made in Path(folder).glob("*.py"):
+                made.replace(log.with_suffix(".py"))
     if done.returncode:
         return Learned(log, None, done.stderr.strip() or done.stdout.strip(), done.returncode)
     return Learned(log, log.with_suffix(".py"), learned.stdout.strip(), 0)

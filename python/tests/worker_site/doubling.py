@@ -1,6 +1,7 @@
 """A tuned kernel on the fake GPU: the best of three configurations depends on ``n``, and some misbehave."""
 
 import os
+import time
 
 import triton
 from fake_triton import Kernel, tensors
@@ -15,11 +16,21 @@ CONFIGS = [triton.Config({"BLOCK": block}) for block in FAKE.ms]
 FAULT = os.environ.get("FAULT", "")
 if FAULT == "wrong":
     FAKE.faults[128] = "wrong"
+if FAULT == "hang":
+    FAKE.ms[128] = lambda a: time.sleep(60)
+if FAULT == "memory":
+    OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {})
+    FAKE.faults[128] = OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+if FAULT == "remade":
+    FAKE.faults[128] = AssertionError("is pruned")
 if FAULT == "too large":
     FAKE.faults[128] = OutOfResources(300000, 232448, "shared memory")
 
 
 def prune(configs, named, **kwargs):
+    if FAULT == "remade":
+        # As the attention of Triton's tutorial: new objects, one of them of no configuration.
+        return [triton.Config({"BLOCK": block}) for block in (16, 32, 64, 8)]
     return [c for c in configs if c.kwargs["BLOCK"] != 128] if FAULT == "pruned" else configs
 
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ah_runtime::ah_types::log::{self, Log};
-use ah_runtime::ah_types::{Context, Optimization, median};
+use ah_runtime::ah_types::{Context, LogOptimization, median};
 use ah_runtime::{AutoHeuristic, Role};
 
 fn main() -> ExitCode {
@@ -28,8 +28,7 @@ fn main() -> ExitCode {
 
 fn run(path: &Path) -> Result<(), Box<dyn Error>> {
     let log = log::read(&[path])?;
-    let optimization = Optimization::built_in(&log.metadata.name)
-        .unwrap_or_else(|_| Optimization::from_log(&log.metadata, &log.schema));
+    let optimization = LogOptimization::new(&log).optimization;
     let choices = log.metadata.choices.clone().unwrap_or_else(|| log.choices.clone());
 
     // What a program does once: the generated crate makes itself known, and a decision point binds to it.
@@ -122,13 +121,5 @@ impl Totals {
             decision_ms * 1e6,
             self.slower
         );
-        let best = self.single.iter().min_by(|a, b| a.1.total_cmp(b.1));
-        if let Some((best, of_best)) = best {
-            println!(
-                "\nOn {inputs} fresh inputs, a program that asks the heuristic takes {net:.3} ms, decisions included.\nOne that always \
-                 takes {best}, the best single choice, takes {of_best:.3} ms; one that knew the fastest each time, {:.3} ms.",
-                self.fastest
-            );
-        }
     }
 }

@@ -6,6 +6,7 @@ mod run_lock;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ah_measure::Measurement;
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
@@ -155,6 +156,8 @@ impl LogFile {
 /// Returns the first line of the log.
 fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
     let subject = worker.subject();
+    let mut decision_ns = worker.description().decision_ns.clone();
+    decision_ns.insert("rust".to_owned(), ah_measure::decision_ns());
     let collection = Collection {
         format: 1,
         device: Some(subject.device.clone()),
@@ -163,10 +166,40 @@ fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
         eligible: subject.optimization.eligible(),
         fallback: subject.optimization.fallback.clone(),
         feature_ms: subject.optimization.training.feature_ms.clone(),
-        feature_groups: Default::default(),
+        decision_ns,
+        date: today(),
+        commands_hash: worker.description().commands_hash.clone(),
         timeout_ms: None,
         random_part: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)
+}
+
+/// Returns the day, as `2026-11-24`.
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    date_of(seconds / 86_400)
+}
+
+/// Returns the date of a day, counted from 1 January 1970 (Howard Hinnant, *chrono-compatible low-level date
+/// algorithms*): years begin in March, so that the leap day is the last one.
+fn date_of(day: u64) -> String {
+    let day = day + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    format!("{:04}-{month:02}-{of_month:02}", era * 400 + year)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn days_have_dates() {
+        let dates = [0, 59, 11_016, 20_781, 20_782].map(super::date_of);
+        assert_eq!(dates, ["1970-01-01", "1970-03-01", "2000-02-29", "2026-11-24", "2026-11-25"]);
+    }
 }

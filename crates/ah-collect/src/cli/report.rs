@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ah_cli::page::Page;
 use ah_cli::{exit, status, stdout};
 use ah_types::log::{self, Log, LogError, ReadOptions, read_with};
-use ah_types::{Optimization, artefact};
+use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
 
 use crate::error::CollectError;
@@ -92,8 +92,11 @@ impl ReportFlags {
             #[cfg(not(feature = "kernels"))]
             return Ok((Optimization::read(path)?, None));
         }
-        let known = Optimization::built_in(&log.metadata.name);
-        Ok((known.unwrap_or_else(|_| Optimization::from_log(&log.metadata, &log.schema)), None))
+        let LogOptimization { optimization, note, .. } = LogOptimization::new(log);
+        if let Some(note) = note {
+            status(&format!("note: {note}\n"));
+        }
+        Ok((optimization, None))
     }
 
     fn noise(&self, log: &Log, second: &PathBuf) -> Result<RepeatNoise, CollectError> {

@@ -1,12 +1,12 @@
 //! Leaves out the choices that cannot run on an input, by the conditions in their optimization.
 
 use ah_measure::{Failure, Subject};
-use ah_types::expr::{self, BoolExpr};
+use ah_types::expr::{self, Expr};
 use ah_types::{Context, Schema};
 
 /// By choice: the condition under which it is offered, if it has one, as text and read.
 #[derive(Debug)]
-pub(super) struct Conditions(Vec<Option<(String, BoolExpr)>>);
+pub(super) struct Conditions(Vec<Option<(String, Expr)>>);
 
 impl Conditions {
     /// Reads the conditions of a subject's choices.
@@ -33,8 +33,8 @@ impl Conditions {
     /// The context lacks a feature.
     pub(super) fn refusals(&self, context: &Context, schema: &Schema) -> Result<Vec<Option<Failure>>, Failure> {
         let values = context.row(schema).map_err(Failure::skipped)?;
-        let refusal = |condition: &Option<(String, BoolExpr)>| {
-            let (text, _) = condition.as_ref().filter(|(_, holds)| holds.eval(&values) != Some(true))?;
+        let refusal = |condition: &Option<(String, Expr)>| {
+            let (text, _) = condition.as_ref().filter(|(_, holds)| holds.truth(&values) != Some(true))?;
             Some(Failure::skipped(format!("not eligible: {text}")))
         };
         Ok(self.0.iter().map(refusal).collect())

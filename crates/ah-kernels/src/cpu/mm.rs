@@ -1,9 +1,9 @@
-//! The runner of `mm` on the processor: two libraries and our own kernels, on one thread or on all.
+//! The runner of `mm` on the processor: two libraries, on one thread or on all.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
 use super::clock;
-use super::kernels::{MatMul, MatMut, Scratch};
+use super::kernels::MatMul;
 use super::operands::{self, Operand, Projection};
 use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
@@ -18,20 +18,17 @@ const MAX_WORK: u64 = 512 << 20;
 #[derive(Debug)]
 pub(super) struct MmRunner {
     subject: Subject,
-    choices: Vec<MatMul>,
-    scratch: Scratch,
 }
 
 impl MmRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
-        let choices = MatMul::choices();
         let subject = Subject {
             optimization,
             device: ah_measure::this_cpu(),
-            choices: choices.iter().map(MatMul::name).collect(),
+            choices: MatMul::CHOICES.iter().map(MatMul::name).collect(),
             timing: TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() },
         };
-        Self { subject, choices, scratch: Scratch::default() }
+        Self { subject }
     }
 }
 
@@ -41,14 +38,13 @@ pub(super) struct Input {
     a: Operand,
     b: Operand,
     c: Vec<f32>,
-    shape: (usize, usize),
     projection: Projection,
 }
 
 impl Input {
-    fn run(&mut self, choice: MatMul, scratch: &mut Scratch) -> Result<(), Failure> {
-        let mut c = MatMut::row_major(&mut self.c, self.shape.0, self.shape.1).map_err(Failure::failed)?;
-        choice.run(self.a.view()?, self.b.view()?, &mut c, scratch).map_err(Failure::failed)
+    fn run(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+        let choice = MatMul::CHOICES[choice.index()];
+        choice.run(self.a.view()?, self.b.view()?, &mut self.c).map_err(Failure::failed)
     }
 }
 
@@ -84,20 +80,17 @@ impl BenchmarkRunner for MmRunner {
         let a = Operand::random(m, k, strides.0, rng)?;
         let b = Operand::random(k, n, strides.1, rng)?;
         let projection = Projection::new(a.view()?, b.view()?, rng);
-        Ok(Input { a, b, c: vec![0.0; operands::elements(m, n)?], shape: (m, n), projection })
+        Ok(Input { a, b, c: vec![0.0; operands::elements(m, n)?], projection })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        let choice = self.choices[choice.index()];
-        choice.available().map_err(Failure::skipped)?;
         input.c.fill(f32::NAN);
-        input.run(choice, &mut self.scratch)?;
+        input.run(choice)?;
         input.projection.check(&input.c)
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        let choice = self.choices[choice.index()];
-        clock::time(burst, || input.run(choice, &mut self.scratch))
+        clock::time(burst, || input.run(choice))
     }
 }
 

@@ -53,7 +53,7 @@ impl Operand {
     }
 
     pub(super) fn view(&self) -> Result<MatRef<'_>, Failure> {
-        MatRef::new(&self.data, self.rows, self.cols, self.strides.0, self.strides.1).map_err(Failure::failed)
+        MatRef::new(&self.data, self.rows, self.cols, self.strides).map_err(Failure::failed)
     }
 }
 
@@ -95,20 +95,20 @@ pub(super) struct Projection {
 
 impl Projection {
     pub(super) fn new(a: MatRef, b: MatRef, rng: &mut Rng) -> Self {
-        let signs: Vec<f64> = (0..b.cols).map(|_| if rng.random() { 1.0 } else { -1.0 }).collect();
+        let signs: Vec<f64> = (0..b.cols()).map(|_| if rng.random() { 1.0 } else { -1.0 }).collect();
         let times = |m: MatRef, x: &[f64], of: fn(f64) -> f64| -> Vec<f64> {
-            (0..m.rows)
+            (0..m.rows())
                 .map(|i| x.iter().enumerate().map(|(j, x)| of(f64::from(m.at(i, j))) * x).sum())
                 .collect()
         };
         let expected = times(a, &times(b, &signs, |x| x), |x| x);
         // The size of a row's sum if its terms did not cancel. `expected` itself may cancel: with k = 1 all
         // its elements are multiples of one sum, which can be as small as its rounding.
-        let squares = times(a, &times(b, &vec![1.0; b.cols], |x| x * x), |x| x * x);
+        let squares = times(a, &times(b, &vec![1.0; b.cols()], |x| x * x), |x| x * x);
         let size = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
         // Summed one by one, k terms carry a rounding error of about ε√k/2 of that; 16 times as much leaves
         // room for the tail over all rows.
-        let tolerance = 1e-6 * (a.cols as f64).sqrt().max(1.0) * size.max(f64::MIN_POSITIVE);
+        let tolerance = 1e-6 * (a.cols() as f64).sqrt().max(1.0) * size.max(f64::MIN_POSITIVE);
         Self { signs, expected, tolerance }
     }
 

@@ -2,8 +2,7 @@
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
-use super::kernels::pad_mm::{PadMm, Side, alignment};
-use super::kernels::{MatMut, Scratch};
+use super::kernels::pad_mm::{ALIGNMENT, PadMm, Padded, Side};
 use super::operands::{Operand, Projection};
 use super::{clock, operands};
 use crate::features::{self, Layout, Padding};
@@ -19,7 +18,7 @@ const MAX_WORK: u64 = 48 << 20;
 #[derive(Debug)]
 pub(super) struct PadMmRunner {
     subject: Subject,
-    scratch: Scratch,
+    memory: Padded,
 }
 
 impl PadMmRunner {
@@ -33,7 +32,7 @@ impl PadMmRunner {
         };
         let choices = PadMm::CHOICES.into_iter().map(|c| c.name().to_owned()).collect();
         let subject = Subject { optimization, device: ah_measure::this_cpu(), choices, timing };
-        Self { subject, scratch: Scratch::default() }
+        Self { subject, memory: Padded::default() }
     }
 }
 
@@ -49,12 +48,11 @@ pub(super) struct Input {
 }
 
 impl Input {
-    fn run(&mut self, choice: PadMm, scratch: &mut Scratch) -> Result<(), Failure> {
+    fn run(&mut self, choice: ChoiceId, memory: &mut Padded) -> Result<(), Failure> {
         let [m, k, n] = self.shape;
         let a = side(&self.a, self.prepadded[0], m, k)?;
         let b = side(&self.b, self.prepadded[1], k, n)?;
-        let mut c = MatMut::row_major(&mut self.c, m, n).map_err(Failure::failed)?;
-        choice.run(a, b, &mut c, scratch).map_err(Failure::failed)
+        PadMm::CHOICES[choice.index()].run(a, b, &mut self.c, memory).map_err(Failure::failed)
     }
 }
 
@@ -63,10 +61,8 @@ fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<
     if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
 }
 
-/// Returns the padding of the kernels here, which a size of 1 gets too.
-fn padding() -> Padding {
-    Padding { alignment: alignment() as u64, keeps_one: false }
-}
+/// The padding of the kernels here, which a size of 1 gets too.
+const PADDING: Padding = Padding { alignment: ALIGNMENT as u64, keeps_one: false };
 
 impl BenchmarkRunner for PadMmRunner {
     type Input = Input;
@@ -76,8 +72,7 @@ impl BenchmarkRunner for PadMmRunner {
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
-        let padding = padding();
-        let needs_padding = |sizes: &[u64]| sizes.iter().any(|size| padding.length(*size) > 0);
+        let needs_padding = |sizes: &[u64]| sizes.iter().any(|size| PADDING.length(*size) > 0);
         let shape = loop {
             let shape = [(); 3].map(|()| sampling::dimension(rng, SIZES.0, SIZES.1, 0.3));
             // As in PyTorch: if no size needs padding, there is nothing to decide.
@@ -88,12 +83,12 @@ impl BenchmarkRunner for PadMmRunner {
         let [m, k, n] = shape;
         let prepadded = [[m, k], [k, n]].map(|sizes| needs_padding(&sizes) && sampling::flag(rng, 0.15));
         let mut strides = |rows: u64, columns: u64, prepadded: bool| {
-            let in_memory = |size: u64| if prepadded { size + padding.length(size) } else { size };
+            let in_memory = |size: u64| if prepadded { size + PADDING.length(size) } else { size };
             Layout::draw(rng).strides(in_memory(rows), in_memory(columns))
         };
         let (a, b) = (strides(m, k, prepadded[0]), strides(k, n, prepadded[1]));
         let context = features::product([m, k, n], (a, "torch.float32"), (b, "torch.float32"));
-        padding.describe(context, [m, k, n], prepadded).with("using_tf32", false)
+        PADDING.describe(context, [m, k, n], prepadded).with("using_tf32", false)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
@@ -110,26 +105,25 @@ impl BenchmarkRunner for PadMmRunner {
             if !prepadded {
                 return Operand::random(rows, cols, strides, rng);
             }
-            let [tall, wide] = [rows, cols].map(|s| s.next_multiple_of(alignment()));
+            let [tall, wide] = [rows, cols].map(|s| s.next_multiple_of(ALIGNMENT));
             let mut operand = Operand::random(tall, wide, strides, rng)?;
             operand.zero_outside(rows, cols);
             Ok(operand)
         };
         let a = operand(m, k, strides[0], prepadded[0])?;
         let b = operand(k, n, strides[1], prepadded[1])?;
-        let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), rng);
+        let projection = Projection::new(a.view()?.corner(m, k), b.view()?.corner(k, n), rng);
         Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; operands::elements(m, n)?], projection })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         input.c.fill(f32::NAN);
-        input.run(PadMm::CHOICES[choice.index()], &mut self.scratch)?;
+        input.run(choice, &mut self.memory)?;
         input.projection.check(&input.c)
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        let choice = PadMm::CHOICES[choice.index()];
-        clock::time(burst, || input.run(choice, &mut self.scratch))
+        clock::time(burst, || input.run(choice, &mut self.memory))
     }
 }
 
@@ -148,11 +142,11 @@ impl Shape {
         let prepadded =
             ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
         let strides = |mat: &str, rows: usize, columns: usize, prepadded| {
-            let in_memory = |size: usize| if prepadded { size.next_multiple_of(alignment()) } else { size };
+            let in_memory = |size: usize| if prepadded { size.next_multiple_of(ALIGNMENT) } else { size };
             operands::strides(context, mat, (in_memory(rows), in_memory(columns)))
         };
         let strides = [strides("mat1", m, k, prepadded[0])?, strides("mat2", k, n, prepadded[1])?];
-        padding().check(context, [m, k, n])?;
+        PADDING.check(context, [m, k, n])?;
         Ok(Self { m, k, n, strides, prepadded })
     }
 }

@@ -115,7 +115,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     };
     let Climbed { configuration, heuristic, .. } = ladder::climb(&trainer, inputs)?;
     let trainer = Trainer { configuration: &configuration, ..trainer };
-    let slowdown = |cost: f64| dataset.table.over_best(cost, inputs);
+    let slowdown = |cost: f64| dataset.table.over_best(cost);
     let price = heuristic.price.clone().unwrap_or_default();
     let retrained = Judged { slowdown: slowdown(price.promised), always: slowdown(price.always) };
 

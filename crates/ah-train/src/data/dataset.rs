@@ -125,14 +125,14 @@ impl Dataset {
         }
         exclude::exclude(&mut log, &params.exclude)?;
         warnings.extend(unrepeated::leave_out(&mut log)?);
-        let (optimization, ad_hoc) = declared::optimization(params, &log)?;
+        let (optimization, ad_hoc) = declared::optimization(params, &log, &mut warnings)?;
         declared::check_names(&optimization, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut settings = Settings::default();
         let asked = optimization.training.objective;
         let objective = settings.resolve("objective", params.objective, asked, None, Objective::default());
-        let pricing = Pricing::new(objective, metadata.timeout_ms())?;
+        let pricing = Pricing { objective, timeout: metadata.timeout_ms() };
         let table = table(log, params, &mut warnings)?.priced(pricing);
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
         settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ah_types::log::Log;
 use ah_types::shown::listed;
-use ah_types::{DerivedFeature, Feature, Features, Optimization, Schema, expr};
+use ah_types::{DerivedFeature, Feature, Features, LogOptimization, Optimization, Schema, expr};
 use rustc_hash::FxHashMap;
 
 use super::devices::MULTIPROCESSORS;
@@ -14,11 +14,13 @@ use crate::params_check::check_training;
 
 /// Returns the given or built-in optimization, with the given training policy, and whether there is none, so that only
 /// the log declares it.
-pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
+pub fn optimization(
+    params: &ValidParams,
+    log: &Log,
+    warnings: &mut Vec<String>,
+) -> Result<(Optimization, bool), TrainError> {
     let metadata = &log.metadata;
-    let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
-    let ad_hoc = params.optimization.is_none() && !built_in;
-    let mut optimization = match &params.optimization {
+    let (mut optimization, ad_hoc) = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
             if optimization.name != metadata.name {
@@ -28,10 +30,13 @@ pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bo
                     found: optimization.name,
                 });
             }
-            optimization
+            (optimization, false)
         }
-        None if ad_hoc => Optimization::from_log(metadata, &log.schema),
-        None => Optimization::built_in(&metadata.name)?,
+        None => {
+            let found = LogOptimization::new(log);
+            warnings.extend(found.note);
+            (found.optimization, !found.is_built_in)
+        }
     };
     if let Some(training) = &params.training {
         let declared = std::mem::replace(&mut optimization.training, training.clone());

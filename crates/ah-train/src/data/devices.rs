@@ -2,18 +2,14 @@
 //! a device that was never measured lies between those that were.
 
 use ah_types::log::{self, Log, LogError, Metadata, ReadOptions, Sample, differences};
-use ah_types::{ChoiceId, Device, Feature, Schema, Value};
+use ah_types::{ChoiceId, DEVICE_FEATURES, Device, Feature, Schema, Value};
 use rustc_hash::FxHashMap;
 
-/// All features of a device, in the order in which they join the logged ones. PyTorch's logs have the last two.
-const FEATURES: [&str; 7] =
-    ["multiprocessors", "cores", "clock_khz", "memory_clock_khz", "l2", "shared_memory", "capability"];
-
 /// The version of what a GPU can do: 8.9, 9.0.
-const CAPABILITY: &str = FEATURES[6];
+const CAPABILITY: &str = DEVICE_FEATURES[6];
 
 /// The feature that counts of tiles are divided by.
-pub const MULTIPROCESSORS: &str = FEATURES[0];
+pub const MULTIPROCESSORS: &str = DEVICE_FEATURES[0];
 
 /// A device that logs were measured on, or several that the features known of all devices do not tell apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +69,7 @@ impl LoggedDevice {
 
 /// Returns whether a feature is one of the device, not of the input.
 pub fn is_of_device(feature: &str) -> bool {
-    FEATURES.contains(&feature)
+    DEVICE_FEATURES.contains(&feature)
 }
 
 /// Reads logs of one or several devices. Inputs get the device features in `wanted`; without any, and with several
@@ -129,7 +125,7 @@ fn names(wanted: &[&str], devices: &[LoggedDevice], logged: &Schema) -> Vec<&'st
     let differ = |name: &str| devices.iter().any(|device| device.feature(name) != devices[0].feature(name));
     let is_wanted = |name: &str| if wanted.is_empty() { differ(name) } else { wanted.contains(&name) };
     let known = |name: &str| devices.iter().all(|device| device.feature(name).is_some());
-    FEATURES
+    DEVICE_FEATURES
         .into_iter()
         .filter(|name| logged.slot(name).is_none() && known(name) && is_wanted(name))
         .collect()

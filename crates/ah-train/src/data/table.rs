@@ -263,11 +263,9 @@ impl Table {
         })
     }
 
-    /// Returns true if some choice of the input gave a time; with PAR10, within the time limit.
+    /// Returns true if some choice of the input gave a time.
     pub fn is_usable(&self, input: u32) -> bool {
-        let best = self.inputs[input as usize].best;
-        let is_timeout = self.pricing.objective == Objective::Par10 && self.pricing.penalised(best) > best;
-        best.is_finite() && !is_timeout
+        self.inputs[input as usize].best.is_finite()
     }
 
     /// Returns the time of taking the fallback. Where it has none, that of the slowest choice: nothing better is known there.
@@ -326,18 +324,11 @@ impl Table {
         weights.iter().map(|weight| if weight.is_finite() { *weight } else { mean }).collect()
     }
 
-    /// Returns a mean cost of these inputs as a ratio: what is taken over the best choices, by the mean of the objective.
-    pub fn over_best(&self, cost: f64, inputs: &[u32]) -> f64 {
+    /// Returns a mean cost as a ratio: what is taken over the best choices, by the mean of the objective.
+    pub fn over_best(&self, cost: f64) -> f64 {
         match self.pricing.objective {
             Objective::Geomean => cost.exp(),
             Objective::Total => 1.0 + cost,
-            Objective::Par10 => {
-                let weights = inputs.iter().map(|&input| self.cost_weight(input)).sum::<f64>();
-                let best = |&input: &u32| {
-                    self.cost_weight(input) * self.pricing.share_of_penalty(self.inputs[input as usize].best)
-                };
-                1.0 + cost * weights / inputs.iter().map(best).sum::<f64>()
-            }
         }
     }
 

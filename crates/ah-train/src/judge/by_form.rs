@@ -1,6 +1,6 @@
 //! A heuristic in each form in which programs ask it.
 
-use ah_types::DecisionForm;
+use ah_types::Target;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::Metrics;
@@ -10,7 +10,7 @@ use crate::net::{Asking, ModelUse, Overhead, decision_time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormReport {
     /// The form.
-    pub form: DecisionForm,
+    pub form: Target,
     /// Whether the training was asked for it.
     pub asked: bool,
     /// Microseconds of a decision, the features left out.
@@ -26,7 +26,7 @@ pub struct FormReport {
 impl FormReport {
     /// Judges in every form; `judge` judges the decisions where asking adds this much.
     pub fn all(asking: &Asking, used: &ModelUse, judge: impl Fn(&Overhead) -> Metrics) -> Vec<Self> {
-        let report = |(_, form): (&str, DecisionForm)| {
+        let report = |(_, form): (&str, Target)| {
             let model = judge(&asking.in_form(form).overhead(used));
             Self {
                 form,
@@ -37,6 +37,6 @@ impl FormReport {
                 over_limit: model.over_limit,
             }
         };
-        DecisionForm::NAMES.into_iter().map(report).collect()
+        Target::NAMES.into_iter().map(report).collect()
     }
 }

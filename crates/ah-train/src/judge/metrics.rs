@@ -31,9 +31,6 @@ pub struct Metrics {
     pub total: f64,
     /// Total time ÷ the fallback's total time, over the inputs on which it has a time.
     pub total_over_fallback: f64,
-    /// The mean penalised times, if the log has a time limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub par10: Option<Par10>,
     /// The share of inputs that are slower than the fallback by more than the limit, or whose choice failed.
     pub over_limit: f64,
     /// The number of inputs whose choice failed.
@@ -48,15 +45,6 @@ pub struct Metrics {
     pub plain_untimed: usize,
     /// The share of inputs with a feature outside the range of their leaf's training inputs.
     pub outside: f64,
-}
-
-/// Mean times in milliseconds where a failure or a time-out counts as ten time limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Par10 {
-    /// Of what is taken.
-    pub taken: f64,
-    /// Of the winners.
-    pub best: f64,
 }
 
 impl Metrics {
@@ -80,7 +68,6 @@ impl Metrics {
         let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
         // Of what is taken and of the winners; over the comparable inputs also of the fallback.
         let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
-        let mut penalised = Par10::default();
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
@@ -107,8 +94,6 @@ impl Metrics {
             let taken = net(ranking.first().copied().unwrap_or(fallback));
             time += weight * taken;
             best_time += weight * best;
-            penalised.taken += weight * table.pricing.penalised(taken) / n;
-            penalised.best += weight * table.pricing.penalised(best) / n;
             if comparable {
                 compared_time += weight * taken;
                 fallback_time += weight * table.time(input, fallback, fallback);
@@ -142,7 +127,6 @@ impl Metrics {
             speedup_over_fallback: (over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp(),
             total: time / best_time,
             total_over_fallback: if fallback_time > 0.0 { compared_time / fallback_time } else { 1.0 },
-            par10: table.pricing.timeout.map(|_| penalised),
             over_limit: over_limit / n,
             failed,
             top3: (top3 / n).exp(),

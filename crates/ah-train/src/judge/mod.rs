@@ -18,5 +18,5 @@ pub use by_form::FormReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
-pub use metrics::{Metrics, Par10};
+pub use metrics::Metrics;
 pub use study::Study;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::log::Metadata;
-use ah_types::{DecisionForm, Device, Features, Model};
+use ah_types::{Device, Features, Model, Target};
 
 use super::decision_time;
 use super::overhead::Overhead;
@@ -13,7 +13,7 @@ use super::visited::ModelUse;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asking {
     /// The forms; the slowest counts.
-    pub forms: Vec<DecisionForm>,
+    pub forms: Vec<Target>,
     /// What the logged features take, where it is known.
     feature_times: Vec<FeatureTime>,
     /// True if the device runs while the host decides.
@@ -29,27 +29,19 @@ pub struct FeatureTime {
     pub ms: f64,
 }
 
-/// The groups of features that are computed together, by name.
-pub type FeatureGroups = BTreeMap<String, Vec<String>>;
-
 impl Asking {
-    /// Returns how a program asks in these forms, where `feature_ms` are the times of features and of groups by name. `is_named`:
-    /// a person named the forms.
+    /// Returns how a program asks in these forms, where `feature_ms` are the times of features by name. `is_named`: a person named
+    /// the forms.
     pub fn new(
-        forms: &[DecisionForm],
+        forms: &[Target],
         is_named: bool,
-        (feature_ms, groups): (&BTreeMap<String, f64>, &FeatureGroups),
+        feature_ms: &BTreeMap<String, f64>,
         features: &Features,
         metadata: &Metadata,
     ) -> Self {
         let slot = |name: &String| features.base().slot(name);
-        let time = |(name, ms): (&String, &f64)| FeatureTime {
-            slots: match groups.get(name) {
-                Some(names) => names.iter().filter_map(slot).collect(),
-                None => slot(name).into_iter().collect(),
-            },
-            ms: *ms,
-        };
+        let time =
+            |(name, ms): (&String, &f64)| FeatureTime { slots: slot(name).into_iter().collect(), ms: *ms };
         let is_gpu = match metadata.device() {
             Some(device) => matches!(device, Device::Cuda(_)),
             // PyTorch's logs have the capability of a GPU and no device. Of a table nobody knows it: SpMV formats on a V100
@@ -73,27 +65,24 @@ impl Asking {
         let setting = |name: &str, part: &str| settings?.get(name)?.get(part);
         let recorded = |name: &str| setting(name, "value").cloned().unwrap_or_default();
         let is_named = setting("for", "from").is_some_and(|from| from.as_str() != Some("default"));
-        let forms: Vec<DecisionForm> = serde_json::from_value(recorded("for")).unwrap_or_default();
+        let forms: Vec<Target> = serde_json::from_value(recorded("for")).unwrap_or_default();
         let mut ms: BTreeMap<String, f64> =
             serde_json::from_value(recorded("feature_ms")).unwrap_or_default();
-        let mut groups: FeatureGroups =
-            serde_json::from_value(recorded("feature_groups")).unwrap_or_default();
         if let Some(collection) = &metadata.collection {
             ms.extend(collection.feature_ms.clone());
-            groups.extend(collection.feature_groups.clone());
         }
-        Self::new(&forms, is_named, (&ms, &groups), &model.features, metadata)
+        Self::new(&forms, is_named, &ms, &model.features, metadata)
     }
 
     /// Returns the same where a program asks in one form alone.
-    pub fn in_form(&self, form: DecisionForm) -> Self {
+    pub fn in_form(&self, form: Target) -> Self {
         Self { forms: vec![form], ..self.clone() }
     }
 
     /// Returns what a model adds to every run that asks it.
     pub fn overhead(&self, used: &ModelUse) -> Overhead {
         // PyTorch asks while a model compiles, so a run waits for nothing.
-        let is_waited_for = |form: &&DecisionForm| **form != DecisionForm::Pytorch;
+        let is_waited_for = |form: &&Target| form.asks_each_run();
         let waited_for = self.forms.iter().filter(is_waited_for);
         let ms =
             waited_for.map(|&form| self.features_ms(used) + decision_time::milliseconds(form, &used.parts));
@@ -111,36 +100,5 @@ impl Asking {
         let mut times: Vec<&FeatureTime> = self.feature_times.iter().collect();
         times.sort_by(|a, b| b.ms.total_cmp(&a.ms));
         times
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ah_types::{Feature, Schema};
-
-    use super::*;
-
-    #[test]
-    fn a_group_of_features_is_paid_once() {
-        let schema = Schema::new(["a", "b", "c", "d"].map(Feature::numerical)).unwrap();
-        let features = Features::new(schema, &[]).unwrap();
-        let metadata =
-            r#"{"name": "x", "device_capa": [0, 0], "numerical_features": [], "categorical_features": []}"#;
-        let metadata: Metadata = serde_json::from_str(metadata).unwrap();
-        let owned = |names: [&str; 2]| names.map(str::to_owned).to_vec();
-        let groups: FeatureGroups =
-            [("walk".to_owned(), owned(["a", "b"])), ("read".to_owned(), owned(["b", "no such"]))].into();
-        let ms = [("walk", 5.0), ("read", 2.0), ("c", 1.0), ("unknown", 9.0)];
-        let ms: BTreeMap<String, f64> = ms.map(|(name, ms)| (name.to_owned(), ms)).into();
-        let asking = Asking::new(&[DecisionForm::Rust], true, (&ms, &groups), &features, &metadata);
-        let of = |slots: &[usize]| {
-            asking.features_ms(&ModelUse { logged: slots.iter().copied().collect(), ..ModelUse::default() })
-        };
-        assert_eq!(
-            [of(&[]), of(&[3]), of(&[2]), of(&[0]), of(&[1]), of(&[0, 1, 2])],
-            [0.0, 0.0, 1.0, 5.0, 7.0, 8.0]
-        );
-        let expensive: Vec<f64> = asking.expensive().iter().map(|time| time.ms).collect();
-        assert_eq!(expensive, [5.0, 2.0, 1.0]);
     }
 }

@@ -5,7 +5,7 @@
 //! 2.8 GHz with nothing else running, 23 November 2026) and prints them. There, one tree takes 20 to 29 ns in Rust and 1.2 to 4.3 us
 //! in Python, 24 boosted trees of 41 and 49 choices 0.2 and 0.3 us in Rust and 11 and 15 us in Python.
 
-use ah_types::DecisionForm;
+use ah_types::Target;
 
 /// The parts of a model that a decision visits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,15 +37,15 @@ const PYTHON: Nanoseconds =
 const MODEL_FILE: Nanoseconds =
     Nanoseconds { call: 70.2, split: 0.0, derived: 19.2, booster: 0.0, row_number: 0.22 };
 
-/// Returns the milliseconds of a decision. PyTorch decides while a model compiles, so a run does not wait for it. A model
+/// Returns the milliseconds of a decision. Targets that ask once wait for nothing. A model
 /// of one leaf without boosted trees needs no decision: a program names that choice.
-pub fn milliseconds(form: DecisionForm, parts: &VisitedParts) -> f64 {
+pub fn milliseconds(form: Target, parts: &VisitedParts) -> f64 {
     let ns = match form {
-        DecisionForm::Rust => RUST,
-        DecisionForm::C => C,
-        DecisionForm::Python => PYTHON,
-        DecisionForm::ModelFile => MODEL_FILE,
-        DecisionForm::Pytorch => return 0.0,
+        Target::Rust => RUST,
+        Target::C => C,
+        Target::Python => PYTHON,
+        Target::ModelFile => MODEL_FILE,
+        _ => return 0.0,
     };
     if parts.splits == 0.0 && parts.boosters == 0.0 {
         return 0.0;

@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-use ah_types::{DecisionForm, LearnerKind};
+use ah_types::{LearnerKind, Target};
 use serde::Serialize;
 
 use super::cross_fit::CrossFit;
@@ -57,7 +57,7 @@ impl Rung {
     fn new(heuristic: &Heuristic, most: Option<usize>, trainer: &Trainer<'_>) -> Self {
         let (plan, price) = (trainer.plan, heuristic.price.clone().unwrap_or_default());
         let table = trainer.dataset.judging_table();
-        let slowdown = |cost| table.over_best(cost, &heuristic.fit_inputs);
+        let slowdown = |cost| table.over_best(cost);
         let promised = heuristic.promise.is_some() || plan.max_risk.is_none();
         let cost = if promised { price.promised } else { price.always };
         Self {
@@ -73,7 +73,7 @@ impl Rung {
     }
 
     /// Returns the milliseconds of a decision in this form, the features left out.
-    pub fn decision_ms(&self, form: DecisionForm) -> f64 {
+    pub fn decision_ms(&self, form: Target) -> f64 {
         decision_time::milliseconds(form, &self.used.parts)
     }
 }
@@ -157,7 +157,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         let (rung, heuristic) = &rungs[chosen];
         let losses = || trees.losses(heuristic, rung.most);
         if let (Some(of_forest), Some(forest)) = (&of_forest, boosted_rung) {
-            let over_best = |cost| trainer.dataset.judging_table().over_best(cost, inputs);
+            let over_best = |cost| trainer.dataset.judging_table().over_best(cost);
             if !suffices(&losses(), of_forest, 1.0 + plan.size.tolerance(), over_best) {
                 chosen = forest;
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{DecisionForm, Objective};
+use ah_types::{Objective, Target};
 
 use super::loss;
 use crate::judge::FormReport;
@@ -29,7 +29,6 @@ pub fn sizes(trained: &TrainedModel) -> String {
     let measure = match trained.model.objective() {
         Objective::Geomean => "",
         Objective::Total => ", in total time",
-        Objective::Par10 => ", by PAR10",
     };
     let mut text = format!("Sizes by cross-validation{measure}{rule}:\n");
     let names: Vec<String> = rungs.iter().map(|rung| name(rung, plan)).collect();
@@ -58,9 +57,7 @@ pub fn decision(trained: &TrainedModel) -> String {
     if trained.held_out.by_form.iter().all(|report| report.decision_us == 0.0) {
         return String::new();
     }
-    let shown = |report: &&FormReport| {
-        report.asked || matches!(report.form, DecisionForm::Rust | DecisionForm::Python)
-    };
+    let shown = |report: &&FormReport| report.asked || matches!(report.form, Target::Rust | Target::Python);
     let times = trained.held_out.by_form.iter().filter(shown);
     let times: Vec<String> =
         times.map(|r| format!("{} {}", microseconds(r.decision_us), r.form.words())).collect();

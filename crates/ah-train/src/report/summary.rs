@@ -6,7 +6,7 @@ use ah_types::{Model, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::judge::{BaselineComparison, DeviceReport, Metrics, Par10};
+use crate::judge::{BaselineComparison, DeviceReport, Metrics};
 use crate::params::SplitBy;
 use crate::promise::price::PromisePrice;
 use crate::search::Portfolio;
@@ -263,25 +263,12 @@ fn compared(objective: Objective, heuristic: &str, which: &str, comparison: &Bas
         }
     };
     format!(
-        "{heuristic}: {speedup} on {which} {} inputs{without}.\n{figures}{}\
+        "{heuristic}: {speedup} on {which} {} inputs{without}.\n{figures}\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
         model.comparable,
-        par10(model, &best_single.metrics, &single),
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),
-    )
-}
-
-/// Returns the line of the penalised times, if the log has a time limit.
-fn par10(model: &Metrics, single: &Metrics, name: &str) -> String {
-    let (Some(Par10 { taken, best }), Some(Par10 { taken: alone, .. })) = (model.par10, single.par10) else {
-        return String::new();
-    };
-    let closed = if alone > best { (alone - taken) / (alone - best) } else { 0.0 };
-    format!(
-        "PAR10: {taken:.0} ms (always {name}: {alone:.0}, the best choice: {best:.0}): closes {:.1} % of the gap.\n",
-        closed * 100.0
     )
 }
 

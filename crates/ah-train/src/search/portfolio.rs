@@ -60,7 +60,7 @@ fn of_size(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> P
     let (chosen, slowdown) = match exact {
         true => {
             let (chosen, cost) = CostMatrix::new(table, inputs, fallback).best(fallback, count);
-            (chosen, table.over_best(cost, inputs))
+            (chosen, table.over_best(cost))
         }
         false => {
             let (chosen, slowdowns) = greedy(table, inputs, fallback, count);
@@ -86,7 +86,7 @@ fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (V
     // A choice without a time costs what the fallback costs.
     let row = |&input: &u32| (input, table.cost_weight(input), table.cost(input, fallback, fallback));
     let mut cover = Cover::new(table, inputs.iter().map(row));
-    let (mut chosen, mut slowdowns) = (vec![fallback], vec![table.over_best(cover.mean_cost(), inputs)]);
+    let (mut chosen, mut slowdowns) = (vec![fallback], vec![table.over_best(cover.mean_cost())]);
     while chosen.len() < count {
         let gains = cover.gains();
         let gain = |id: &ChoiceId| gains[id.index()];
@@ -96,7 +96,7 @@ fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (V
         let Some(next) = others.max_by(|a, b| gain(a).total_cmp(&gain(b))) else { break };
         cover.add(next);
         chosen.push(next);
-        slowdowns.push(table.over_best(cover.mean_cost(), inputs));
+        slowdowns.push(table.over_best(cover.mean_cost()));
     }
     (chosen, slowdowns)
 }

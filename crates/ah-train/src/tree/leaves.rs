@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Node, Objective, Precondition, RankedChoice, Tree};
+use ah_types::{ChoiceId, Leaf, Node, Precondition, RankedChoice, Tree};
 
 use super::cover;
 use super::fitted::FittedEnsemble;
@@ -157,16 +157,14 @@ fn leaf(
             }
         }
     }
-    // For PAR10 a run without a result is one of the results, and has its price.
-    let counts = |time: f64| time.is_finite() || table.pricing.objective == Objective::Par10;
     let mut measured = vec![0; table.choices.len()];
-    let cells = own.iter().flat_map(|&input| table.cells(input)).filter(|cell| counts(cell.time));
+    let cells = own.iter().flat_map(|&input| table.cells(input)).filter(|cell| cell.time.is_finite());
     cells.for_each(|cell| measured[cell.choice.index()] += 1);
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
         let offered = eligible.get(&choice).map_or(own.len(), |condition| {
             let values = |input: u32| &*table.inputs[input as usize].values;
-            own.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
+            own.iter().filter(|&&input| condition.typed.truth(values(input)) == Some(true)).count()
         });
         let measured = measured[choice.index()];
         let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };

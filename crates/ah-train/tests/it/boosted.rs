@@ -103,7 +103,7 @@ fn an_input_without_the_fallback_is_decided() {
         // No pick of the training part may be slower: always deciding breaks that.
         params.max_risk = ah_train::MaxRisk::Share(0.003);
         // Any other decision takes time, which alone breaks this limit.
-        params.forms = vec![ah_train::DecisionForm::Pytorch];
+        params.forms = vec![ah_train::Target::Pytorch];
     });
     let table = &trained.evaluation.table;
     let fallback = table.choice_id("d").unwrap();

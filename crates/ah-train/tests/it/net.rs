@@ -41,7 +41,7 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     run.write("train.txt", log(1.0, 0.0));
     let (in_rust, figures) = learn(&run, &["--for", "rust"]);
     assert!(in_rust.leaf_count() > 1);
-    let in_python = &figures["metrics"]["by_form"][2];
+    let in_python = &figures["metrics"]["by_form"][1];
     assert_eq!(in_python["form"], "python");
     assert!(
         in_python["slowdown"].as_f64() > figures["metrics"]["best_single"]["metrics"]["slowdown"].as_f64()

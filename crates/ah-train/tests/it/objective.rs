@@ -1,4 +1,4 @@
-//! What a heuristic is learned for: the geometric mean, the total time, or PAR10.
+//! What a heuristic is learned for: the geometric mean or the total time.
 
 use crate::common;
 
@@ -128,21 +128,6 @@ fn weights_and_total_time_multiply() {
     assert_eq!(usual(&weighted.model), "small");
 }
 
-#[test]
-fn timeouts_count_ten_limits_in_par10() {
-    let run = Run::new();
-    run.write("log.txt", with_timeouts());
-    let of = |objective| learn(&run, |params| params.objective = Some(objective));
-    assert_eq!(usual(&of(Objective::Geomean).model), "risky");
-    let par10 = of(Objective::Par10);
-    assert_eq!(usual(&par10.model), "steady");
-    let figures = par10.held_out.comparison.model.par10.unwrap();
-    assert!(figures.taken < 40.0 && figures.best < figures.taken, "{figures:?}");
-    // A log without a limit has no PAR10.
-    run.write("log.txt", disagreeing());
-    run.refuses(&["log.txt", "--objective", "par10"], 2, &["timeout_ms", "--objective"]);
-}
-
 /// A solver that times out on one of 25 inputs of its half, as `inf`, is still what a program takes there that names nothing.
 #[test]
 fn choose_takes_what_sometimes_times_out() {
@@ -164,7 +149,7 @@ fn choose_takes_what_sometimes_times_out() {
     }
     run.write("log.txt", text);
     let trained = learn(&run, |params| {
-        params.objective = Some(Objective::Par10);
+        params.objective = Some(Objective::Total);
         params.fallback = Some("steady".to_owned());
         params.max_risk = MaxRisk::None;
         params.learner = Some(LearnerKind::CostTree);
@@ -178,7 +163,7 @@ fn choose_takes_what_sometimes_times_out() {
 
 #[test]
 fn every_objective_learns_the_same_bytes_with_any_number_of_threads() {
-    for (log, objective) in [(disagreeing(), "total"), (with_timeouts(), "par10")] {
+    for (log, objective) in [(disagreeing(), "total"), (with_timeouts(), "geomean")] {
         let run = Run::new();
         run.write("log.txt", log);
         let learned = |threads: &str| {

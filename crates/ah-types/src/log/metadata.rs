@@ -57,7 +57,7 @@ pub enum FeatureNameError {
 }
 
 /// How a log was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collection {
     /// The version of the log format: [`LOG_FORMAT`].
     #[serde(default = "log_format")]
@@ -82,10 +82,13 @@ pub struct Collection {
     /// ignores it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_ms: BTreeMap<String, f64>,
-    /// Features that are computed together, by the name of the group. `feature_ms` has the time of a group under its name; it
-    /// counts once for all of its features. A feature may be in several groups. Appending ignores it.
+    /// The least time of one fixed small decision on this machine, in nanoseconds, by the language: a call and eight
+    /// comparisons on four numbers, as generated code does them. Appending ignores it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub feature_groups: BTreeMap<String, Vec<String>>,
+    pub decision_ns: BTreeMap<String, f64>,
+    /// A hash of the commands that were measured, if the choices are commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands_hash: Option<String>,
     /// The limit after which a choice was stopped, in milliseconds: a time of the limit or more is a time-out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<f64>,
@@ -93,6 +96,9 @@ pub struct Collection {
     /// to be slow (`ah-collect --adaptive`). Absent if none was left out for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_part: Option<RandomPart>,
+    /// The day of measuring, `2026-11-24`; empty if unknown. Appending ignores it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub date: String,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
     #[serde(default)]
     pub tool: String,
@@ -177,7 +183,7 @@ impl std::fmt::Display for Difference {
 }
 
 /// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
-/// version of the tool does not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
+/// version of the tool, the day and the times of features and decisions do not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let normal = |m: &Metadata| {
         let mut m = m.clone();
@@ -185,8 +191,9 @@ pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
         m.categorical_features.sort();
         if let Some(c) = &mut m.collection {
             c.tool.clear();
+            c.date.clear();
             c.feature_ms.clear();
-            c.feature_groups.clear();
+            c.decision_ns.clear();
         }
         m
     };

@@ -125,7 +125,7 @@ impl Model {
         }
         let objective = self.objective();
         let predicted = |ranked: Ranked| {
-            let slowdown = objective.slowdown(ranked.score)?.clamp(1.0, 10.0);
+            let slowdown = objective.slowdown(ranked.score).clamp(1.0, 10.0);
             let choice = self.choice_name(ranked.choice).to_owned();
             Some(Predicted { choice, slowdown, allowed: ranked.allowed })
         };

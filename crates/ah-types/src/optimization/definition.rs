@@ -27,6 +27,10 @@ pub struct Optimization {
     /// choice that is best on the whole training part.
     #[serde(default)]
     pub fallback: Vec<String>,
+    /// The names of its choices; a `*` at the end stands for any ending. If empty, every name. A built-in
+    /// optimization serves a log only if all choices of the log are among these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_choices: Vec<String>,
     /// The logged features.
     #[serde(default, rename = "feature")]
     pub features: Vec<Feature>,
@@ -115,7 +119,7 @@ impl Optimization {
             let mut usable = true;
             // A malformed expression is kept: `Features::new` reports it.
             if let Ok(parsed) = expr::parse(&derived.expression) {
-                parsed.for_each_feature(&mut |name| usable &= known.contains(name));
+                parsed.for_each_feature(&mut |name| usable &= known.contains(name.as_str()));
             }
             if usable {
                 known.insert(&derived.name);

@@ -5,6 +5,10 @@ use std::path::Path;
 use super::definition::Optimization;
 use super::error::OptimizationError;
 use crate::artefact;
+use crate::device::DEVICE_FEATURES;
+use crate::feature::Feature;
+use crate::log::Log;
+use crate::shown::{listed, quoted};
 
 /// The largest file that is read.
 const MAX_MIB: u64 = 16;
@@ -17,7 +21,59 @@ macro_rules! built_in {
 }
 built_in!["pad_mm", "mm", "mixed_mm", "softmax", "flex_attention"];
 
+/// The optimization of a log for which a person gives none.
+#[derive(Clone, Debug)]
+pub struct LogOptimization {
+    /// The built-in one, or one of the log's features and fallback alone.
+    pub optimization: Optimization,
+    /// Whether it is a built-in one.
+    pub is_built_in: bool,
+    /// Why the built-in one of the log's name does not serve the log: a sentence for the user.
+    pub note: Option<String>,
+}
+
+impl LogOptimization {
+    /// Returns the built-in optimization of the log's name if the log's features and choices are its own. A log of
+    /// another program that has only the name in common gets an optimization of its own features and fallback.
+    pub fn new(log: &Log) -> Self {
+        let own = |note| Self {
+            optimization: Optimization::from_log(&log.metadata, &log.schema),
+            is_built_in: false,
+            note,
+        };
+        let Ok(optimization) = Optimization::built_in(&log.metadata.name) else { return own(None) };
+        match optimization.foreign_part(log) {
+            None => Self { optimization, is_built_in: true, note: None },
+            Some(part) => own(Some(format!(
+                "the log is named {} like a built-in optimization, which has not {part}; so the log alone declares the features \
+                 and the fallback",
+                quoted(&log.metadata.name)
+            ))),
+        }
+    }
+}
+
 impl Optimization {
+    /// Returns the features or choices of a log that are not this optimization's, in words; `None` if all are.
+    fn foreign_part(&self, log: &Log) -> Option<String> {
+        let declared = |logged: &Feature| {
+            DEVICE_FEATURES.contains(&logged.name.as_str())
+                || self.features.iter().any(|f| (&f.name, f.kind) == (&logged.name, logged.kind))
+        };
+        let features: Vec<&str> =
+            log.schema.features().iter().filter(|f| !declared(f)).map(|f| f.name.as_str()).collect();
+        if !features.is_empty() {
+            return Some(format!("the features {}", listed(features)));
+        }
+        let matches = |choice: &String, own: &String| match own.strip_suffix('*') {
+            Some(begin) => choice.starts_with(begin),
+            None => choice == own,
+        };
+        let foreign = |choice: &&String| !self.own_choices.iter().any(|own| matches(choice, own));
+        let choices: Vec<&String> = log.choices.iter().filter(foreign).collect();
+        (!choices.is_empty()).then(|| format!("the choices {}", listed(choices)))
+    }
+
     /// Returns the names of the built-in optimizations.
     pub fn built_in_names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)

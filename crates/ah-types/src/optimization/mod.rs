@@ -4,13 +4,14 @@
 mod definition;
 mod error;
 mod file;
-mod form;
 mod named;
 mod objective;
+mod target;
 mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
-pub use form::DecisionForm;
+pub use file::LogOptimization;
 pub use objective::Objective;
+pub use target::Target;
 pub use training::{LearnerKind, TrainingPolicy};

@@ -16,43 +16,34 @@ pub enum Objective {
     Geomean,
     /// The total time: an input counts by its best time. The cost is `time / best time - 1`.
     Total,
-    /// The mean time where a failure or a time-out counts as ten times the time limit (PAR10). The cost is the
-    /// difference to the best choice, in units of ten time limits.
-    Par10,
 }
 
 impl Objective {
     /// All objectives by name.
-    pub const NAMES: [(&str, Self); 3] =
-        [("geomean", Self::Geomean), ("total", Self::Total), ("par10", Self::Par10)];
+    pub const NAMES: [(&str, Self); 2] = [("geomean", Self::Geomean), ("total", Self::Total)];
 
     /// The greatest score of boosted trees. Geometric means need not tell apart choices that are far from the best, and
-    /// a limit of 0.2 lets the trees spend their splits on near ones. The other two objectives count the difference itself.
+    /// a limit of 0.2 lets the trees spend their splits on near ones. Total time counts the difference itself.
     pub const fn greatest(self) -> f64 {
         match self {
             Self::Geomean => 0.2,
-            Self::Total | Self::Par10 => 1.0,
+            Self::Total => 1.0,
         }
     }
 
     /// Returns a cost as boosted trees score it.
     pub fn saturate(self, cost: f64) -> f64 {
         let greatest = self.greatest();
-        match self {
-            // Small costs are themselves, and none is above the greatest.
-            Self::Geomean | Self::Total => greatest * (1.0 - (-cost / greatest).exp()),
-            Self::Par10 => cost.min(greatest),
-        }
+        // Small costs are themselves, and none is above the greatest.
+        greatest * (1.0 - (-cost / greatest).exp())
     }
 
-    /// Returns how many times as long as the best choice one takes with this score of boosted trees; `None` if the objective
-    /// does not say.
-    pub fn slowdown(self, score: f64) -> Option<f64> {
+    /// Returns how many times as long as the best choice one takes with this score of boosted trees.
+    pub fn slowdown(self, score: f64) -> f64 {
         let cost = -self.greatest() * (1.0 - score / self.greatest()).max(f64::MIN_POSITIVE).ln();
         match self {
-            Self::Geomean => Some(cost.exp()),
-            Self::Total => Some(1.0 + cost),
-            Self::Par10 => None,
+            Self::Geomean => cost.exp(),
+            Self::Total => 1.0 + cost,
         }
     }
 }
@@ -91,7 +82,7 @@ mod tests {
             assert!((objective.saturate(1e-4) - 1e-4).abs() < 1e-6, "{name}");
             assert_eq!(objective.saturate(f64::INFINITY), objective.greatest());
         }
-        let slowdown = |objective: Objective, cost| objective.slowdown(objective.saturate(cost)).unwrap();
+        let slowdown = |objective: Objective, cost| objective.slowdown(objective.saturate(cost));
         assert!((slowdown(Objective::Geomean, 0.1) - 0.1_f64.exp()).abs() < 1e-9);
         assert!((slowdown(Objective::Total, 0.5) - 1.5).abs() < 1e-9);
     }

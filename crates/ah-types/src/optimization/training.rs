@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::form::DecisionForm;
 use super::named::named;
 use super::objective::Objective;
+use super::target::Target;
 
 /// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
 /// it too.
@@ -36,9 +36,9 @@ pub struct TrainingPolicy {
     pub test_share: Option<f64>,
     /// With `--ranking`, every leaf ranks these choices.
     pub always_included: Vec<String>,
-    /// The forms in which programs ask the model; empty: generated Rust.
-    #[serde(rename = "for", skip_serializing_if = "Vec::is_empty")]
-    pub forms: Vec<DecisionForm>,
+    /// The languages and programs that ask the model; empty: Rust.
+    #[serde(rename = "target", skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
     /// The milliseconds that computing a feature takes, by name; they replace those of the log.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_ms: BTreeMap<String, f64>,

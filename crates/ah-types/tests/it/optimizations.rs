@@ -2,7 +2,7 @@
 //! `torch/_inductor/autoheuristic/autoheuristic_utils.py`.
 
 use ah_types::log::Metadata;
-use ah_types::{Context, Features, Optimization, Row};
+use ah_types::{Context, Features, LogOptimization, Optimization, Row};
 
 fn features(name: &str) -> Features {
     let optimization = Optimization::built_in(name).unwrap();
@@ -112,4 +112,39 @@ fn preconditions_go_by_device() {
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
     insta::assert_snapshot!(Optimization::built_in("padmm").unwrap_err().to_string());
+}
+
+/// Returns the log of one row with these features and this choice.
+fn log_of(name: &str, numerical: &[&str], categorical: &[&str], choice: &str) -> ah_types::log::Log {
+    let head = serde_json::json!({
+        "name": name, "device_capa": [9, 0], "numerical_features": numerical, "categorical_features": categorical,
+    });
+    let columns: Vec<&str> = numerical.iter().chain(categorical).copied().collect();
+    let values = vec!["1"; columns.len()].join(",");
+    let text = format!("{head}\n{},choice,feedback\n{values},{choice},1\n", columns.join(","));
+    let options = ah_types::log::ReadOptions::default();
+    ah_types::log::read_bytes("train.txt".as_ref(), text.as_bytes(), options).unwrap()
+}
+
+#[test]
+fn a_built_in_optimization_serves_logs_of_its_own_features_and_choices() {
+    let found = |numerical: &[&str], categorical: &[&str], choice: &str| {
+        LogOptimization::new(&log_of("mm", numerical, categorical, choice))
+    };
+    let own = found(&["m", "k", "n"], &["mat1_dtype"], "type=triton_BLOCK-M=16");
+    assert!(own.is_built_in && own.note.is_none() && !own.optimization.derived.is_empty());
+    for (found, part) in [
+        // A Triton kernel, a sparse table and a table of a Python program that have only the name in common.
+        (found(&["M", "N", "K"], &[], "type=triton_BLOCK-M=16"), "features M, N, K;"),
+        (found(&["m", "k", "n"], &[], "BLOCK_M=16_BLOCK_N=32"), "choices BLOCK_M=16_BLOCK_N=32;"),
+        (found(&["m"], &["k"], "extern_mm"), "features k;"),
+    ] {
+        assert!(!found.is_built_in && found.optimization.derived.is_empty());
+        let note = found.note.unwrap();
+        assert!(note.contains(part) && note.contains("\"mm\""), "{note}");
+    }
+    let unlisted = LogOptimization::new(&log_of("gemm", &["m"], &[], "a"));
+    assert!(!unlisted.is_built_in && unlisted.note.is_none());
+    // Features that ah-train adds to the logs of several devices belong to no optimization.
+    assert!(found(&["m", "multiprocessors"], &[], "extern_mm").is_built_in);
 }

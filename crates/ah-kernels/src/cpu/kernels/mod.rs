@@ -1,54 +1,54 @@
-//! The candidate kernels of the CPU optimizations. Nothing here measures.
+//! The candidates on a processor: what libraries offer, and plain loops. Nothing here measures.
 //!
-//! | optimization | choices | modules |
-//! | --- | --- | --- |
-//! | `mm` | two libraries, our unpacked kernel in several instruction sets | [`mm`] on `libraries`, `direct`, `micro` |
-//! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
-//! | `softmax` | a plain loop, three passes, two passes, persistent rows | [`softmax`] on `exp` |
+//! | optimization | choices |
+//! | --- | --- |
+//! | [`mm`] | the crates `gemm` (one thread or all) and `matrixmultiply` |
+//! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
+//! | [`softmax`] | three loops over a row, on one thread or on all |
 //!
-//! All matrices are `f32`. Kernels see them through [`MatRef`] and [`MatMut`], which check their slices once ([`Extent`]);
-//! the code behind them uses raw pointers. Vector code is written once over [`pulp::Simd`] and compiled for each
-//! [`InstructionSet`]; the choice decides which one runs. [`mod@reference`] has the naive versions, accumulated
+//! All matrices are `f32`. Results are row-major and without gaps. [`mod@reference`] has the naive versions, accumulated
 //! in f64, that results are checked against.
 //!
 //! ```
-//! use ah_kernels::cpu::kernels::{MatMut, MatMul, MatRef, Scratch};
+//! use ah_kernels::cpu::kernels::{MatMul, MatRef};
 //!
-//! let (a, b, mut c) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0], [0.0; 4]);
-//! let mut scratch = Scratch::default();
-//! for choice in MatMul::choices() {
-//!     if choice.available().is_ok() {
-//!         let mut c = MatMut::row_major(&mut c, 2, 2)?;
-//!         let (a, b) = (MatRef::row_major(&a, 2, 2)?, MatRef::row_major(&b, 2, 2)?);
-//!         choice.run(a, b, &mut c, &mut scratch)?;
-//!     }
+//! let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0]);
+//! for choice in MatMul::CHOICES {
+//!     let mut c = [f32::NAN; 4];
+//!     choice.run(MatRef::row_major(&a, 2, 2)?, MatRef::row_major(&b, 2, 2)?, &mut c)?;
+//!     assert_eq!(a, c);
 //! }
-//! assert_eq!(a, c);
 //! # Ok::<(), ah_kernels::cpu::kernels::KernelError>(())
 //! ```
 
-mod copy;
-mod direct;
 mod error;
-mod exp;
-mod extent;
-mod instruction_set;
-mod libraries;
 mod matrix;
-mod micro;
 pub mod mm;
 pub mod pad_mm;
 pub mod reference;
-mod scratch;
 pub mod softmax;
-mod threads;
 
 pub use error::KernelError;
-pub use extent::Extent;
-pub use instruction_set::InstructionSet;
-pub use matrix::{MatMut, MatRef};
+pub use matrix::MatRef;
 pub use mm::MatMul;
-pub use pad_mm::{PadMm, Side};
-pub use scratch::Scratch;
+pub use pad_mm::{PadMm, Padded, Side};
 pub use softmax::Softmax;
-pub use threads::Threads;
+
+/// The number of threads that a choice uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Threads {
+    /// The calling one.
+    One,
+    /// All of the current rayon pool.
+    All,
+}
+
+impl Threads {
+    /// Returns the number's part of a choice's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::All => "all",
+        }
+    }
+}

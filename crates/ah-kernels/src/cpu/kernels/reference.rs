@@ -7,11 +7,11 @@ use super::matrix::MatRef;
 /// # Panics
 /// If the inner dimensions differ.
 pub fn product(a: MatRef, b: MatRef) -> Vec<f64> {
-    assert_eq!(a.cols, b.rows, "inner dimensions");
-    let mut c = vec![0.0; a.rows * b.cols];
-    for i in 0..a.rows {
-        let row = &mut c[i * b.cols..][..b.cols];
-        for p in 0..a.cols {
+    assert_eq!(a.cols(), b.rows(), "inner dimensions");
+    let mut c = vec![0.0; a.rows() * b.cols()];
+    for i in 0..a.rows() {
+        let row = &mut c[i * b.cols()..][..b.cols()];
+        for p in 0..a.cols() {
             let x = f64::from(a.at(i, p));
             for (j, sum) in row.iter_mut().enumerate() {
                 *sum += x * f64::from(b.at(p, j));

@@ -82,21 +82,6 @@ impl Boost {
     /// log of 640 choices lose 1.0604 as well, and the trees take more than twice the space (docs/laboratory.md).
     pub const OF_MANY: Self = Self { max_leaves: Some(24), ..Self::DEFAULT };
 
-    /// The parameters of a forest. Each tree sees a third of the columns, as inputs are few and columns many, and 63 % of the
-    /// rows, as many as a bootstrap sample has. With this unit, a row can hold the greatest cost over the number of trees.
-    pub const FOREST: Self = Self {
-        trees: 96,
-        rate: 1.0 / 96.0,
-        column_share: 0.33,
-        row_share: 0.63,
-        shrinkage: 0.0,
-        unit: 1.0 / 8192.0,
-        sketch: None,
-        most_codes: None,
-        is_forest: true,
-        ..Self::DEFAULT
-    };
-
     /// The parameters of the trees that learn a [risk](Self::fit_risk). Slow inputs are few, so these trees are shallow, their
     /// leaves are large, and their scores are drawn far towards 0: in a simulation (1,000 inputs whose risk varies smoothly over
     /// two features, a promise of 2 % tested at 0.02), a shrinkage of 80 decides 68 % of what the truth decides, of 20 64 %.
@@ -115,13 +100,9 @@ impl Boost {
         is_forest: false,
     };
 
-    /// Returns the parameters for an objective and the size of a log.
-    pub fn of(objective: Objective, is_large: bool) -> Self {
-        match objective {
-            Objective::Geomean | Objective::Total if !is_large => Self::SMALL,
-            Objective::Geomean | Objective::Total => Self::DEFAULT,
-            Objective::Par10 => Self::FOREST,
-        }
+    /// Returns the parameters for the size of a log.
+    pub fn of(is_large: bool) -> Self {
+        if is_large { Self::DEFAULT } else { Self::SMALL }
     }
 
     /// Learns trees that add to the scores of `tree`.

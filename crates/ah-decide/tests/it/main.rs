@@ -1,0 +1,177 @@
+//! The executor against plain descents and sums.
+
+use ah_decide::{
+    BLOCK, Boosters, LANES, LEAF, MOST_LEAVES, Masks, Node, Ranked, Rule, Split, fill_masks, leaf, pick,
+};
+use proptest::prelude::*;
+
+const COLUMNS: usize = 5;
+
+/// A booster: a split, or the row of a leaf.
+#[derive(Clone, Debug)]
+enum Tree {
+    Split(usize, f64, Box<[Tree; 2]>),
+    Leaf(Vec<i8>),
+}
+
+fn trees(length: usize) -> impl Strategy<Value = Tree> {
+    let row = prop::collection::vec(-29_i8..=27, length).prop_map(Tree::Leaf);
+    row.prop_recursive(5, 32, 2, |below| {
+        (0..COLUMNS, -3_i32..4, below.clone(), below)
+            .prop_map(|(column, at, left, right)| Tree::Split(column, f64::from(at), Box::new([left, right])))
+    })
+}
+
+impl Tree {
+    fn row(&self, values: &[f64]) -> &[i8] {
+        match self {
+            Self::Leaf(row) => row,
+            Self::Split(column, threshold, children) => {
+                children[usize::from(values[*column] > *threshold)].row(values)
+            }
+        }
+    }
+
+    fn thresholds(&self, all: &mut [Vec<f64>]) {
+        if let Self::Split(column, threshold, children) = self {
+            all[*column].push(*threshold);
+            children.iter().for_each(|child| child.thresholds(all));
+        }
+    }
+
+    /// Appends the rows from left to right, and the splits with their columns and thresholds.
+    fn lay_out<'t>(&'t self, rows: &mut Vec<&'t [i8]>, splits: &mut Vec<(usize, f64, usize, usize)>) {
+        match self {
+            Self::Leaf(row) => rows.push(row),
+            Self::Split(column, threshold, children) => {
+                let start = rows.len();
+                children[0].lay_out(rows, splits);
+                splits.push((*column, *threshold, start, rows.len()));
+                children[1].lay_out(rows, splits);
+            }
+        }
+    }
+}
+
+/// Returns the sums of the rows by masks.
+fn sums(trees: &[Tree], values: &[f64], length: usize) -> Result<Vec<i16>, usize> {
+    let mut by_column = vec![Vec::new(); COLUMNS];
+    trees.iter().for_each(|tree| tree.thresholds(&mut by_column));
+    let (mut columns, mut thresholds) = (Vec::new(), Vec::new());
+    for (column, of_column) in by_column.iter_mut().enumerate().filter(|(_, of_column)| !of_column.is_empty())
+    {
+        of_column.sort_by(f64::total_cmp);
+        of_column.dedup();
+        thresholds.extend(of_column.iter().copied());
+        columns.push((column as u16, thresholds.len() as u16));
+    }
+    let parts = length.div_ceil(LANES);
+    let (mut splits, mut first_rows, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    for (booster, tree) in trees.iter().enumerate() {
+        let (mut own, mut tests) = (Vec::new(), Vec::new());
+        tree.lay_out(&mut own, &mut tests);
+        assert!(own.len() <= MOST_LEAVES);
+        first_rows.push((rows.len() / parts) as u16);
+        for row in own {
+            let mut padded = row.to_vec();
+            padded.resize(parts * LANES, 0);
+            rows.extend(padded.as_chunks::<LANES>().0);
+        }
+        for (column, threshold, start, end) in tests {
+            let at = columns.iter().position(|(other, _)| usize::from(*other) == column).unwrap();
+            let first = at.checked_sub(1).map_or(0, |before| usize::from(columns[before].1));
+            let below = thresholds[first..].iter().position(|other| *other == threshold).unwrap();
+            splits.push(Split((first + at + below + 1) as u16, booster as u8, start as u8, end as u8));
+        }
+    }
+    splits.sort_unstable();
+    let mut masks = vec![Masks::ALL; trees.len().div_ceil(BLOCK) * (thresholds.len() + columns.len())];
+    fill_masks(&mut masks, &columns, &splits);
+    let boosters = Boosters {
+        columns: &columns,
+        thresholds: &thresholds,
+        masks: &masks,
+        first_rows: &first_rows,
+        rows: &rows,
+    };
+    let (mut sums, mut codes) = (vec![[0; LANES]; parts], vec![0; columns.len()]);
+    boosters.add_rows(&mut sums, &mut codes, |column| values[column])?;
+    Ok(sums.as_flattened()[..length].to_vec())
+}
+
+/// Returns the pick by its definition: the best of all allowed ones, by sorting.
+fn defined(ranking: &[Ranked], fallback: Option<u32>, offered: &[bool]) -> Option<u32> {
+    let mut offered: Vec<Ranked> = ranking
+        .iter()
+        .copied()
+        .filter(|r| Some(r.choice) == fallback || offered[r.choice as usize])
+        .collect();
+    offered.sort_by(|a, b| a.score.total_cmp(&b.score));
+    let first = offered.iter().position(|r| r.allowed)?;
+    (first == 0 || Some(offered[first].choice) != fallback).then_some(offered[first].choice)
+}
+
+proptest! {
+    #[test]
+    fn masks_add_the_rows_that_plain_descents_reach(
+        (length, trees) in (1_usize..40).prop_flat_map(|length| (Just(length), prop::collection::vec(trees(length), 1..60))),
+        values in prop::collection::vec((-8_i32..9).prop_map(|x| f64::from(x) / 2.0), COLUMNS),
+        undefined in 0..2 * COLUMNS,
+    ) {
+        let mut expected = vec![0; length];
+        for tree in &trees {
+            expected.iter_mut().zip(tree.row(&values)).for_each(|(sum, number)| *sum += i16::from(*number));
+        }
+        prop_assert_eq!(sums(&trees, &values, length), Ok(expected));
+        let mut tested = vec![Vec::new(); COLUMNS];
+        trees.iter().for_each(|tree| tree.thresholds(&mut tested));
+        if let Some(of_column) = tested.get(undefined) {
+            let mut values = values;
+            values[undefined] = f64::NAN;
+            prop_assert_eq!(sums(&trees, &values, length).is_err(), !of_column.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_best_allowed_choice_is_picked(
+        ranking in prop::collection::vec((0_i32..4, any::<bool>(), any::<bool>()), 1..7),
+        fallback in prop::option::of(0_u32..8),
+    ) {
+        let offered: Vec<bool> = ranking.iter().map(|(.., offered)| *offered).collect();
+        let ranking: Vec<Ranked> = (0..)
+            .zip(&ranking)
+            .map(|(choice, (score, allowed, _))| Ranked {
+                choice,
+                score: f64::from(*score),
+                allowed: *allowed || Some(choice) == fallback,
+            })
+            .collect();
+        let picked = pick(ranking.iter().copied(), fallback, |choice| offered[choice as usize]);
+        prop_assert_eq!(picked, defined(&ranking, fallback, &offered));
+    }
+}
+
+#[test]
+fn a_descent_goes_left_at_the_threshold_and_ends_at_nan() {
+    let nodes =
+        [Node(0, 2.0, 1), Node(LEAF, 0.0, 0), Node(1, -0.0, 3), Node(LEAF, 0.0, 1), Node(LEAF, 0.0, 2)];
+    let reached = |values: [f64; 2]| leaf(&nodes, |column| values[column]);
+    assert_eq!(reached([2.0, f64::NAN]), Ok(0));
+    assert_eq!(reached([2.0_f64.next_up(), f64::NAN]), Err(1));
+    assert_eq!(reached([3.0, 0.0]), Ok(1));
+    assert_eq!(reached([f64::INFINITY, 5e-324]), Ok(2));
+    assert_eq!(reached([f64::NAN, 0.0]), Err(0));
+}
+
+#[test]
+fn a_margin_compares_with_the_fallback() {
+    let leaf = [(0, 0.0, false), (1, 1.0, true), (2, 0.5, true)];
+    let leaf = leaf.map(|(choice, score, allowed)| Ranked { choice, score, allowed });
+    let rule = Rule { fallback: Some(1), unit: 0.25, margin: Some(0.5) };
+    let allowed = |sums: &[i16]| rule.ranked(&leaf, sums).map(|ranked| ranked.allowed).collect::<Vec<_>>();
+    assert_eq!(allowed(&[0, 0, 0]), [false, true, true]);
+    assert_eq!(allowed(&[0, 0, 1]), [false, true, false]);
+    assert_eq!(allowed(&[0, 1, 1]), [false, true, true]);
+    let without = Rule { fallback: Some(3), ..rule };
+    assert!(without.ranked(&leaf, &[0; 4]).all(|ranked| !ranked.allowed), "nothing to compare with");
+}

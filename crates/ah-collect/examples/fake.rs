@@ -73,10 +73,7 @@ fn main() -> std::io::Result<()> {
     let optimization = Optimization {
         description: "A device that misbehaves on purpose: it proves what ah-collect survives.".to_owned(),
         fallback: vec!["steady".to_owned()],
-        features: vec![
-            Feature { integer: true, ..Feature::numerical("size") },
-            Feature::categorical("kind"),
-        ],
+        features: vec![Feature { integer: true, ..Feature::numerical("size") }, Feature::categorical("kind")],
         ..Optimization::new("fake")
     };
     let subject = Subject {

@@ -64,6 +64,7 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Impo
         feature_ms: contents.feature_times.ms.clone(),
         decision_ns: Default::default(),
         date: String::new(),
+        commands_hash: None,
         timeout_ms: contents.timeout_ms,
         random_part: None,
         tool: concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned(),

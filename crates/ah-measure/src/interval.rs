@@ -86,7 +86,9 @@ mod tests {
                 while samples.len() < 30 && relative_error(&samples).is_none_or(|error| error > 0.01) {
                     samples.push(1.0 - scale * (1.0 - uniform()).ln());
                 }
-                held += u32::from(median_interval(&samples).is_some_and(|(low, high)| low <= truth && truth <= high));
+                held += u32::from(
+                    median_interval(&samples).is_some_and(|(low, high)| low <= truth && truth <= high),
+                );
             }
             let share = f64::from(held) / f64::from(tries);
             assert!((0.915..=0.985).contains(&share), "scale {scale}: {share}");

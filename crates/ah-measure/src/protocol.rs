@@ -183,7 +183,11 @@ impl Description {
             inputs: BTreeMap::new(),
             device: Some(device),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
-            can: ["draw", "accept", "label", "check", "release"].into_iter().chain(ahead).map(str::to_owned).collect(),
+            can: ["draw", "accept", "label", "check", "release"]
+                .into_iter()
+                .chain(ahead)
+                .map(str::to_owned)
+                .collect(),
             batch: BATCH,
             simulated: runner.is_simulated(),
             decision_ns: BTreeMap::new(),

@@ -129,16 +129,18 @@ impl<R: BenchmarkRunner> Session<R> {
                 let can = self.runner.can_draw().map_err(Failure::Failed);
                 can.map(|()| json!({ "context": WireContext::from(&self.runner.draw(&mut seed.rng())) }))
             }
-            Request::Accept { context } => {
-                self.context(&context).and_then(|context| self.runner.accepts(&context).map_err(Failure::Skipped)).map(done)
-            }
+            Request::Accept { context } => self
+                .context(&context)
+                .and_then(|context| self.runner.accepts(&context).map_err(Failure::Skipped))
+                .map(done),
             Request::Label { context } => {
                 self.context(&context).map(|context| json!({ "label": self.runner.label(&context) }))
             }
             Request::Prepare { context, seed } => self.prepare(&context, seed).map(done),
             Request::Compile { groups } => {
                 let contexts = groups.iter().flat_map(|group| &group.contexts);
-                let contexts: Vec<Context> = contexts.filter_map(|context| self.context(context).ok()).collect();
+                let contexts: Vec<Context> =
+                    contexts.filter_map(|context| self.context(context).ok()).collect();
                 self.compile(&contexts, out.id);
                 Ok(done(()))
             }

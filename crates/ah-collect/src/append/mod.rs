@@ -52,7 +52,8 @@ impl Appender {
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
-        let appender = Self { log, outcomes, choices, policy, _lock: lock, log_file, earlier: earlier.clone() };
+        let appender =
+            Self { log, outcomes, choices, policy, _lock: lock, log_file, earlier: earlier.clone() };
         Ok((appender, earlier, torn_line))
     }
 

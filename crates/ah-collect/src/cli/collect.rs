@@ -7,9 +7,9 @@ use ah_cli::{exit, status, stdout};
 use ah_types::TimingPolicy;
 use serde_json::json;
 
+use super::program::Program;
 use super::progress::Progress;
 use super::signals;
-use super::program::Program;
 use crate::collect;
 use crate::error::CollectError;
 use crate::options::Options;

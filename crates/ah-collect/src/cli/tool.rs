@@ -98,11 +98,16 @@ impl ToolFlags {
     }
 
     /// Returns where to measure: a GPU if there is one and kernels for it.
-    fn backend(&self, file: Option<&OptimizationFile>, optimization: &Optimization) -> Result<Backend, CollectError> {
+    fn backend(
+        &self,
+        file: Option<&OptimizationFile>,
+        optimization: &Optimization,
+    ) -> Result<Backend, CollectError> {
         if let Some(OptimizationFile { choices: CustomChoices::Cuda(_), .. }) = file {
             return match self.backend {
                 Backend::Cpu => Err(CollectError::Usage(
-                    "[cuda] describes a kernel for a GPU, found --backend cpu; leave --backend out".to_owned(),
+                    "[cuda] describes a kernel for a GPU, found --backend cpu; leave --backend out"
+                        .to_owned(),
                 )),
                 _ => Ok(Backend::Cuda),
             };
@@ -184,7 +189,8 @@ impl Program for Tool {
                 ))
             })?;
             let devices = flags.devices.iter().map(|device| Some(*device));
-            let devices: Vec<Option<u32>> = if flags.devices.is_empty() { vec![None] } else { devices.collect() };
+            let devices: Vec<Option<u32>> =
+                if flags.devices.is_empty() { vec![None] } else { devices.collect() };
             let start = |device| flags.other_worker(&words, device, file.as_ref(), limits);
             return devices.into_iter().map(start).collect();
         }
@@ -210,7 +216,8 @@ impl Program for Tool {
                 backend.name()
             )));
         }
-        let start = |device: u32| flags.own_worker(optimization.clone(), (backend, device), limits, limits.answer);
+        let start =
+            |device: u32| flags.own_worker(optimization.clone(), (backend, device), limits, limits.answer);
         devices.into_iter().map(start).collect()
     }
 
@@ -225,7 +232,10 @@ impl Program for Tool {
                     let backend = flags.backend(None, &optimization)?;
                     let name = optimization.name.clone();
                     backend.server(optimization, flags.device).ok_or_else(|| {
-                        CollectError::Usage(format!("nothing measures {name} with --backend {}", backend.name()))
+                        CollectError::Usage(format!(
+                            "nothing measures {name} with --backend {}",
+                            backend.name()
+                        ))
                     })?
                 }
             })
@@ -253,9 +263,8 @@ impl Program for Tool {
         if flags.worker.is_some() || flags.name.is_some() || file.is_some() {
             return list(flags);
         }
-        let all = Optimization::built_in_names().map(|name| {
-            list(&ToolFlags { name: Some(name.to_owned()), ..flags.clone() })
-        });
+        let all = Optimization::built_in_names()
+            .map(|name| list(&ToolFlags { name: Some(name.to_owned()), ..flags.clone() }));
         Ok(all.collect::<Result<Vec<_>, _>>()?.concat())
     }
 }

@@ -13,7 +13,11 @@ const MOST_BYTES: u64 = 512 << 20;
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
-pub(crate) fn read_inputs(path: &Path, worker: &mut Worker, schema: &Schema) -> Result<Vec<Context>, LogError> {
+pub(crate) fn read_inputs(
+    path: &Path,
+    worker: &mut Worker,
+    schema: &Schema,
+) -> Result<Vec<Context>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
     let mut bytes = Vec::new();
     let read = ah_types::log::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -39,9 +43,13 @@ impl InputsFile<'_> {
         let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
         let contexts = (0..log.inputs.len()).map(|i| log.context(i));
         let accepted = contexts.map(|context| match context.row(schema) {
-            Err(e) => {
-                Err(malformed(self.path, (2, 0), "a column for each feature", &e.to_string(), "see ah-collect list"))
-            }
+            Err(e) => Err(malformed(
+                self.path,
+                (2, 0),
+                "a column for each feature",
+                &e.to_string(),
+                "see ah-collect list",
+            )),
             Ok(_) => self.accept(0, context),
         });
         accepted.collect()

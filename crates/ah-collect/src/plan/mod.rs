@@ -49,9 +49,9 @@ fn flaw(context: &Context) -> Option<Failure> {
         Value::Number(x) if x.is_infinite() => Some(Failure::skipped(format!(
             "the feature {name:?} is {x}, expected a finite number, or NaN where it is missing"
         ))),
-        Value::Category(category) if category.contains(['\n', '\r']) => Some(Failure::skipped(format!(
-            "the feature {name:?} has a line end, expected text of one line"
-        ))),
+        Value::Category(category) if category.contains(['\n', '\r']) => {
+            Some(Failure::skipped(format!("the feature {name:?} has a line end, expected text of one line")))
+        }
         _ => None,
     })
 }
@@ -121,7 +121,8 @@ impl Plan {
         let listed = self.listed.as_ref().map(|contexts| {
             let mut seen = HashSet::new();
             let mut is_fresh = |text: String| !places.earlier.is_done(&text) && seen.insert(text);
-            let fresh = contexts.iter().zip(0..).filter(|(context, _)| is_fresh(context.log_text(&self.schema)));
+            let fresh =
+                contexts.iter().zip(0..).filter(|(context, _)| is_fresh(context.log_text(&self.schema)));
             fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64
         });
         places.left.into_iter().chain(listed).min().map(|left| left + places.earlier.done())
@@ -178,7 +179,8 @@ impl Plan {
                 },
                 None => worker.draw(seed),
             };
-            let unnamed = |flaw| (Context::new(), format!("draw {position} of seed {}", self.seed), Some(flaw));
+            let unnamed =
+                |flaw| (Context::new(), format!("draw {position} of seed {}", self.seed), Some(flaw));
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
                     let (text, flaw) = (context.log_text(&self.schema), flaw(&context));

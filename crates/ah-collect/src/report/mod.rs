@@ -9,9 +9,9 @@ mod repeats;
 pub use coverage::LogReport;
 pub use facts::LogFacts;
 pub use noise::RepeatNoise;
-pub use repeats::Repeats;
 #[cfg(feature = "kernels")]
 pub(crate) use podium::{Podium, medians};
+pub use repeats::Repeats;
 
 #[cfg(test)]
 mod tests {

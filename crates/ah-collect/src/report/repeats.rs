@@ -61,11 +61,15 @@ impl fmt::Display for Repeats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Spread { times, cells, median, p95 } in &self.spreads {
             let (median, p95) = (100.0 * median, 100.0 * p95);
-            writeln!(f, "noise, {times} times: {median:.2} % in the median, {p95:.2} % in the worst twentieth of {cells}")?;
+            writeln!(
+                f,
+                "noise, {times} times: {median:.2} % in the median, {p95:.2} % in the worst twentieth of {cells}"
+            )?;
         }
         let Flips { inputs, changed, clear, clear_changed, loss } = &self.flips;
         if *inputs == 0 {
-            return f.write_str("one time for each choice and input, so nothing shows how often winners change");
+            return f
+                .write_str("one time for each choice and input, so nothing shows how often winners change");
         }
         let [changed, clear_changed, loss] = [changed, clear_changed, loss].map(|share| 100.0 * share);
         write!(

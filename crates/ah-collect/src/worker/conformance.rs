@@ -57,7 +57,10 @@ pub fn check(
     };
     worker.compile(&contexts[..contexts.len().min(2)]);
     for (context, place) in contexts.iter().zip(0..2) {
-        each(input(&mut worker, context, Seed(0, place)).map_err(|e| format!("{}: {e}", worker.label(context))));
+        each(
+            input(&mut worker, context, Seed(0, place))
+                .map_err(|e| format!("{}: {e}", worker.label(context))),
+        );
     }
     each(match difference(worker.description(), second.description()) {
         Some(what) => Err(format!("restart: a second process describes {what}")),
@@ -110,9 +113,13 @@ fn times(worker: &mut Worker, choice: ChoiceId) -> Result<(), Failure> {
     Err(Failure::Failed(match () {
         () if !(least > 0.0 && sum_ms.is_finite()) => format!("a sample took {least} ms"),
         () if last / second > MOST_NOISE => format!("its samples jump from {second} to {last} ms"),
-        () if least == times[times.len() - 1] => format!("its {SAMPLES} samples are all {least} ms, as if copied"),
+        () if least == times[times.len() - 1] => {
+            format!("its {SAMPLES} samples are all {least} ms, as if copied")
+        }
         () if elapsed_ms > 5.0 && sum_ms * MOST_NOISE < elapsed_ms => {
-            format!("its times make {sum_ms:.3} ms, and the answer took {elapsed_ms:.0} ms; are they milliseconds?")
+            format!(
+                "its times make {sum_ms:.3} ms, and the answer took {elapsed_ms:.0} ms; are they milliseconds?"
+            )
         }
         () => return Ok(()),
     }))

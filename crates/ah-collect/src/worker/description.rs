@@ -8,7 +8,6 @@ use ah_measure::{Subject, this_cpu};
 use ah_types::{Optimization, TimingPolicy};
 use serde_json::Value as Json;
 
-
 /// More choices than this are a mistake.
 const MOST_CHOICES: usize = 10_000;
 
@@ -36,8 +35,11 @@ pub(super) fn subject(description: &Description, named: Named) -> Result<Subject
 
 /// Returns what differs between the descriptions of two processes of one worker. Times that it measures may differ.
 pub(super) fn difference(before: &Description, now: &Description) -> Option<&'static str> {
-    let timeless =
-        |d: &Description| Description { feature_ms: BTreeMap::new(), decision_ns: BTreeMap::new(), ..d.clone() };
+    let timeless = |d: &Description| Description {
+        feature_ms: BTreeMap::new(),
+        decision_ns: BTreeMap::new(),
+        ..d.clone()
+    };
     [
         (before.choices != now.choices, "other choices"),
         (before.features != now.features, "other features"),
@@ -115,7 +117,9 @@ impl Described<'_> {
             }
         }
         match self.decision_ns.iter().find(|(_, ns)| !(ns.is_finite() && **ns > 0.0)) {
-            Some((language, ns)) => Err(format!("decision_ns: expected nanoseconds in {language:?}, found {ns}")),
+            Some((language, ns)) => {
+                Err(format!("decision_ns: expected nanoseconds in {language:?}, found {ns}"))
+            }
             None => Ok(()),
         }
     }
@@ -129,8 +133,13 @@ impl Described<'_> {
         {
             return Err(format!("the feature {:?}: expected a name of one line", feature.name));
         }
-        if let Some(feature) = self.features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str())) {
-            return Err(format!("the feature {:?}: a log has a column of this name; rename it", feature.name));
+        if let Some(feature) =
+            self.features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str()))
+        {
+            return Err(format!(
+                "the feature {:?}: a log has a column of this name; rename it",
+                feature.name
+            ));
         }
         let rule = |(name, condition): (&String, &String)| ah_types::ChoiceRule {
             name: name.clone(),

@@ -18,7 +18,8 @@ impl Conditions {
         for (choice, text) in subject.optimization.eligible() {
             let parsed = expr::parse(&text).map_err(|e| e.to_string());
             let holds = parsed.and_then(|e| e.resolve_bool(schema).map_err(|e| e.to_string()));
-            let holds = holds.map_err(|e| format!("the choice {choice:?} is eligible where {text:?}: {e}"))?;
+            let holds =
+                holds.map_err(|e| format!("the choice {choice:?} is eligible where {text:?}: {e}"))?;
             if let Some(at) = subject.choices.iter().position(|name| *name == choice) {
                 conditions[at] = Some((text, holds));
             }
@@ -31,7 +32,11 @@ impl Conditions {
     ///
     /// # Errors
     /// The context lacks a feature.
-    pub(super) fn refusals(&self, context: &Context, schema: &Schema) -> Result<Vec<Option<Failure>>, Failure> {
+    pub(super) fn refusals(
+        &self,
+        context: &Context,
+        schema: &Schema,
+    ) -> Result<Vec<Option<Failure>>, Failure> {
         let values = context.row(schema).map_err(Failure::skipped)?;
         let refusal = |condition: &Option<(String, Expr)>| {
             let (text, _) = condition.as_ref().filter(|(_, holds)| holds.truth(&values) != Some(true))?;

@@ -135,7 +135,8 @@ impl Link {
                 None => read(&answer, cell, elapsed_ms).map_err(Failure::Failed),
             })
         };
-        let mut results: Vec<Option<Result<T, Failure>>> = cells.iter().zip(answers).map(&mut result).collect();
+        let mut results: Vec<Option<Result<T, Failure>>> =
+            cells.iter().zip(answers).map(&mut result).collect();
         if let Some(Fault { reason, waited }) = fault {
             self.interruption += waited;
             let is_known = last || (cells.len() == 1 && waited > Duration::ZERO);

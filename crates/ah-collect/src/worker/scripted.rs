@@ -6,10 +6,10 @@ use std::time::Duration;
 use ah_measure::Measurement;
 use ah_measure::sampling::Seed;
 
+use super::Worker;
 use super::description::Named;
 use super::link::Link;
 use super::process::{Limits, Process};
-use super::Worker;
 
 /// Measures one input with a worker whose processes write these bytes, one text for each process; without a further
 /// one, none can be started.

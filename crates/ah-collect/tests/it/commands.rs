@@ -158,11 +158,11 @@ fn mistakes_in_the_file_are_named() {
     for (table, part) in [
         ("choices = { a = \"true\" }", "1 choices, at least two are needed"),
         ("choices = { a = \"true\", \"b=$x\" = \"true\" }", "$x is none of the parameters"),
-        ("choices = { a = \"true\", b = \"true\" }\nparameters = { \"a-b\" = [1] }", "no name of a shell's variable"),
         (
-            "choices = { a = \"true\", b = \"sleep $t\" }\nparameters = { t = [1, 2] }",
-            "so the name must too",
+            "choices = { a = \"true\", b = \"true\" }\nparameters = { \"a-b\" = [1] }",
+            "no name of a shell's variable",
         ),
+        ("choices = { a = \"true\", b = \"sleep $t\" }\nparameters = { t = [1, 2] }", "so the name must too"),
         ("choices = { a = \"true\", b = \"true\" }\nparameters = { size = [1, 2] }", "\"size\" is a feature"),
         ("choices = { a = \"true\", b = \"true\" }\ninputs = { sise = [1] }", "\"sise\" is not a feature"),
         ("choices = { a = \"true\", b = \"true\" }\ninputs = { size = [\"x\"] }", "the feature is numerical"),

@@ -30,8 +30,7 @@ fn the_sort_example_collects_resumes_and_describes() {
     assert_eq!(inputs(&folder).len(), 8);
     assert_eq!(inputs(&folder)[..5], before);
 
-    let described =
-        program(&folder, "sort").args(["report", "--text", "train.txt"]).output().unwrap();
+    let described = program(&folder, "sort").args(["report", "--text", "train.txt"]).output().unwrap();
     let described = String::from_utf8(described.stdout).unwrap();
     assert!(described.starts_with("sort: 8 inputs"), "{described}");
     assert!(described.contains("always std_unstable (fallback)"), "{described}");
@@ -160,7 +159,8 @@ fn a_missing_number_is_an_empty_cell_and_gets_a_warning_where_it_always_is() {
     assert!(!folder.read("train.txt").contains("NaN"));
     std::fs::remove_file(folder.log()).unwrap();
     let stderr = run("0", "12");
-    let warning = "the feature \"mean\" is NaN on each of the 12 inputs of this run, so no heuristic can use it";
+    let warning =
+        "the feature \"mean\" is NaN on each of the 12 inputs of this run, so no heuristic can use it";
     assert!(stderr.contains(warning), "{stderr}");
 }
 

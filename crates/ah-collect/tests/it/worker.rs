@@ -13,8 +13,7 @@ use common::{Folder, fake, fake_worker, faulty, feedback, refused, skipped, succ
 fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
     let folder = Folder::new();
     std::fs::write(folder.path("inputs.csv"), "kind,size\npears,10\npears,11\npears,12\n").unwrap();
-    let stderr =
-        succeed(faulty(&folder).args(["--hang-seconds", "0.3", "--inputs", "inputs.csv"]));
+    let stderr = succeed(faulty(&folder).args(["--hang-seconds", "0.3", "--inputs", "inputs.csv"]));
     let log = log::read(&[folder.log()]).unwrap();
     assert_eq!(log.inputs.len(), 3);
     for size in [10.0, 12.0] {
@@ -41,8 +40,7 @@ fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
 fn several_devices_share_one_sequence_and_one_log() {
     let (one, many) = (Folder::new(), Folder::new());
     succeed(fake(&one).args(["--num-samples", "24"]));
-    let stderr =
-        succeed(fake(&many).args(["--devices", "0,1,2", "--num-samples", "24"]));
+    let stderr = succeed(fake(&many).args(["--devices", "0,1,2", "--num-samples", "24"]));
     assert!(stderr.contains("measured 24 inputs"), "{stderr}");
     let log = log::read(&[many.log()]).unwrap();
     assert_eq!(log.inputs.len(), 24);

@@ -155,10 +155,16 @@ fn workers_that_cannot_go_on_end_the_run() {
         ("cannot begin", "no device"),
         ("no inputs", "the worker draws no inputs; give --inputs FILE"),
         ("contexts of text", "the worker's `draw`: \"size\" is numerical, found \"large\""),
-        ("always dies", "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the last one: crashed"),
+        (
+            "always dies",
+            "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the last one: crashed",
+        ),
         ("draws a fraction", "the worker's `draw`: \"size\" is an integer, found 1.5"),
         ("dies once and then offers other choices", "the worker was restarted and describes other choices"),
-        ("dies once and then has another fallback", "the worker was restarted and describes another fallback"),
+        (
+            "dies once and then has another fallback",
+            "the worker was restarted and describes another fallback",
+        ),
         ("dies for good", "crashed: the worker process ended with exit status: 3"),
     ] {
         let folder = Folder::new();
@@ -249,7 +255,10 @@ fn what_is_no_fault_of_a_choice_is_not_recorded_as_one() {
     succeed(worker(&folder, "unmeasured", 4).unwrap().arg("--inputs").arg(list(&folder)));
     let log = read(&folder);
     assert_eq!((log.inputs.len(), log.choice_id("bad")), (2, None));
-    assert!(!folder.path("train.txt.outcomes.jsonl").exists() || folder.read("train.txt.outcomes.jsonl").is_empty());
+    assert!(
+        !folder.path("train.txt.outcomes.jsonl").exists()
+            || folder.read("train.txt.outcomes.jsonl").is_empty()
+    );
     let stderr = succeed(worker(&folder, "dies once", 1).unwrap().arg("--inputs").arg(list(&folder)));
     assert!(stderr.contains("measuring the missing choices of 2 inputs"), "{stderr}");
     assert!(feedback(&read(&folder), 10.0, "bad").iter().all(|ms| ms.is_finite()));
@@ -291,7 +300,9 @@ fn a_hung_worker_that_does_not_watch_its_input_does_not_outlive_a_killed_collect
     let workers = || {
         let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        text.lines().filter(|line| line.contains("fake_worker.py hangs") && line.starts_with("python3")).count()
+        text.lines()
+            .filter(|line| line.contains("fake_worker.py hangs") && line.starts_with("python3"))
+            .count()
     };
     let until = |what: &str, done: &dyn Fn() -> bool| {
         let start = std::time::Instant::now();

@@ -88,10 +88,15 @@ fn variables(text: &str) -> Vec<(usize, usize, &str)> {
     for (begin, _) in text.match_indices('$') {
         let rest = &text[begin + 1..];
         let braces = usize::from(rest.starts_with('{'));
-        let name = rest[braces..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
+        let name =
+            rest[braces..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
         let end = begin + 1 + braces + name.len();
         if is_variable(name) {
-            found.push((begin, if braces == 1 && text[end..].starts_with('}') { end + 1 } else { end }, name));
+            found.push((
+                begin,
+                if braces == 1 && text[end..].starts_with('}') { end + 1 } else { end },
+                name,
+            ));
         }
     }
     found
@@ -105,13 +110,23 @@ impl CommandsTable {
                 return Err(format!("commands.parameters: {name:?} is a feature or $folder; rename it"));
             }
             if !is_variable(name) {
-                return Err(format!("commands.parameters: {name:?} is no name of a shell's variable; rename it"));
+                return Err(format!(
+                    "commands.parameters: {name:?} is no name of a shell's variable; rename it"
+                ));
             }
         }
         let choices = self.choices()?;
         let runs = format!(
             "{:?}",
-            (&self.setup, &self.prepare, &self.check, &self.cleanup, &self.choices, &self.parameters, self.time)
+            (
+                &self.setup,
+                &self.prepare,
+                &self.check,
+                &self.cleanup,
+                &self.choices,
+                &self.parameters,
+                self.time
+            )
         );
         Ok(Commands {
             setup: self.setup,
@@ -130,7 +145,8 @@ impl CommandsTable {
         let mut choices: Vec<CommandChoice> = Vec::new();
         for (name, command) in &self.choices {
             let wrong = |e: String| format!("commands.choices.{name:?}: {e}");
-            let uses = |text: &str, parameter: &str| variables(text).iter().any(|(.., used)| *used == parameter);
+            let uses =
+                |text: &str, parameter: &str| variables(text).iter().any(|(.., used)| *used == parameter);
             let mut combinations = vec![BTreeMap::new()];
             for (parameter, values) in &self.parameters {
                 if !uses(name, parameter) && !uses(command, parameter) {

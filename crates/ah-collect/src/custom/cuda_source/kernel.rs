@@ -9,13 +9,13 @@ use ah_types::shown::did_you_mean;
 use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
-use ah_measure::draws::{self, Draw};
 use super::arguments::Arguments;
 use super::expression::{Condition, Located, NumberExpression};
 use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
+use ah_measure::draws::{self, Draw};
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;

@@ -12,7 +12,7 @@ use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::joint::lessons;
 use crate::learners::{Boost, CostTree};
-use crate::net::Asking;
+use crate::overhead::Asking;
 use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
 use crate::setting::Settings;
 

@@ -13,7 +13,7 @@ use super::held_out::TestReport;
 use crate::data::{Pricing, Table, devices, irregularities};
 use crate::error::TrainError;
 use crate::joint;
-use crate::net::{Asking, ModelUse};
+use crate::overhead::{Asking, ModelUse};
 use crate::params::MAX_SLOWDOWN;
 
 /// A model judged on a log.

@@ -13,7 +13,7 @@ use super::cross_fit::CrossFit;
 use super::trainer::{Heuristic, Trainer};
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
-use crate::net::{ModelUse, Overhead, decision_time};
+use crate::overhead::{Asking, ModelUse, Overhead};
 use crate::params::{Size, SplitBy};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
@@ -73,8 +73,8 @@ impl Rung {
     }
 
     /// Returns the milliseconds of a decision in this form, the features left out.
-    pub fn decision_ms(&self, form: Target) -> f64 {
-        decision_time::milliseconds(form, &self.used.parts)
+    pub fn decision_ms(&self, form: Target, asking: &Asking) -> f64 {
+        asking.decision_ms(form, &self.used.parts)
     }
 }
 

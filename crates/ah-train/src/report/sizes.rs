@@ -35,7 +35,7 @@ pub fn sizes(trained: &TrainedModel) -> String {
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
         let arrow = if at == *chosen { '>' } else { ' ' };
-        let times = plan.asking.forms.iter().map(|&form| rung.decision_ms(form));
+        let times = plan.asking.targets.iter().map(|&form| rung.decision_ms(form, &plan.asking));
         let decision = match times.fold(0.0, f64::max) {
             0.0 => "no decision".to_owned(),
             ms => microseconds(ms * 1e3),

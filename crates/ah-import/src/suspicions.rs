@@ -1,13 +1,17 @@
-//! Rows with the same features and the same choice are repetitions. If their times differ greatly, they
-//! more likely belong to different inputs, and a feature that distinguishes these was not given.
+//! What is probably a mistake, though every row can be read: repetitions that contradict each other, and times in another
+//! unit than the assumed one.
 
 use rustc_hash::FxHashMap;
 
-/// Times of one choice on one input that differ by more than this factor are not repetitions.
+/// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
+/// different inputs, and a feature that distinguishes these was not given.
 const APART: f64 = 2.0;
 
 /// Pairs beyond this many are not followed: 900,000 take about 60 MB.
 const MOST: usize = 900_000;
+
+/// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
+const SHORT_MS: f64 = 5e-6;
 
 /// (Index of the table, number of the row).
 pub type RowId = (usize, u64);
@@ -47,25 +51,12 @@ impl Repetitions {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_times_far_apart_contradict_each_other() {
-        let mut repetitions = Repetitions::default();
-        for (pair, ms, row) in [
-            ((1, 0), 1.0, 2),
-            ((1, 0), 1.9, 3),
-            ((1, 1), 5.0, 4),
-            ((2, 0), 9.0, 5),
-            ((2, 1), 3.0, 6),
-            ((2, 1), 1.0, 7),
-            ((1, 1), f64::INFINITY, 8),
-        ] {
-            repetitions.add(pair, ms, (0, row));
-        }
-        let first = Spread { least: (5.0, (0, 4)), greatest: (f64::INFINITY, (0, 8)) };
-        assert_eq!(repetitions.contradictions(), Some((2, first)));
+/// Returns whether most of these times are so short that they are probably in another unit.
+pub fn are_mostly_short(ms: impl Iterator<Item = f64>) -> bool {
+    let (mut short, mut all) = (0, 0);
+    for ms in ms.filter(|ms| ms.is_finite()) {
+        all += 1;
+        short += usize::from(ms < SHORT_MS);
     }
+    2 * short > all
 }

@@ -1,4 +1,4 @@
-//! The parts of a model that a decision visits, and the logged features that it reads.
+//! The parts of a model that the path of each leaf visits, and the logged features that the model reads.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,10 @@ use crate::tree::{Booster, FittedEnsemble, GrownTree};
 /// What a program needs to ask a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelUse {
-    /// The parts that a decision visits.
+    /// The parts that a decision visits: the mean over the inputs that the tree was learned from.
     pub parts: VisitedParts,
+    /// The parts that the path to each node of the readable tree visits, by node.
+    pub paths: Vec<VisitedParts>,
     /// The slots of the logged features that the model reads, directly or in derived ones.
     pub logged: BTreeSet<usize>,
 }
@@ -25,7 +27,8 @@ impl ModelUse {
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
         let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
-        Self::new(&model.features, node, (model.boosters.len(), model.choices.len() + 1), tested)
+        let boosters = (model.boosters.len(), model.choices.len() + 1);
+        Self::new(&model.features, model.tree.nodes.len(), node, boosters, tested)
     }
 
     /// Returns the use of an ensemble that was learned from these rows.
@@ -54,11 +57,12 @@ impl ModelUse {
             Some(split) => Visited::Split(split.test.slot(), [split.left, split.right]),
             None => Visited::Leaf(inputs[at as usize]),
         };
-        Self::new(features, node, rows_of_boosters, tested)
+        Self::new(features, tree.nodes.len(), node, rows_of_boosters, tested)
     }
 
     fn new(
         features: &Features,
+        nodes: usize,
         node: impl Fn(u32) -> Visited,
         (boosters, row_length): (usize, usize),
         tested: BTreeSet<usize>,
@@ -67,9 +71,17 @@ impl ModelUse {
         // With boosted trees, code computes every column before it walks the trees.
         let mut always = BTreeSet::new();
         tested.into_iter().for_each(|slot| read(features, slot, &mut logged, &mut always));
+        let of_boosters = VisitedParts {
+            boosters: boosters as f64,
+            row_numbers: (boosters * row_length) as f64,
+            ..VisitedParts::default()
+        };
+        let mut paths = vec![of_boosters; nodes];
         let (mut splits, mut derived, mut inputs) = (0.0, 0.0, 0.0);
         let mut open = vec![(0_u32, 0_u32, always)];
         while let Some((at, depth, computed)) = open.pop() {
+            let path = &mut paths[at as usize];
+            (path.splits, path.derived) = (f64::from(depth), computed.len() as f64);
             match node(at) {
                 Visited::Split(slot, [left, right]) => {
                     let mut computed = computed;
@@ -78,20 +90,15 @@ impl ModelUse {
                     open.push((right, depth + 1, computed));
                 }
                 Visited::Leaf(here) => {
-                    splits += here * f64::from(depth);
-                    derived += here * computed.len() as f64;
+                    splits += here * path.splits;
+                    derived += here * path.derived;
                     inputs += here;
                 }
             }
         }
         let inputs = f64::max(inputs, 1.0);
-        let parts = VisitedParts {
-            splits: splits / inputs,
-            derived: derived / inputs,
-            boosters: boosters as f64,
-            row_numbers: (boosters * row_length) as f64,
-        };
-        Self { parts, logged }
+        let parts = VisitedParts { splits: splits / inputs, derived: derived / inputs, ..of_boosters };
+        Self { parts, paths, logged }
     }
 }
 

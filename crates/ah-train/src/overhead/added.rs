@@ -5,7 +5,11 @@ use serde::Serialize;
 
 use crate::data::Table;
 
-/// The time that asking a model adds to every run, declined ones too.
+/// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
+/// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
+pub const LEAST_MS: f64 = 2e-6;
+
+/// The time that asking a model adds to a run, declined ones too.
 ///
 /// On a CPU the program computes the features, decides, and then runs the choice: the times add up. A GPU works
 /// asynchronously: the host prepares the next launch while the device still runs, so only the longer of the two counts.

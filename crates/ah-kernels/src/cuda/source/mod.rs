@@ -138,7 +138,7 @@ impl UserKernel {
 
     /// Returns the timing policy for unknown kernels.
     pub fn timing() -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
+        TimingPolicy { budget_ms: 30.0, ..subject::timing() }
     }
 
     /// Compiles the file under each of these definitions, in parallel. A failure shows when the choice is checked.

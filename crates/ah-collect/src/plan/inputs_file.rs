@@ -67,7 +67,13 @@ impl InputsFile<'_> {
             if !header.iter().any(|h| h == feature.name) {
                 let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
                 let hint = "the header names every feature (ah-collect list shows them)";
-                return Err(LogError::malformed(path, (1, 0), format!("a column {:?}", feature.name), found, hint));
+                return Err(LogError::malformed(
+                    path,
+                    (1, 0),
+                    format!("a column {:?}", feature.name),
+                    found,
+                    hint,
+                ));
             }
         }
         let mut contexts = Vec::new();

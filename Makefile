@@ -17,14 +17,14 @@ SEED ?= 1
 MAX_RISK ?= 0.05
 BACKEND ?= auto
 
-.PHONY: help setup pipeline check test lint bench check-generated examples package docs
+.PHONY: help setup pipeline check test proofs lint bench check-generated examples package docs
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: ## Fetch the dependencies and build the tools (the first time: some minutes)
 	@echo "Building the tools with cargo, whose progress follows. The first time takes some minutes: 6 on two idle cores."
-	cargo build --release --bins --example distinct
+	cargo build --release --bins
 
 pipeline: setup ## Measure, learn, generate, compile and consult a heuristic (about two minutes after the build)
 	scripts/pipeline.sh $(PIPELINE) --name $(NAME) --samples $(SAMPLES) --seconds $(SECONDS_TO_COLLECT) --fresh $(FRESH) --seed $(SEED) --backend $(BACKEND) --max-risk $(MAX_RISK)
@@ -34,6 +34,9 @@ check: ## The quick part of the tests: format, unit tests, quick integration tes
 
 test: ## Formats, lints and tests everything; CI runs exactly this
 	scripts/test.sh
+
+proofs: ## Minutes of stress and simulation: kills, races, the promise where the truth is known, the wheel
+	scripts/proofs.sh
 
 lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check

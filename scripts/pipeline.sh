@@ -32,7 +32,10 @@ if [ "$backend" = auto ] && [ "$name" != distinct ]; then
 fi
 [ "$name" != auto ] || { [ "$backend" = cuda ] && name=pad_mm || name=distinct; }
 if [ "$name" = distinct ]; then
-  collect=("$bin/examples/distinct")
+  # With the workspace's lock file, so that nothing is resolved twice; its own would be an untracked file.
+  cp Cargo.lock scripts/distinct/
+  cargo build --release --quiet --manifest-path scripts/distinct/Cargo.toml --target-dir "$target"
+  collect=("$bin/distinct")
 else
   collect=("$bin/ah-collect" --name "$name" --backend "$backend")
 fi

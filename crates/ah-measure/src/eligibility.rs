@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::expr::{self, BoolExpr};
+use ah_types::expr::{self, Expr};
 use ah_types::{ChoiceId, Context, Optimization, Outcome};
 
 use crate::bench::{Bench, Burst, Cell, Times};
@@ -34,7 +34,7 @@ fn conditions(optimization: &Optimization) -> Result<BTreeMap<String, Condition>
 
 struct Condition {
     text: String,
-    holds: BoolExpr,
+    holds: Expr,
 }
 
 /// Returns for each choice of a subject the reason why it cannot run on this input, or `None` if it can. An
@@ -47,7 +47,7 @@ fn refusals(subject: &Subject, context: &Context) -> Result<Vec<Option<Failure>>
     let schema = subject.optimization.schema().map_err(Failure::failed)?;
     let values = context.row(&schema).map_err(Failure::skipped)?;
     let refusal = |choice: &String| {
-        let condition = conditions.get(choice).filter(|c| c.holds.eval(&values) != Some(true))?;
+        let condition = conditions.get(choice).filter(|c| c.holds.truth(&values) != Some(true))?;
         Some(Failure::skipped(format!("not eligible: {}", condition.text)))
     };
     Ok(subject.choices.iter().map(refusal).collect())

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
-use crate::expr::{self, ParseError, Part, TypeError, TypedExpr};
+use crate::expr::{self, Expr, ParseError, TypeError};
 use crate::feature::{DuplicateFeature, Feature, Schema};
 use crate::row::Row;
 use crate::shown::quoted;
@@ -52,7 +52,7 @@ const MAX_COST: u64 = 2_000;
 pub struct Features {
     base: Schema,
     all: Schema,
-    derived: Vec<(DerivedFeature, TypedExpr)>,
+    derived: Vec<(DerivedFeature, Expr)>,
 }
 
 impl Features {
@@ -70,8 +70,9 @@ impl Features {
             let typed =
                 parsed.resolve(&all).map_err(|source| DerivedError::Type { name: d.name.clone(), source })?;
             let mut cost: u64 = 0;
-            typed.for_each_part(&mut |part| {
-                cost = cost.saturating_add(if let Part::Feature(slot) = part { costs[slot] } else { 1 });
+            typed.for_each(&mut |part| {
+                cost =
+                    cost.saturating_add(if let Expr::Feature(slot) = part { costs[slot.index] } else { 1 });
             });
             if cost > MAX_COST {
                 return Err(DerivedError::TooCostly { name: d.name.clone(), cost });
@@ -97,7 +98,7 @@ impl Features {
     }
 
     /// Returns the derived features with their resolved expressions; the first has slot `base().len()`.
-    pub fn derived(&self) -> &[(DerivedFeature, TypedExpr)] {
+    pub fn derived(&self) -> &[(DerivedFeature, Expr)] {
         &self.derived
     }
 
@@ -106,7 +107,7 @@ impl Features {
     pub fn for_each_logged(&self, slot: usize, f: &mut dyn FnMut(usize)) {
         match slot.checked_sub(self.base.len()) {
             None => f(slot),
-            Some(at) => self.derived[at].1.for_each_feature(&mut |used| self.for_each_logged(used, f)),
+            Some(at) => self.derived[at].1.for_each_feature(&mut |used| self.for_each_logged(used.index, f)),
         }
     }
 
@@ -135,14 +136,14 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
     fn number(&self, slot: usize) -> f64 {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.number(slot),
-            Some(i) => self.features.derived.get(i).map_or(f64::NAN, |(_, typed)| typed.eval_number(self)),
+            Some(i) => self.features.derived.get(i).map_or(f64::NAN, |(_, typed)| typed.number(self)),
         }
     }
 
     fn category(&self, slot: usize) -> Option<&str> {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.category(slot),
-            Some(i) => self.features.derived.get(i)?.1.eval_category(self),
+            Some(i) => self.features.derived.get(i)?.1.category(self),
         }
     }
 

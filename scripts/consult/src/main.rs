@@ -121,13 +121,5 @@ impl Totals {
             decision_ms * 1e6,
             self.slower
         );
-        let best = self.single.iter().min_by(|a, b| a.1.total_cmp(b.1));
-        if let Some((best, of_best)) = best {
-            println!(
-                "\nOn {inputs} fresh inputs, a program that asks the heuristic takes {net:.3} ms, decisions included.\nOne that always \
-                 takes {best}, the best single choice, takes {of_best:.3} ms; one that knew the fastest each time, {:.3} ms.",
-                self.fastest
-            );
-        }
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn branches(model: &Model, computed: bool) -> Vec<(usize, Event<'_>)>
     let state = if computed { State::Known } else { State::Unknown };
     let mut order = Order::new(model, &model.tree, state, |at, _| numbers[&at]);
     if let Some(precondition) = &model.precondition {
-        precondition.typed.for_each_feature(&mut |slot| order.states[slot] = State::Known);
+        precondition.typed.for_each_feature(&mut |slot| order.states[slot.index] = State::Known);
     }
     order.branches()
 }

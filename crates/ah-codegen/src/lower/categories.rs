@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{BoolExpr, CategoryExpr, NumberExpr, TypedExpr};
+use ah_types::expr::{Binary, Expr, Type};
 
 /// The categories that occur in expressions.
 #[derive(Default)]
@@ -15,75 +15,21 @@ pub(super) struct Categories<'m> {
 }
 
 impl<'m> Categories<'m> {
-    pub(super) fn walk(&mut self, expr: &'m TypedExpr) {
+    pub(super) fn walk(&mut self, expr: &'m Expr) {
         match expr {
-            TypedExpr::Number(a) => self.number(a),
-            TypedExpr::Bool(a) => self.truth(a),
-            TypedExpr::Category(a) => self.category(a),
-        }
-    }
-
-    pub(super) fn truth(&mut self, expr: &'m BoolExpr) {
-        match expr {
-            BoolExpr::Literal(_) => {}
-            BoolExpr::Not(a) => self.truth(a),
-            BoolExpr::And(a, b) | BoolExpr::Or(a, b) => {
-                self.truth(a);
-                self.truth(b);
-            }
-            BoolExpr::Compare(_, a, b) => {
-                self.number(a);
-                self.number(b);
-            }
-            BoolExpr::Match { left, right, .. } => match (left, right) {
-                (CategoryExpr::Feature(slot), CategoryExpr::Text(text))
-                | (CategoryExpr::Text(text), CategoryExpr::Feature(slot)) => {
-                    self.compared.push((*slot, text));
+            Expr::Binary(Binary::Same | Binary::Differ, a, b) => match (&**a, &**b) {
+                (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) => {
+                    self.compared.push((slot.index, text));
                     self.texts.insert(text);
                 }
-                _ => {
-                    self.category(left);
-                    self.category(right);
-                }
+                (a, b) => [a, b].into_iter().for_each(|operand| self.walk(operand)),
             },
-            BoolExpr::If(c, a, b) => {
-                self.truth(c);
-                self.truth(a);
-                self.truth(b);
-            }
-        }
-    }
-
-    fn number(&mut self, expr: &'m NumberExpr) {
-        match expr {
-            NumberExpr::Literal(_) | NumberExpr::Feature(_) => {}
-            NumberExpr::Unary(_, a) => self.number(a),
-            NumberExpr::Binary(_, a, b) => {
-                self.number(a);
-                self.number(b);
-            }
-            NumberExpr::If(c, a, b) => {
-                self.truth(c);
-                self.number(a);
-                self.number(b);
-            }
-        }
-    }
-
-    fn category(&mut self, expr: &'m CategoryExpr) {
-        match expr {
-            CategoryExpr::Text(text) => {
-                self.texts.insert(text);
-            }
-            CategoryExpr::Feature(slot) => {
-                self.general.insert(*slot);
-            }
-            CategoryExpr::Bool(a) => self.truth(a),
-            CategoryExpr::If(c, a, b) => {
-                self.truth(c);
-                self.category(a);
-                self.category(b);
-            }
+            Expr::Text(text) => _ = self.texts.insert(text),
+            Expr::Feature(slot) if expr.ty() == Type::Category => _ = self.general.insert(slot.index),
+            Expr::Number(_) | Expr::Bool(_) | Expr::Feature(_) => {}
+            Expr::Unary(_, a) => self.walk(a),
+            Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|operand| self.walk(operand)),
+            Expr::If(c, a, b) => [c, a, b].into_iter().for_each(|operand| self.walk(operand)),
         }
     }
 }

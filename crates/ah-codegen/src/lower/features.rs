@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{Arithmetic, NumberExpr, NumberFunction, Type};
+use ah_types::expr::{Binary, Expr, Type, Unary};
 use ah_types::{FeatureKind, Model, Node, Test, Tree, contains};
 
 /// Returns by slot which features the trees test. Arrays have every test of the model's own tree, branches those that they reach.
@@ -32,13 +32,13 @@ pub(super) fn tested(model: &Model, has_arrays: bool) -> Vec<bool> {
 pub(super) fn used(model: &Model, tested: &[bool]) -> Vec<bool> {
     let mut used = tested.to_vec();
     for condition in model.precondition.iter().chain(model.eligible.values()) {
-        condition.typed.for_each_feature(&mut |slot| used[slot] = true);
+        condition.typed.for_each_feature(&mut |slot| used[slot.index] = true);
     }
     // A derived feature uses only features before it.
     let base = model.features.base().len();
     for (i, (_, typed)) in model.features.derived().iter().enumerate().rev() {
         if used[base + i] {
-            typed.for_each_feature(&mut |slot| used[slot] = true);
+            typed.for_each_feature(&mut |slot| used[slot.index] = true);
         }
     }
     used
@@ -65,7 +65,7 @@ pub(super) fn inputs(model: &Model, slot: usize) -> (Vec<usize>, Vec<usize>) {
     let base = model.features.base().len();
     let mut slots = BTreeSet::new();
     model.features.derived()[slot - base].1.for_each_feature(&mut |s| {
-        slots.insert(s);
+        slots.insert(s.index);
     });
     slots.into_iter().partition(|&s| s < base)
 }
@@ -119,26 +119,26 @@ pub struct WholeOperation {
 }
 
 /// Returns the operation in integers for this expression, if there is one.
-pub(super) fn whole_operation(model: &Model, expr: &NumberExpr) -> Option<WholeOperation> {
+pub(super) fn whole_operation(model: &Model, expr: &Expr) -> Option<WholeOperation> {
     let (name, operand, power) = match expr {
-        NumberExpr::Binary(Arithmetic::Rem, a, b) => ("low_bits", a, Some(power_of_two(b)?)),
-        NumberExpr::Unary(NumberFunction::Ctz, a) => ("trailing_zeros", a, None),
-        NumberExpr::Unary(NumberFunction::Ceil, quotient) => {
-            let NumberExpr::Binary(Arithmetic::Div, a, b) = &**quotient else { return None };
+        Expr::Binary(Binary::Rem, a, b) => ("low_bits", a, Some(power_of_two(b)?)),
+        Expr::Unary(Unary::Ctz, a) => ("trailing_zeros", a, None),
+        Expr::Unary(Unary::Ceil, quotient) => {
+            let Expr::Binary(Binary::Div, a, b) = &**quotient else { return None };
             ("ceil_shifted", a, Some(power_of_two(b)?))
         }
-        NumberExpr::Unary(NumberFunction::Floor, quotient) => {
-            let NumberExpr::Binary(Arithmetic::Div, a, b) = &**quotient else { return None };
+        Expr::Unary(Unary::Floor, quotient) => {
+            let Expr::Binary(Binary::Div, a, b) = &**quotient else { return None };
             ("floor_shifted", a, Some(power_of_two(b)?))
         }
         _ => return None,
     };
-    let NumberExpr::Feature(slot) = **operand else { return None };
-    is_whole(model, slot).then_some(WholeOperation { slot, name, power })
+    let Expr::Feature(slot) = **operand else { return None };
+    is_whole(model, slot.index).then_some(WholeOperation { slot: slot.index, name, power })
 }
 
 /// Returns the exponent of a literal power of two up to 2^52; whole numbers divide exactly by these.
-fn power_of_two(expr: &NumberExpr) -> Option<i32> {
-    let NumberExpr::Literal(x) = expr else { return None };
+fn power_of_two(expr: &Expr) -> Option<i32> {
+    let Expr::Number(x) = expr else { return None };
     (0..=52).find(|&power| 2.0_f64.powi(power).to_bits() == x.to_bits())
 }

@@ -11,7 +11,7 @@ mod features;
 
 use std::collections::{BTreeSet, HashMap};
 
-use ah_types::expr::{NumberExpr, Type};
+use ah_types::expr::{Expr, Type};
 use ah_types::{Model, ScoreRow, Test, Tree};
 
 use crate::error::{CodegenError, MOST};
@@ -59,7 +59,7 @@ pub fn lower(model: &Model, ensemble: bool) -> LoweredModel<'_> {
     let mut categories = Categories::default();
     model.features.derived().iter().for_each(|(_, typed)| categories.walk(typed));
     let conditions = model.precondition.iter().chain(model.eligible.values());
-    conditions.for_each(|p| categories.truth(&p.typed));
+    conditions.for_each(|p| categories.walk(&p.typed));
     categories.general.retain(|&slot| features::is_logged_category(model, slot));
     let mut texts: BTreeSet<&str> = model.categories.iter().flatten().map(String::as_str).collect();
     texts.extend(&categories.texts);
@@ -153,7 +153,7 @@ impl LoweredModel<'_> {
     }
 
     /// Returns the operation in integers for this expression, if there is one.
-    pub fn whole_operation(&self, expr: &NumberExpr) -> Option<WholeOperation> {
+    pub fn whole_operation(&self, expr: &Expr) -> Option<WholeOperation> {
         features::whole_operation(self.model, expr)
     }
 

@@ -6,9 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{
-    Arithmetic, BoolExpr, CategoryExpr, Comparison, NumberExpr, NumberFunction, Type, TypedExpr,
-};
+use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::lower::{LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
@@ -170,22 +168,17 @@ pub struct Printer<'a, D: ?Sized> {
 
 impl<D: Dialect + ?Sized> Printer<'_, D> {
     /// Prints any expression.
-    pub fn print(&mut self, expr: &TypedExpr) -> Code {
-        match expr {
-            TypedExpr::Number(a) => self.number(a),
-            TypedExpr::Bool(a) => self.truth(a),
-            TypedExpr::Category(a) => self.category(a),
+    pub fn print(&mut self, expr: &Expr) -> Code {
+        match expr.ty() {
+            Type::Number => self.number(expr),
+            Type::Bool => self.truth(expr),
+            Type::Category => self.category(expr),
         }
     }
 
     /// Returns a call of a helper, or the language's own operators. `last` is the last operand.
-    fn helper<const N: usize>(
-        &mut self,
-        name: &'static str,
-        arguments: [Code; N],
-        last: &NumberExpr,
-    ) -> Code {
-        let literal = if let NumberExpr::Literal(x) = last { Some(*x) } else { None };
+    fn helper<const N: usize>(&mut self, name: &'static str, arguments: [Code; N], last: &Expr) -> Code {
+        let literal = if let Expr::Number(x) = last { Some(*x) } else { None };
         let inline = self.dialect.inline(name, &arguments, literal, &mut self.called);
         inline.unwrap_or_else(|| {
             let call = self.called.helper(self.dialect, name, arguments);
@@ -193,8 +186,8 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         })
     }
 
-    fn number(&mut self, expr: &NumberExpr) -> Code {
-        if matches!(expr, NumberExpr::Literal(_) | NumberExpr::Feature(_)) {
+    fn number(&mut self, expr: &Expr) -> Code {
+        if matches!(expr, Expr::Number(_) | Expr::Feature(_)) {
             return self.unshared(expr);
         }
         match self.shared.as_mut().map(|shared| shared.use_of(expr)) {
@@ -211,83 +204,89 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         }
     }
 
-    fn unshared(&mut self, expr: &NumberExpr) -> Code {
+    fn unshared(&mut self, expr: &Expr) -> Code {
         if let Some(operation) = self.lowered.whole_operation(expr)
             && let Some(code) = self.dialect.whole(&operation, &mut self.called)
         {
             return code;
         }
         match expr {
-            NumberExpr::Literal(x) => self.dialect.number(*x),
-            NumberExpr::Feature(slot) => self.dialect.feature(*slot),
-            NumberExpr::Unary(function, operand) => {
+            Expr::Number(x) => self.dialect.number(*x),
+            Expr::Feature(slot) => self.dialect.feature(slot.index),
+            Expr::Unary(function, operand) => {
                 let a = self.number(operand);
                 match function {
-                    NumberFunction::Neg if self.dialect.has_arithmetic() => {
+                    Unary::Neg if self.dialect.has_arithmetic() => {
                         Code::new(Binds::Sign, format!("-{}", a.above(Binds::Sign)))
                     }
-                    NumberFunction::Neg => self.helper("neg", [a], operand),
-                    NumberFunction::Abs => self.helper("abs", [a], operand),
-                    NumberFunction::Floor => self.helper("floor", [a], operand),
-                    NumberFunction::Ceil => self.helper("ceil", [a], operand),
-                    NumberFunction::Log2 => self.helper("log2", [a], operand),
-                    NumberFunction::Ctz => self.helper("ctz", [a], operand),
+                    Unary::Neg => self.helper("neg", [a], operand),
+                    Unary::Abs => self.helper("abs", [a], operand),
+                    Unary::Floor => self.helper("floor", [a], operand),
+                    Unary::Ceil => self.helper("ceil", [a], operand),
+                    Unary::Log2 => self.helper("log2", [a], operand),
+                    Unary::Ctz => self.helper("ctz", [a], operand),
+                    Unary::Not => unreachable!("a truth value"),
                 }
             }
-            NumberExpr::Binary(operation, a, last) => {
+            Expr::Binary(operation, a, last) => {
                 let safe = self.dialect.has_arithmetic();
-                let safe_divisor = safe && matches!(**last, NumberExpr::Literal(x) if x != 0.0);
+                let safe_divisor = safe && matches!(**last, Expr::Number(x) if x != 0.0);
                 let (a, b) = (self.number(a), self.number(last));
                 match operation {
-                    Arithmetic::Add if safe => Code::binary(Binds::Sum, a, "+", b),
-                    Arithmetic::Sub if safe => Code::binary(Binds::Sum, a, "-", b),
-                    Arithmetic::Mul if safe => Code::binary(Binds::Product, a, "*", b),
-                    Arithmetic::Div if safe_divisor => Code::binary(Binds::Product, a, "/", b),
-                    Arithmetic::Add => self.helper("add", [a, b], last),
-                    Arithmetic::Sub => self.helper("sub", [a, b], last),
-                    Arithmetic::Mul => self.helper("mul", [a, b], last),
-                    Arithmetic::Div => self.helper("divide", [a, b], last),
-                    Arithmetic::Rem => self.helper("modulo", [a, b], last),
-                    Arithmetic::Min => self.helper("min", [a, b], last),
-                    Arithmetic::Max => self.helper("max", [a, b], last),
+                    Binary::Add if safe => Code::binary(Binds::Sum, a, "+", b),
+                    Binary::Sub if safe => Code::binary(Binds::Sum, a, "-", b),
+                    Binary::Mul if safe => Code::binary(Binds::Product, a, "*", b),
+                    Binary::Div if safe_divisor => Code::binary(Binds::Product, a, "/", b),
+                    Binary::Add => self.helper("add", [a, b], last),
+                    Binary::Sub => self.helper("sub", [a, b], last),
+                    Binary::Mul => self.helper("mul", [a, b], last),
+                    Binary::Div => self.helper("divide", [a, b], last),
+                    Binary::Rem => self.helper("modulo", [a, b], last),
+                    Binary::Min => self.helper("min", [a, b], last),
+                    Binary::Max => self.helper("max", [a, b], last),
+                    Binary::Or | Binary::And | Binary::Compare(_) | Binary::Same | Binary::Differ => {
+                        unreachable!("a truth value")
+                    }
                 }
             }
-            NumberExpr::If(c, a, b) => {
+            Expr::If(c, a, b) => {
                 let (c, a, b) = (self.truth(c), self.number(a), self.number(b));
                 self.dialect.choose(c, a, b, Type::Number, &mut self.called)
             }
+            Expr::Bool(_) | Expr::Text(_) => unreachable!("no number"),
         }
     }
 
     /// Prints a truth value.
-    pub fn truth(&mut self, expr: &BoolExpr) -> Code {
+    pub fn truth(&mut self, expr: &Expr) -> Code {
         match expr {
-            BoolExpr::Literal(value) => self.dialect.truth(*value),
-            BoolExpr::Not(a) => {
+            Expr::Bool(value) => self.dialect.truth(*value),
+            Expr::Unary(_, a) => {
                 let a = self.truth(a);
                 self.dialect.not(a, &mut self.called)
             }
-            BoolExpr::And(a, b) => {
+            Expr::Binary(Binary::And, a, b) => {
                 let (a, b) = (self.truth(a), self.truth(b));
                 self.dialect.and(a, b, &mut self.called)
             }
-            BoolExpr::Or(a, b) => {
+            Expr::Binary(Binary::Or, a, b) => {
                 let (a, b) = (self.truth(a), self.truth(b));
                 self.dialect.or(a, b, &mut self.called)
             }
-            BoolExpr::Compare(comparison, a, b) => self.compare(*comparison, a, b),
-            BoolExpr::Match { equal, left, right } => self.matches(*equal, left, right),
-            BoolExpr::If(c, a, b) => {
+            Expr::Binary(Binary::Compare(comparison), a, b) => self.compare(*comparison, a, b),
+            Expr::Binary(op, left, right) => self.matches(*op == Binary::Same, left, right),
+            Expr::If(c, a, b) => {
                 let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
                 self.dialect.choose(c, a, b, Type::Bool, &mut self.called)
             }
+            Expr::Number(_) | Expr::Text(_) | Expr::Feature(_) => unreachable!("no truth value"),
         }
     }
 
-    fn compare(&mut self, comparison: Comparison, a: &NumberExpr, b: &NumberExpr) -> Code {
-        if let (NumberExpr::Feature(slot), NumberExpr::Literal(x)) = (a, b)
-            && self.lowered.is_whole(*slot)
-            && let Some(code) = self.dialect.compare_whole(*slot, comparison, *x)
+    fn compare(&mut self, comparison: Comparison, a: &Expr, b: &Expr) -> Code {
+        if let (Expr::Feature(slot), Expr::Number(x)) = (a, b)
+            && self.lowered.is_whole(slot.index)
+            && let Some(code) = self.dialect.compare_whole(slot.index, comparison, *x)
         {
             return code;
         }
@@ -295,14 +294,14 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         self.helper(comparison_name(comparison), operands, b)
     }
 
-    fn matches(&mut self, equal: bool, left: &CategoryExpr, right: &CategoryExpr) -> Code {
-        if let (CategoryExpr::Feature(slot), CategoryExpr::Text(name))
-        | (CategoryExpr::Text(name), CategoryExpr::Feature(slot)) = (left, right)
-            && let Some(code) = self.dialect.is_category(*slot, name, equal)
+    fn matches(&mut self, equal: bool, left: &Expr, right: &Expr) -> Code {
+        if let (Expr::Feature(slot), Expr::Text(name)) | (Expr::Text(name), Expr::Feature(slot)) =
+            (left, right)
+            && let Some(code) = self.dialect.is_category(slot.index, name, equal)
         {
             return code;
         }
-        let has_literal = [left, right].into_iter().any(|e| matches!(e, CategoryExpr::Text(_)));
+        let has_literal = [left, right].into_iter().any(|e| matches!(e, Expr::Text(_)));
         let (left, right) = (self.category(left), self.category(right));
         if has_literal {
             return self.dialect.equal(left, right, equal, &mut self.called);
@@ -312,24 +311,24 @@ impl<D: Dialect + ?Sized> Printer<'_, D> {
         if equal { same } else { self.dialect.not(same, &mut self.called) }
     }
 
-    fn category(&mut self, expr: &CategoryExpr) -> Code {
+    fn category(&mut self, expr: &Expr) -> Code {
         match expr {
-            CategoryExpr::Text(name) => self.dialect.category(name),
-            CategoryExpr::Feature(slot) => {
-                let value = self.dialect.feature(*slot);
-                if self.lowered.derived_type(*slot) == Some(Type::Bool) {
+            Expr::Text(name) => self.dialect.category(name),
+            Expr::Feature(slot) => {
+                let value = self.dialect.feature(slot.index);
+                if self.lowered.derived_type(slot.index) == Some(Type::Bool) {
                     self.dialect.category_of(value, &mut self.called)
                 } else {
                     value
                 }
             }
-            CategoryExpr::Bool(a) => {
-                let a = self.truth(a);
-                self.dialect.category_of(a, &mut self.called)
-            }
-            CategoryExpr::If(c, a, b) => {
+            Expr::If(c, a, b) if expr.ty() == Type::Category => {
                 let (c, a, b) = (self.truth(c), self.category(a), self.category(b));
                 self.dialect.choose(c, a, b, Type::Category, &mut self.called)
+            }
+            truth => {
+                let truth = self.truth(truth);
+                self.dialect.category_of(truth, &mut self.called)
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use ah_types::expr::NumberExpr;
+use ah_types::expr::Expr;
 
 /// The parts of a list of expressions. The expressions are printed twice: first to count their parts, then to assign those
 /// that occur more than once to variables.
@@ -36,7 +36,7 @@ impl SharedParts {
     }
 
     /// Returns how this part is printed here.
-    pub fn use_of(&mut self, part: &NumberExpr) -> Use {
+    pub fn use_of(&mut self, part: &Expr) -> Use {
         let key = key(part);
         if self.is_counted {
             return match (self.variables.get(&key), self.counts.get(&key)) {
@@ -52,13 +52,13 @@ impl SharedParts {
     }
 
     /// Gives a part a variable, which is assigned before the expression in which it occurs.
-    pub fn assign(&mut self, part: &NumberExpr, variable: &str, value: String) {
+    pub fn assign(&mut self, part: &Expr, variable: &str, value: String) {
         self.variables.insert(key(part), variable.to_owned());
         self.assignments.push((variable.to_owned(), value));
     }
 
     /// Notes that a variable has the value of an expression.
-    pub fn note(&mut self, expression: &NumberExpr, variable: &str) {
+    pub fn note(&mut self, expression: &Expr, variable: &str) {
         self.variables.insert(key(expression), variable.to_owned());
     }
 
@@ -68,6 +68,6 @@ impl SharedParts {
     }
 }
 
-fn key(part: &NumberExpr) -> String {
+fn key(part: &Expr) -> String {
     format!("{part:?}")
 }

@@ -74,7 +74,7 @@ fn uses(lowered: &LoweredModel<'_>) -> Vec<usize> {
     lowered.model.tree.tests().for_each(|test| uses[test.slot()] += 1);
     for (slot, (_, typed)) in (features.base().len()..).zip(features.derived()) {
         if lowered.used[slot] {
-            typed.for_each_feature(&mut |input| uses[input] += 1);
+            typed.for_each_feature(&mut |input| uses[input.index] += 1);
         }
     }
     uses

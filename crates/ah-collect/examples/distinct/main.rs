@@ -14,8 +14,8 @@ struct List {
 
 /// Draws lists like those that your program meets.
 fn draw(rng: &mut Rng) -> List {
-    let below = sampling::log_uniform(rng, 16, 1 << 20) as u32;
-    let length = sampling::log_uniform(rng, 4, 1 << 16);
+    let below = sampling::log_uniform(rng, 256, 1 << 22) as u32;
+    let length = sampling::log_uniform(rng, 256, 1 << 17);
     let values = (0..length).map(|_| rng.random_range(0..below)).collect();
     List { values, below, distinct: 0 }
 }

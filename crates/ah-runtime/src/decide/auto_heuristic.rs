@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ah_types::expr::BoolExpr;
+use ah_types::expr::Expr;
 use ah_types::{Context, Device, Features, Outcome, Scalar};
 
 use super::answer::{Answer, Reason};
@@ -28,7 +28,7 @@ pub struct AutoHeuristic {
     pub(super) choices: Vec<String>,
     pub(super) fallback: usize,
     pub(super) features: Features,
-    pub(super) precondition: Option<BoolExpr>,
+    pub(super) precondition: Option<Expr>,
     pub(super) always_included: Vec<usize>,
     /// Folders whose models come first.
     pub(super) model_folders: Vec<PathBuf>,
@@ -280,7 +280,7 @@ impl AutoHeuristic {
     }
 
     fn precondition_holds(&self, values: &[Scalar<'_>]) -> bool {
-        let holds = |typed: &BoolExpr| typed.eval(&self.features.row(values)) == Some(true);
+        let holds = |typed: &Expr| typed.truth(&self.features.row(values)) == Some(true);
         self.precondition.as_ref().is_none_or(holds)
     }
 

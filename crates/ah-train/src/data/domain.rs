@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::expr::{self, BoolExpr};
+use ah_types::expr::{self, Expr};
 use ah_types::log::Metadata;
 use ah_types::shown::listed;
 use ah_types::{ChoiceId, Features, Optimization, Precondition, Schema};
@@ -26,7 +26,7 @@ pub fn precondition(
     let inputs = table.inputs.len();
     let all = 0..inputs as u32;
     let outside: Vec<u32> =
-        all.filter(|&i| typed.eval(&*table.inputs[i as usize].values) != Some(true)).collect();
+        all.filter(|&i| typed.truth(&*table.inputs[i as usize].values) != Some(true)).collect();
     let enough = evidence::least(inputs);
     if outside.len() >= enough {
         warnings.push(format!(
@@ -76,7 +76,7 @@ pub fn truth(
     what: &'static str,
     text: &str,
     schema: &Schema,
-) -> Result<BoolExpr, TrainError> {
+) -> Result<Expr, TrainError> {
     let wrong =
         |reason: String| TrainError::Expression { optimization: optimization.name.clone(), what, reason };
     let parsed = expr::parse(text).map_err(|e| wrong(e.to_string()))?;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::expr::{self, BinaryOp, BoolExpr, Comparison, Expr};
+use ah_types::expr::{self, Binary, Comparison, Expr};
 use ah_types::{ChoiceId, FeatureKind, Precondition, Schema, Value};
 
 use super::table::Table;
@@ -50,7 +50,7 @@ pub fn learn(
             !table.inputs[*input as usize].never_held_out && timed.binary_search(input).is_err()
         });
         let bounds = separate(schema, &values(timed), values(&without.collect::<Vec<u32>>()))?;
-        let and = |a, b| binary(BinaryOp::And, a, b);
+        let and = |a, b| Expr::binary(Binary::And, a, b);
         let expression = bounds.into_iter().reduce(and)?.to_string();
         let typed = expr::parse(&expression).ok()?.resolve_bool(schema).ok()?;
         Some((choice, Precondition { expression, typed }))
@@ -59,11 +59,15 @@ pub fn learn(
 }
 
 /// Returns bounds that hold on all of `timed` and together on none of `without`.
-fn separate<'v>(schema: &Schema, timed: &[&'v [Value]], mut without: Vec<&'v [Value]>) -> Option<Vec<Expr>> {
+fn separate<'v>(
+    schema: &Schema,
+    timed: &[&'v [Value]],
+    mut without: Vec<&'v [Value]>,
+) -> Option<Vec<Expr<String>>> {
     let all = (0..schema.len()).flat_map(|slot| bounds(schema, slot, timed, &without));
-    let typed = |bound: Expr| Some((bound.resolve_bool(schema).ok()?, bound));
-    let all: Vec<(BoolExpr, Expr)> = all.filter_map(typed).collect();
-    let holds = |at: usize, values: &[Value]| all[at].0.eval(values) == Some(true);
+    let typed = |bound: Expr<String>| Some((bound.resolve_bool(schema).ok()?, bound));
+    let all: Vec<(Expr, Expr<String>)> = all.filter_map(typed).collect();
+    let holds = |at: usize, values: &[Value]| all[at].0.truth(values) == Some(true);
     let mut chosen: BTreeSet<usize> = BTreeSet::new();
     while !without.is_empty() {
         let excluded = |&at: &usize| without.iter().filter(|values| !holds(at, values)).count();
@@ -80,10 +84,10 @@ fn separate<'v>(schema: &Schema, timed: &[&'v [Value]], mut without: Vec<&'v [Va
 
 /// Returns the tightest bounds on a feature that hold on all of `timed`. A bound on size is the next power of two if no input
 /// without a time lies between: programs often have their limits there.
-fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]) -> Vec<Expr> {
+fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]) -> Vec<Expr<String>> {
     let feature = &schema.features()[slot];
     let name = || Expr::Feature(feature.name.clone());
-    let compare = |comparison, value| binary(BinaryOp::Compare(comparison), name(), value);
+    let compare = |comparison, value| Expr::binary(Binary::Compare(comparison), name(), value);
     if feature.kind == FeatureKind::Categorical {
         let categories = |rows: &[&[Value]]| -> BTreeSet<String> {
             rows.iter().filter_map(|row| row[slot].as_scalar().category()).map(str::to_owned).collect()
@@ -116,14 +120,10 @@ fn bounds(schema: &Schema, slot: usize, timed: &[&[Value]], without: &[&[Value]]
     let least = if has_power(least) && is_free(below.next_down(), least) { below } else { least };
     let greatest = if has_power(greatest) && is_free(greatest, above.next_up()) { above } else { greatest };
     let multiple = |size: f64| {
-        let remainder = binary(BinaryOp::Rem, name(), Expr::Number(size));
-        binary(BinaryOp::Compare(Comparison::Eq), remainder, Expr::Number(0.0))
+        let remainder = Expr::binary(Binary::Rem, name(), Expr::Number(size));
+        Expr::binary(Binary::Compare(Comparison::Eq), remainder, Expr::Number(0.0))
     };
     let sizes = [(Comparison::Ge, least), (Comparison::Le, greatest)];
     let sizes = sizes.map(|(comparison, bound)| compare(comparison, Expr::Number(bound)));
     sizes.into_iter().chain(aligned.map(multiple)).collect()
-}
-
-fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
-    Expr::Binary(op, Box::new(a), Box::new(b))
 }

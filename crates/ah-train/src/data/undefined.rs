@@ -15,7 +15,7 @@ pub fn truth_as_numbers(table: &Table, features: Features) -> (Features, Feature
     }
     let all: Vec<u32> = (0..table.inputs.len() as u32).collect();
     let logged = features.base().len();
-    let number = |(at, (derived, typed)): (usize, &(DerivedFeature, expr::TypedExpr))| {
+    let number = |(at, (derived, typed)): (usize, &(DerivedFeature, expr::Expr))| {
         let is_truth = typed.ty() == expr::Type::Bool;
         if !is_truth || values.by_slot[logged + at].is_defined(&all) {
             return derived.clone();

@@ -51,7 +51,7 @@ pub fn filtered(
     let before = usable.len();
     if let Some(text) = &optimization.training.row_filter {
         let typed = domain::truth(optimization, "row_filter", text, features.all())?;
-        usable.retain(|&i| typed.eval(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+        usable.retain(|&i| typed.truth(&features.row(&*table.inputs[i as usize].values)) == Some(true));
     }
     if usable.len() < before {
         warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));

@@ -123,7 +123,9 @@ fn read(features: &Features, slot: usize, logged: &mut BTreeSet<usize>, derived:
         }
         Some(at) => {
             if derived.insert(slot) {
-                features.derived()[at].1.for_each_feature(&mut |used| read(features, used, logged, derived));
+                features.derived()[at]
+                    .1
+                    .for_each_feature(&mut |used| read(features, used.index, logged, derived));
             }
         }
     }

@@ -1,8 +1,7 @@
 //! The expression language of derived features, preconditions and row filters.
 //!
-//! [`parse`] returns a syntax tree; [`Expr::resolve`] turns it into a [typed tree](TypedExpr) for the
-//! features of a schema. The typed tree is evaluated here, compiled to steps in `ah-runtime`, and
-//! printed as Rust, Python and C by `ah-codegen`.
+//! [`parse`] returns a [tree](Expr) over names; [`Expr::resolve`] turns it into one over the slots of a schema, whose types
+//! are checked. It is evaluated here, also where a program runs a model file, and printed as Rust, Python and C by `ah-codegen`.
 //!
 //! ```text
 //! if k > 1024 * m and mat1_dtype == "torch.bfloat16" then 1 else 0
@@ -32,11 +31,9 @@ mod math;
 mod parse;
 mod print;
 mod resolve;
-mod syntax;
-mod typed;
+mod tree;
 
 pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, ctz, log2, modulo};
 pub use parse::{ParseError, parse};
 pub use resolve::TypeError;
-pub use syntax::{BinaryOp, Comparison, Expr, Function, UnaryOp};
-pub use typed::{Arithmetic, BoolExpr, CategoryExpr, NumberExpr, NumberFunction, Part, Type, TypedExpr};
+pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

@@ -1,6 +1,6 @@
 //! Parses text to a syntax tree: a lexer and a precedence-climbing parser.
 
-use super::syntax::{BinaryOp, COMPARISON, Expr, Function, UnaryOp};
+use super::tree::{Binary, COMPARISON, Expr, Unary};
 use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
@@ -30,7 +30,7 @@ pub struct ParseError {
 ///
 /// # Errors
 /// [`ParseError`] with the place, what was expected and what was found.
-pub fn parse(source: &str) -> Result<Expr, ParseError> {
+pub fn parse(source: &str) -> Result<Expr<String>, ParseError> {
     let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
     let tree = parser.expr()?;
     match parser.peek() {
@@ -39,7 +39,7 @@ pub fn parse(source: &str) -> Result<Expr, ParseError> {
     }
 }
 
-impl std::str::FromStr for Expr {
+impl std::str::FromStr for Expr<String> {
     type Err = ParseError;
     fn from_str(source: &str) -> Result<Self, ParseError> {
         parse(source)
@@ -138,12 +138,12 @@ fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
 
 /// A part of the syntax tree, with the number of levels below its root.
 struct Tree {
-    expr: Expr,
+    expr: Expr<String>,
     depth: usize,
 }
 
 impl Tree {
-    fn boxed(self) -> Box<Expr> {
+    fn boxed(self) -> Box<Expr<String>> {
         Box::new(self.expr)
     }
 }
@@ -207,14 +207,14 @@ impl Parser<'_> {
     }
 
     /// Returns a tree whose deepest operand has this depth.
-    fn above(&self, depth: usize, expr: Expr) -> Result<Tree, ParseError> {
+    fn above(&self, depth: usize, expr: Expr<String>) -> Result<Tree, ParseError> {
         if depth >= MAX_DEPTH {
             return Err(self.expected(&format!("no more than {MAX_DEPTH} operators in a row")));
         }
         Ok(Tree { expr, depth: depth + 1 })
     }
 
-    fn leaf(&mut self, expr: Expr) -> Tree {
+    fn leaf(&mut self, expr: Expr<String>) -> Tree {
         self.advance();
         Tree { expr, depth: 0 }
     }
@@ -234,13 +234,13 @@ impl Parser<'_> {
         })
     }
 
-    fn operator(&self) -> Option<BinaryOp> {
+    fn operator(&self) -> Option<Binary> {
         let word = match self.peek() {
             Token::Name(name) => name.as_str(),
             Token::Symbol(symbol) => symbol,
             _ => return None,
         };
-        BinaryOp::ALL.into_iter().find(|op| op.symbol() == word)
+        Binary::OPERATORS.into_iter().find(|op| op.symbol() == word)
     }
 
     /// Parses operands joined by operators that bind at least as tightly as `least`.
@@ -267,7 +267,7 @@ impl Parser<'_> {
         if self.take("not") {
             // `not a == b` is `not (a == b)`.
             let operand = self.nested(|p| p.binary(COMPARISON))?;
-            return self.above(operand.depth, Expr::Unary(UnaryOp::Not, operand.boxed()));
+            return self.above(operand.depth, Expr::Unary(Unary::Not, operand.boxed()));
         }
         if self.take("-") {
             // A minus directly before digits belongs to the number.
@@ -275,7 +275,7 @@ impl Parser<'_> {
                 return Ok(self.leaf(Expr::Number(-x)));
             }
             let operand = self.nested(Self::unary)?;
-            return self.above(operand.depth, Expr::Unary(UnaryOp::Neg, operand.boxed()));
+            return self.above(operand.depth, Expr::Unary(Unary::Neg, operand.boxed()));
         }
         self.atom()
     }
@@ -298,9 +298,13 @@ impl Parser<'_> {
                 "and" | "or" | "not" | "then" | "else" => Err(self.expected(WHAT)),
                 _ => {
                     let feature = self.leaf(Expr::Feature(name.clone()));
-                    match Function::ALL.into_iter().find(|f| f.name() == name) {
-                        Some(function) if *self.peek() == Token::Symbol("(") => self.call(function),
-                        _ => Ok(feature),
+                    let is_called = |symbol: &str| *self.peek() == Token::Symbol("(") && symbol == name;
+                    if let Some(op) = Unary::FUNCTIONS.into_iter().find(|op| is_called(op.symbol())) {
+                        self.call_one(op)
+                    } else if let Some(op) = Binary::FUNCTIONS.into_iter().find(|op| is_called(op.symbol())) {
+                        self.call_many(op)
+                    } else {
+                        Ok(feature)
                     }
                 }
             },
@@ -308,23 +312,28 @@ impl Parser<'_> {
         }
     }
 
-    fn call(&mut self, function: Function) -> Result<Tree, ParseError> {
+    fn call_one(&mut self, op: Unary) -> Result<Tree, ParseError> {
         self.expect("(")?;
-        let first = self.expr()?;
-        let (mut args, mut depth) = (vec![first.expr], first.depth);
-        while self.take(",") {
-            let next = self.expr()?;
-            // `min` and `max` nest to the left in the typed tree, like consecutive operators.
-            let tree = self.above(depth.max(next.depth), next.expr)?;
-            args.push(tree.expr);
-            depth = tree.depth;
-        }
-        let fits = if function.is_variadic() { args.len() >= 2 } else { args.len() == 1 };
-        if !fits {
-            let wanted = if function.is_variadic() { "two or more operands" } else { "one operand" };
-            return Err(self.expected(&format!("{wanted} for {}", function.name())));
+        let operand = self.expr()?;
+        if self.take(",") {
+            return Err(self.expected(&format!("one operand for {}", op.symbol())));
         }
         self.expect(")")?;
-        self.above(depth, Expr::Call(function, args))
+        self.above(operand.depth, Expr::Unary(op, operand.boxed()))
+    }
+
+    fn call_many(&mut self, op: Binary) -> Result<Tree, ParseError> {
+        self.expect("(")?;
+        let mut left = self.expr()?;
+        if *self.peek() == Token::Symbol(")") {
+            return Err(self.expected(&format!("two or more operands for {}", op.symbol())));
+        }
+        while self.take(",") {
+            let right = self.expr()?;
+            let depth = left.depth.max(right.depth);
+            left = self.above(depth, Expr::Binary(op, left.boxed(), right.boxed()))?;
+        }
+        self.expect(")")?;
+        Ok(left)
     }
 }

@@ -1,8 +1,7 @@
 //! Checks an expression against a schema: names become slots, and every operator gets operands of its type.
 
-use super::syntax::{BinaryOp, Comparison, Expr, Function, UnaryOp};
-use super::typed::{Arithmetic, BoolExpr, CategoryExpr, NumberExpr, NumberFunction, Type, TypedExpr};
-use crate::feature::{FeatureKind, Schema};
+use super::tree::{Binary, Comparison, Expr, Slot, Type, Unary};
+use crate::feature::Schema;
 use crate::shown::{self, listed, quoted};
 
 /// An expression does not fit a schema.
@@ -24,17 +23,14 @@ pub enum TypeError {
         shown::expression(expression)
     )]
     Mismatch { expected: Type, found: Type, part: String, expression: String },
-    /// A function has too few or too many operands. The parser never produces one.
-    #[error("expected {expected} for {}, found {found}, in the expression {}", function.name(), shown::expression(expression))]
-    Operands { function: Function, expected: &'static str, found: usize, expression: String },
 }
 
-impl Expr {
+impl Expr<String> {
     /// Checks names and types against `schema`.
     ///
     /// # Errors
     /// [`TypeError`] for the first unknown feature or mistyped operand.
-    pub fn resolve(&self, schema: &Schema) -> Result<TypedExpr, TypeError> {
+    pub fn resolve(&self, schema: &Schema) -> Result<Expr, TypeError> {
         Resolver { schema, whole: self }.any(self)
     }
 
@@ -42,156 +38,89 @@ impl Expr {
     ///
     /// # Errors
     /// [`TypeError`] for the first unknown feature or mistyped operand, or if the whole has another type.
-    pub fn resolve_bool(&self, schema: &Schema) -> Result<BoolExpr, TypeError> {
-        Resolver { schema, whole: self }.truth(self)
+    pub fn resolve_bool(&self, schema: &Schema) -> Result<Expr, TypeError> {
+        Resolver { schema, whole: self }.of_type(self, Type::Bool)
     }
 }
 
 struct Resolver<'a> {
     schema: &'a Schema,
     /// The whole expression, for messages.
-    whole: &'a Expr,
+    whole: &'a Expr<String>,
 }
 
 impl Resolver<'_> {
-    fn any(&self, expr: &Expr) -> Result<TypedExpr, TypeError> {
+    fn any(&self, expr: &Expr<String>) -> Result<Expr, TypeError> {
         Ok(match expr {
-            Expr::Number(x) => TypedExpr::Number(NumberExpr::Literal(*x)),
-            Expr::Bool(b) => TypedExpr::Bool(BoolExpr::Literal(*b)),
-            Expr::Text(text) => TypedExpr::Category(CategoryExpr::Text(text.clone())),
-            Expr::Feature(name) => self.feature(name)?,
-            Expr::Unary(UnaryOp::Neg, a) => {
-                TypedExpr::Number(NumberExpr::Unary(NumberFunction::Neg, self.number(a)?.into()))
+            Expr::Number(x) => Expr::Number(*x),
+            Expr::Bool(value) => Expr::Bool(*value),
+            Expr::Text(text) => Expr::Text(text.clone()),
+            Expr::Feature(name) => Expr::Feature(self.slot(name)?),
+            Expr::Unary(op, a) => {
+                let ty = if *op == Unary::Not { Type::Bool } else { Type::Number };
+                Expr::Unary(*op, self.of_type(a, ty)?.into())
             }
-            Expr::Unary(UnaryOp::Not, a) => TypedExpr::Bool(BoolExpr::Not(self.truth(a)?.into())),
-            Expr::Binary(op, a, b) => self.binary(*op, a, b)?,
+            Expr::Binary(op, a, b) => match op {
+                Binary::Compare(Comparison::Eq) => self.equality(*op, Binary::Same, a, b)?,
+                Binary::Compare(Comparison::Ne) => self.equality(*op, Binary::Differ, a, b)?,
+                Binary::Or | Binary::And => self.operands(*op, Type::Bool, a, b)?,
+                Binary::Same | Binary::Differ => self.operands(*op, Type::Category, a, b)?,
+                _ => self.operands(*op, Type::Number, a, b)?,
+            },
             Expr::If(c, a, b) => {
-                let c = self.truth(c)?.into();
-                match self.any(a)? {
-                    TypedExpr::Number(a) => {
-                        TypedExpr::Number(NumberExpr::If(c, a.into(), self.number(b)?.into()))
-                    }
-                    TypedExpr::Bool(a) => TypedExpr::Bool(BoolExpr::If(c, a.into(), self.truth(b)?.into())),
-                    TypedExpr::Category(a) => {
-                        TypedExpr::Category(CategoryExpr::If(c, a.into(), self.category(b)?.into()))
-                    }
-                }
+                let (c, a) = (self.of_type(c, Type::Bool)?, self.any(a)?);
+                let b = self.of_type(b, a.ty())?;
+                Expr::If(c.into(), a.into(), b.into())
             }
-            Expr::Call(function, operands) => TypedExpr::Number(self.call(*function, operands)?),
         })
     }
 
-    fn feature(&self, name: &str) -> Result<TypedExpr, TypeError> {
-        let slot = self.schema.slot(name).ok_or_else(|| TypeError::UnknownFeature {
+    fn slot(&self, name: &str) -> Result<Slot, TypeError> {
+        let index = self.schema.slot(name).ok_or_else(|| TypeError::UnknownFeature {
             feature: name.to_owned(),
             expression: self.whole.to_string(),
             known: self.schema.features().iter().map(|f| f.name.clone()).collect(),
         })?;
-        Ok(match self.schema.features()[slot].kind {
-            FeatureKind::Numerical => TypedExpr::Number(NumberExpr::Feature(slot)),
-            FeatureKind::Categorical => TypedExpr::Category(CategoryExpr::Feature(slot)),
-        })
+        Ok(Slot { index, kind: self.schema.features()[index].kind })
     }
 
-    fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Result<TypedExpr, TypeError> {
-        let arithmetic = |op| -> Result<TypedExpr, TypeError> {
-            let (a, b) = (self.number(a)?.into(), self.number(b)?.into());
-            Ok(TypedExpr::Number(NumberExpr::Binary(op, a, b)))
-        };
-        Ok(match op {
-            BinaryOp::Or => TypedExpr::Bool(BoolExpr::Or(self.truth(a)?.into(), self.truth(b)?.into())),
-            BinaryOp::And => TypedExpr::Bool(BoolExpr::And(self.truth(a)?.into(), self.truth(b)?.into())),
-            BinaryOp::Compare(op @ (Comparison::Eq | Comparison::Ne)) => {
-                TypedExpr::Bool(self.equality(op, a, b)?)
-            }
-            BinaryOp::Compare(op) => TypedExpr::Bool(BoolExpr::Compare(op, self.number(a)?, self.number(b)?)),
-            BinaryOp::Add => arithmetic(Arithmetic::Add)?,
-            BinaryOp::Sub => arithmetic(Arithmetic::Sub)?,
-            BinaryOp::Mul => arithmetic(Arithmetic::Mul)?,
-            BinaryOp::Div => arithmetic(Arithmetic::Div)?,
-            BinaryOp::Rem => arithmetic(Arithmetic::Rem)?,
-        })
+    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, TypeError> {
+        Ok(Expr::binary(op, self.of_type(a, ty)?, self.of_type(b, ty)?))
     }
 
     /// Numbers compare with numbers. Categories and truth values compare with each other, because a
     /// categorical feature may contain `True` and `False`.
-    fn equality(&self, op: Comparison, a: &Expr, b: &Expr) -> Result<BoolExpr, TypeError> {
-        let (left, right) = (self.any(a)?, self.any(b)?);
-        let (expected, found) = (left.ty(), right.ty());
-        match (left, right) {
-            (TypedExpr::Number(left), TypedExpr::Number(right)) => Ok(BoolExpr::Compare(op, left, right)),
-            (left, right) => match (left.into_category(), right.into_category()) {
-                (Some(left), Some(right)) => Ok(BoolExpr::Match { equal: op == Comparison::Eq, left, right }),
-                _ => Err(self.mismatch(b, expected, found)),
-            },
-        }
-    }
-
-    fn call(&self, function: Function, operands: &[Expr]) -> Result<NumberExpr, TypeError> {
-        match function {
-            Function::Min => self.fold(Arithmetic::Min, function, operands),
-            Function::Max => self.fold(Arithmetic::Max, function, operands),
-            Function::Abs => self.unary(NumberFunction::Abs, function, operands),
-            Function::Floor => self.unary(NumberFunction::Floor, function, operands),
-            Function::Ceil => self.unary(NumberFunction::Ceil, function, operands),
-            Function::Log2 => self.unary(NumberFunction::Log2, function, operands),
-            Function::Ctz => self.unary(NumberFunction::Ctz, function, operands),
-        }
-    }
-
-    fn unary(
+    fn equality(
         &self,
-        op: NumberFunction,
-        function: Function,
-        operands: &[Expr],
-    ) -> Result<NumberExpr, TypeError> {
-        match operands {
-            [a] => Ok(NumberExpr::Unary(op, self.number(a)?.into())),
-            _ => Err(self.operands(function, "one operand", operands.len())),
-        }
-    }
-
-    fn fold(&self, op: Arithmetic, function: Function, operands: &[Expr]) -> Result<NumberExpr, TypeError> {
-        let [first, rest @ ..] = operands else {
-            return Err(self.operands(function, "two or more operands", 0));
-        };
-        let first = self.number(first)?;
-        rest.iter()
-            .try_fold(first, |sum, next| Ok(NumberExpr::Binary(op, sum.into(), self.number(next)?.into())))
-    }
-
-    fn number(&self, expr: &Expr) -> Result<NumberExpr, TypeError> {
-        match self.any(expr)? {
-            TypedExpr::Number(a) => Ok(a),
-            other => Err(self.mismatch(expr, Type::Number, other.ty())),
-        }
-    }
-
-    /// A categorical feature stands for a condition too: it holds where its value is `True`.
-    fn truth(&self, expr: &Expr) -> Result<BoolExpr, TypeError> {
-        match self.any(expr)? {
-            TypedExpr::Bool(a) => Ok(a),
-            // A truth value is logged as the category `True` or `False`.
-            TypedExpr::Category(left @ CategoryExpr::Feature(_)) => {
-                let right = CategoryExpr::Text("True".into());
-                Ok(BoolExpr::Match { equal: true, left, right })
+        numbers: Binary,
+        categories: Binary,
+        a: &Expr<String>,
+        b: &Expr<String>,
+    ) -> Result<Expr, TypeError> {
+        let (left, right) = (self.any(a)?, self.any(b)?);
+        match (left.ty(), right.ty()) {
+            (Type::Number, Type::Number) => Ok(Expr::binary(numbers, left, right)),
+            (expected @ Type::Number, found) | (expected, found @ Type::Number) => {
+                Err(self.mismatch(b, expected, found))
             }
-            other => Err(self.mismatch(expr, Type::Bool, other.ty())),
+            _ => Ok(Expr::binary(categories, left, right)),
         }
     }
 
-    fn category(&self, expr: &Expr) -> Result<CategoryExpr, TypeError> {
-        match self.any(expr)? {
-            TypedExpr::Category(a) => Ok(a),
-            other => Err(self.mismatch(expr, Type::Category, other.ty())),
+    /// Resolves an operand of this type. A categorical feature stands for a condition too: it holds where its value is `True`,
+    /// because a truth value is logged as the category `True` or `False`.
+    fn of_type(&self, expr: &Expr<String>, expected: Type) -> Result<Expr, TypeError> {
+        let resolved = self.any(expr)?;
+        match resolved.ty() {
+            found if found == expected => Ok(resolved),
+            Type::Category if expected == Type::Bool && matches!(resolved, Expr::Feature(_)) => {
+                Ok(Expr::binary(Binary::Same, resolved, Expr::Text("True".into())))
+            }
+            found => Err(self.mismatch(expr, expected, found)),
         }
     }
 
-    fn mismatch(&self, part: &Expr, expected: Type, found: Type) -> TypeError {
+    fn mismatch(&self, part: &Expr<String>, expected: Type, found: Type) -> TypeError {
         TypeError::Mismatch { expected, found, part: part.to_string(), expression: self.whole.to_string() }
-    }
-
-    fn operands(&self, function: Function, expected: &'static str, found: usize) -> TypeError {
-        TypeError::Operands { function, expected, found, expression: self.whole.to_string() }
     }
 }

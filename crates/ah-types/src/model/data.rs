@@ -9,7 +9,7 @@ use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
 use crate::device::Device;
-use crate::expr::{BoolExpr, Part};
+use crate::expr::Expr;
 use crate::feature::{Feature, FeatureKind};
 use crate::optimization::Objective;
 use crate::tree::{Tree, contains};
@@ -67,7 +67,7 @@ pub struct Precondition {
     /// The expression's text.
     pub expression: String,
     /// The resolved expression, over the slots of the logged features.
-    pub typed: BoolExpr,
+    pub typed: Expr,
 }
 
 /// The result of calibration: "on inputs drawn like the calibration inputs, with this confidence, at most
@@ -187,13 +187,13 @@ impl Model {
     pub fn for_each_name<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
         ["False", "True"].into_iter().for_each(&mut *f);
         self.categories.iter().flatten().for_each(|name| f(name));
-        let mut text = |part: Part<'a>| {
-            if let Part::Text(text) = part {
+        let mut text = |part: &'a Expr| {
+            if let Expr::Text(text) = part {
                 f(text);
             }
         };
-        self.features.derived().iter().for_each(|(_, typed)| typed.for_each_part(&mut text));
-        self.precondition.iter().chain(self.eligible.values()).for_each(|p| p.typed.for_each_part(&mut text));
+        self.features.derived().iter().for_each(|(_, typed)| typed.for_each(&mut text));
+        self.precondition.iter().chain(self.eligible.values()).for_each(|p| p.typed.for_each(&mut text));
     }
 
     /// Returns true if the model [names](Self::for_each_name) this category.

@@ -61,7 +61,7 @@ impl Model {
     /// The reason why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
         let logged = self.row(values);
-        if self.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
+        if self.precondition.as_ref().is_some_and(|p| p.typed.truth(&logged) != Some(true)) {
             return Err(Unsure::Precondition);
         }
         let row = self.features.row(&logged);
@@ -95,7 +95,7 @@ impl Model {
     /// undefined condition counts as false.
     pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
         let condition = self.eligible.get(&choice);
-        condition.is_none_or(|c| c.typed.eval(&self.row(values)) == Some(true))
+        condition.is_none_or(|c| c.typed.truth(&self.row(values)) == Some(true))
     }
 
     /// Returns what makes scores of a leaf's scores and a sum of rows.

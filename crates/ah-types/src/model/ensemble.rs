@@ -356,7 +356,7 @@ impl Ensemble {
     /// The reason for declining.
     pub fn reach_row<R: Row + ?Sized>(&self, model: &Model, values: &R) -> Result<(usize, Sums), Unsure> {
         let logged = model.row(values);
-        if model.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
+        if model.precondition.as_ref().is_some_and(|p| p.typed.truth(&logged) != Some(true)) {
             return Err(Unsure::Precondition);
         }
         let row = model.features.row(&logged);

@@ -119,7 +119,7 @@ impl Optimization {
             let mut usable = true;
             // A malformed expression is kept: `Features::new` reports it.
             if let Ok(parsed) = expr::parse(&derived.expression) {
-                parsed.for_each_feature(&mut |name| usable &= known.contains(name));
+                parsed.for_each_feature(&mut |name| usable &= known.contains(name.as_str()));
             }
             if usable {
                 known.insert(&derived.name);

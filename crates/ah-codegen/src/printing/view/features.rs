@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{Type, TypedExpr};
+use ah_types::expr::{Expr, Type};
 use ah_types::{ChoiceId, Precondition};
 use serde::Serialize;
 
@@ -218,7 +218,7 @@ impl<L: Language> Viewer<'_, L> {
     pub(super) fn computed(&self, printer: &mut Printer<'_, L>) -> Vec<AssignmentView> {
         let base = self.lowered.model.features.base().len();
         let derived = (base..).zip(self.lowered.model.features.derived());
-        let used: Vec<(usize, &TypedExpr)> = derived
+        let used: Vec<(usize, &Expr)> = derived
             .filter(|(slot, _)| self.lowered.used[*slot])
             .map(|(slot, (_, typed))| (slot, typed))
             .collect();
@@ -233,8 +233,8 @@ impl<L: Language> Viewer<'_, L> {
             let value = printer.print(typed).alone();
             shared = printer.shared.take().unwrap_or_default();
             assignments.extend(shared.take());
-            if let TypedExpr::Number(expression) = typed {
-                shared.note(expression, &variable);
+            if typed.ty() == Type::Number {
+                shared.note(typed, &variable);
             }
             assignments.push((variable, value));
         }
@@ -255,6 +255,7 @@ impl<L: Language> Viewer<'_, L> {
     pub(super) fn predicate(&self, condition: &Precondition, printer: &mut Printer<'_, L>) -> ConditionView {
         let mut logged = BTreeSet::new();
         condition.typed.for_each_feature(&mut |slot| {
+            let slot = slot.index;
             logged.insert(slot);
         });
         let body = printer.truth(&condition.typed);

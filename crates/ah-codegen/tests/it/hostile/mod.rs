@@ -129,8 +129,8 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
     walk("", json, to)
 }
 
-fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
-    let mut boxed = |e: &Expr| Box::new(expression(e, to));
+fn expression(e: &Expr<String>, to: &mut dyn FnMut(&str) -> String) -> Expr<String> {
+    let mut boxed = |e: &Expr<String>| Box::new(expression(e, to));
     match e {
         Expr::Number(_) | Expr::Bool(_) => e.clone(),
         Expr::Text(t) if is_fixed(t) => e.clone(),
@@ -139,7 +139,6 @@ fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
         Expr::Unary(op, a) => Expr::Unary(*op, boxed(a)),
         Expr::Binary(op, a, b) => Expr::Binary(*op, boxed(a), boxed(b)),
         Expr::If(c, a, b) => Expr::If(boxed(c), boxed(a), boxed(b)),
-        Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| expression(a, to)).collect()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Random expressions over a schema.
 
-use ah_types::expr::{BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
+use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 use ah_types::{FeatureKind, Schema};
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -22,7 +22,7 @@ pub fn number(rng: &mut Pcg64) -> f64 {
 }
 
 /// Returns a random expression of this type.
-pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr {
+pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr<String> {
     let of = |kind: FeatureKind| -> Vec<&str> { schema.names(kind).collect() };
     let sub = |rng: &mut Pcg64, ty| Box::new(expression(rng, schema, ty, depth.saturating_sub(1)));
     match ty {
@@ -32,26 +32,29 @@ pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> E
                 Some(name) => Expr::Feature((*name).to_owned()),
                 None => Expr::Number(number(rng)),
             },
-            3 if rng.random() => Expr::Unary(UnaryOp::Neg, sub(rng, ty)),
+            3 if rng.random() => Expr::Unary(Unary::Neg, sub(rng, ty)),
             // By a power of two: integers compute these.
             3 => {
                 let power = Box::new(Expr::Number(2.0_f64.powi(rng.random_range(0..56))));
                 match rng.random_range(0..3) {
-                    0 => Expr::Binary(BinaryOp::Rem, sub(rng, ty), power),
-                    1 => Expr::Call(Function::Ceil, vec![Expr::Binary(BinaryOp::Div, sub(rng, ty), power)]),
-                    _ => Expr::Call(Function::Floor, vec![Expr::Binary(BinaryOp::Div, sub(rng, ty), power)]),
+                    0 => Expr::Binary(Binary::Rem, sub(rng, ty), power),
+                    1 => Expr::Unary(Unary::Ceil, Expr::Binary(Binary::Div, sub(rng, ty), power).into()),
+                    _ => Expr::Unary(Unary::Floor, Expr::Binary(Binary::Div, sub(rng, ty), power).into()),
                 }
             }
             4 => Expr::If(sub(rng, Type::Bool), sub(rng, ty), sub(rng, ty)),
             5 | 6 => {
-                let function = *Function::ALL.choose(rng).unwrap();
-                let count = if function.is_variadic() { rng.random_range(2..4) } else { 1 };
-                Expr::Call(function, (0..count).map(|_| *sub(rng, ty)).collect())
+                if rng.random() {
+                    Expr::Unary(*Unary::FUNCTIONS.choose(rng).unwrap(), sub(rng, ty))
+                } else {
+                    let op = *Binary::FUNCTIONS.choose(rng).unwrap();
+                    let two = Expr::Binary(op, sub(rng, ty), sub(rng, ty));
+                    if rng.random() { Expr::Binary(op, two.into(), sub(rng, ty)) } else { two }
+                }
             }
             _ => {
-                let op = *[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem]
-                    .choose(rng)
-                    .unwrap();
+                let op =
+                    *[Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Rem].choose(rng).unwrap();
                 Expr::Binary(op, sub(rng, ty), sub(rng, ty))
             }
         },
@@ -59,7 +62,7 @@ pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> E
             0 => Expr::Bool(rng.random()),
             1 | 2 => match of(FeatureKind::Categorical).choose(rng) {
                 Some(feature) => {
-                    let op = BinaryOp::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
+                    let op = Binary::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
                     let feature = Box::new(Expr::Feature((*feature).to_owned()));
                     let text = if rng.random_bool(0.5) { "True".to_owned() } else { name(rng) };
                     Expr::Binary(op, feature, Box::new(Expr::Text(text)))
@@ -67,18 +70,18 @@ pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> E
                 None => Expr::Bool(rng.random()),
             },
             3 if rng.random() => {
-                let op = BinaryOp::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
+                let op = Binary::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
                 let ty = if rng.random_bool(0.8) { Type::Category } else { Type::Bool };
                 Expr::Binary(op, sub(rng, Type::Category), sub(rng, ty))
             }
-            3 => Expr::Unary(UnaryOp::Not, sub(rng, ty)),
+            3 => Expr::Unary(Unary::Not, sub(rng, ty)),
             4 => Expr::If(sub(rng, ty), sub(rng, ty), sub(rng, ty)),
             5 => {
-                let op = if rng.random() { BinaryOp::And } else { BinaryOp::Or };
+                let op = if rng.random() { Binary::And } else { Binary::Or };
                 Expr::Binary(op, sub(rng, ty), sub(rng, ty))
             }
             _ => {
-                let op = BinaryOp::Compare(*Comparison::ALL.choose(rng).unwrap());
+                let op = *Binary::OPERATORS[2..8].choose(rng).unwrap();
                 Expr::Binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
             }
         },

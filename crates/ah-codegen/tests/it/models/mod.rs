@@ -8,7 +8,7 @@ mod expressions;
 mod names;
 mod trees;
 
-use ah_types::expr::{self, BinaryOp, Expr, Type};
+use ah_types::expr::{self, Binary, Expr, Type};
 use ah_types::{
     ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Precondition, Schema, Test, Tree, Value,
 };
@@ -56,7 +56,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         let only = Schema::new(base.clone()).unwrap();
         let expr = expression(rng, &only, Type::Bool, 2);
         let expr = if rng.random_bool(0.5) {
-            Expr::Binary(BinaryOp::Or, Box::new(Expr::Bool(true)), Box::new(expr))
+            Expr::Binary(Binary::Or, Box::new(Expr::Bool(true)), Box::new(expr))
         } else {
             expr
         };

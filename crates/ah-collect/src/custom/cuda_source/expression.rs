@@ -2,7 +2,7 @@
 //!
 //! The language is that of derived features ([`ah_types::expr`]).
 
-use ah_types::expr::{self, BoolExpr, TypeError, TypedExpr};
+use ah_types::expr::{self, Expr, Type, TypeError};
 use ah_types::shown::did_you_mean;
 use ah_types::{Schema, Value};
 use toml::Spanned;
@@ -17,7 +17,7 @@ pub(super) type Located = Spanned<toml::Value>;
 pub(super) struct NumberExpression {
     /// The key that it belongs to, for messages.
     key: String,
-    expression: TypedExpr,
+    expression: Expr,
 }
 
 impl NumberExpression {
@@ -37,14 +37,14 @@ impl NumberExpression {
         };
         let parsed = expr::parse(&text).map_err(|e| wrong(e.to_string()))?;
         let expression = parsed.resolve(schema).map_err(|e| wrong(explained(&e)))?;
-        if !matches!(expression, TypedExpr::Number(_)) {
+        if expression.ty() != Type::Number {
             return Err(wrong(format!("expected an expression that computes a number, found {text:?}")));
         }
         Ok(Self { key: key.to_owned(), expression })
     }
 
     pub(super) fn number(&self, row: &[Value]) -> Result<f64, String> {
-        let number = self.expression.eval_number(row);
+        let number = self.expression.number(row);
         if number.is_finite() { Ok(number) } else { Err(format!("{} is undefined here", self.key)) }
     }
 
@@ -63,7 +63,7 @@ impl NumberExpression {
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) text: String,
-    holds: BoolExpr,
+    holds: Expr,
     /// Whether it depends on the input, not only on the parameters.
     pub(super) uses_features: bool,
 }
@@ -77,13 +77,13 @@ impl Condition {
         let parsed = expr::parse(&text).map_err(|e| wrong(e.to_string()))?;
         let holds = parsed.resolve_bool(schema).map_err(|e| wrong(explained(&e)))?;
         let mut uses_features = false;
-        holds.for_each_feature(&mut |slot| uses_features |= slot < features);
+        holds.for_each_feature(&mut |slot| uses_features |= slot.index < features);
         Ok(Self { text, holds, uses_features })
     }
 
     /// Returns whether it holds in this row; an undefined condition does not.
     pub(super) fn holds(&self, row: &[Value]) -> bool {
-        self.holds.eval(row) == Some(true)
+        self.holds.truth(row) == Some(true)
     }
 }
 

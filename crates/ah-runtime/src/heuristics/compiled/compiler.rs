@@ -21,13 +21,13 @@ impl CompiledModel {
     }
 
     /// Compiles a model so that all columns are computed before the tree.
-    pub(super) fn compile_eagerly(model: &Model) -> Self {
+    fn compile_eagerly(model: &Model) -> Self {
         Self::compile(model, 0).unwrap_or_else(|| unreachable!("without a limit"))
     }
 
     /// Returns `None` if the paths of the tree have more steps than `most` of their own. If `most` is 0, all columns are computed
     /// before the tree.
-    pub(super) fn compile(model: &Model, most: usize) -> Option<Self> {
+    fn compile(model: &Model, most: usize) -> Option<Self> {
         let categories = Categories::of(model);
         let mut graph = Graph::new(model, &categories);
         let precondition = model.precondition.as_ref().map(|p| graph.truth(&p.typed));

@@ -144,20 +144,6 @@ impl Decision<'_> {
             .is_none_or(|start| steps[run::<false>(self.registers, steps, start, self.inputs)].op == Op::End)
     }
 
-    /// Returns the value of a column, if all are computed before the tree.
-    #[cfg(test)]
-    pub(super) fn column(&self, column: usize) -> Result<f64, Unsure> {
-        let place = self.compiled.places[column];
-        let x = self.registers[place.value as usize];
-        if x.is_nan() { self.undefined(column, place) } else { Ok(x) }
-    }
-
-    /// Returns the feature of a column, if all are computed before the tree.
-    #[cfg(test)]
-    pub(super) fn feature(&self, column: usize) -> f64 {
-        self.registers[self.compiled.places[column].feature as usize]
-    }
-
     #[cold]
     fn undefined(&self, column: usize, place: Place) -> Result<f64, Unsure> {
         let Column { slot, missing } = self.compiled.columns[column];

@@ -1,7 +1,7 @@
 //! All expressions of a model as one graph in which equal parts are one value: `m * k` is computed once, however many columns
 //! use it. `ah_types::expr` defines what an expression means.
 
-use ah_types::expr::{BoolExpr, CategoryExpr, Comparison, NumberExpr, TypedExpr};
+use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 use ah_types::{FeatureKind, Model};
 use rustc_hash::FxHashMap;
 
@@ -36,11 +36,7 @@ impl<'a> Graph<'a> {
         let (values, positions, derived) = (Vec::new(), FxHashMap::default(), Vec::new());
         let mut graph = Self { model, categories, values, positions, derived };
         for (_, typed) in model.features.derived() {
-            let value = match typed {
-                TypedExpr::Number(expr) => graph.number(expr),
-                TypedExpr::Bool(expr) => graph.truth(expr),
-                TypedExpr::Category(expr) => graph.category(expr),
-            };
+            let value = graph.truth(typed);
             graph.derived.push(value);
         }
         graph
@@ -66,35 +62,35 @@ impl<'a> Graph<'a> {
         self.computed(Op::Category, [missing, 0, slot as u32])
     }
 
-    /// Returns a truth value.
-    pub(super) fn truth(&mut self, expr: &BoolExpr) -> u32 {
+    /// Returns the value of an expression. Categories are ids; a truth value has the ids 0 and 1.
+    pub(super) fn truth(&mut self, expr: &Expr) -> u32 {
         match expr {
-            BoolExpr::Literal(holds) => self.constant(f64::from(*holds)),
-            BoolExpr::Not(a) => {
+            Expr::Bool(holds) => self.constant(f64::from(*holds)),
+            Expr::Number(x) => self.constant(*x),
+            Expr::Text(text) => self.constant(self.categories.id(text)),
+            Expr::Feature(slot) => self.feature(slot.index),
+            Expr::Unary(op, a) => {
                 let a = self.truth(a);
-                self.computed(Op::Not, [a, 0, 0])
+                self.computed(if *op == Unary::Not { Op::Not } else { Op::from(*op) }, [a, 0, 0])
             }
-            BoolExpr::And(a, b) => {
+            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
+                self.matches(*op == Binary::Same, a, b)
+            }
+            Expr::Binary(op, a, b) => {
                 let (a, b) = (self.truth(a), self.truth(b));
-                self.computed(Op::And, [a, b, 0])
-            }
-            BoolExpr::Or(a, b) => {
-                let (a, b) = (self.truth(a), self.truth(b));
-                self.computed(Op::Or, [a, b, 0])
-            }
-            BoolExpr::Compare(op, a, b) => {
-                let (a, b) = (self.number(a), self.number(b));
                 match op {
-                    Comparison::Eq => self.computed(Op::Eq, [a, b, 0]),
-                    Comparison::Ne => self.computed(Op::Ne, [a, b, 0]),
-                    Comparison::Lt => self.computed(Op::Lt, [a, b, 0]),
-                    Comparison::Le => self.computed(Op::Le, [a, b, 0]),
-                    Comparison::Gt => self.computed(Op::Lt, [b, a, 0]),
-                    Comparison::Ge => self.computed(Op::Le, [b, a, 0]),
+                    Binary::And => self.computed(Op::And, [a, b, 0]),
+                    Binary::Or => self.computed(Op::Or, [a, b, 0]),
+                    Binary::Compare(Comparison::Eq) => self.computed(Op::Eq, [a, b, 0]),
+                    Binary::Compare(Comparison::Ne) => self.computed(Op::Ne, [a, b, 0]),
+                    Binary::Compare(Comparison::Lt) => self.computed(Op::Lt, [a, b, 0]),
+                    Binary::Compare(Comparison::Le) => self.computed(Op::Le, [a, b, 0]),
+                    Binary::Compare(Comparison::Gt) => self.computed(Op::Lt, [b, a, 0]),
+                    Binary::Compare(Comparison::Ge) => self.computed(Op::Le, [b, a, 0]),
+                    op => self.computed(Op::from(*op), [a, b, 0]),
                 }
             }
-            BoolExpr::Match { equal, left, right } => self.matches(*equal, left, right),
-            BoolExpr::If(c, a, b) => {
+            Expr::If(c, a, b) => {
                 let operands = [self.truth(c), self.truth(a), self.truth(b)];
                 self.computed(Op::If, operands)
             }
@@ -111,40 +107,8 @@ impl<'a> Graph<'a> {
         self.computed(Op::Member, [category, 0, sets.len() as u32 - 1])
     }
 
-    fn number(&mut self, expr: &NumberExpr) -> u32 {
-        match expr {
-            NumberExpr::Literal(x) => self.constant(*x),
-            NumberExpr::Feature(slot) => self.feature(*slot),
-            NumberExpr::Unary(function, a) => {
-                let a = self.number(a);
-                self.computed(Op::from(*function), [a, 0, 0])
-            }
-            NumberExpr::Binary(op, a, b) => {
-                let (a, b) = (self.number(a), self.number(b));
-                self.computed(Op::from(*op), [a, b, 0])
-            }
-            NumberExpr::If(c, a, b) => {
-                let operands = [self.truth(c), self.number(a), self.number(b)];
-                self.computed(Op::If, operands)
-            }
-        }
-    }
-
-    /// Returns the id of a category. A truth value has the ids 0 and 1.
-    fn category(&mut self, expr: &CategoryExpr) -> u32 {
-        match expr {
-            CategoryExpr::Text(text) => self.constant(self.categories.id(text)),
-            CategoryExpr::Feature(slot) => self.feature(*slot),
-            CategoryExpr::Bool(expr) => self.truth(expr),
-            CategoryExpr::If(c, a, b) => {
-                let operands = [self.truth(c), self.category(a), self.category(b)];
-                self.computed(Op::If, operands)
-            }
-        }
-    }
-
-    fn matches(&mut self, equal: bool, left: &CategoryExpr, right: &CategoryExpr) -> u32 {
-        let (a, b) = (self.category(left), self.category(right));
+    fn matches(&mut self, equal: bool, left: &Expr, right: &Expr) -> u32 {
+        let (a, b) = (self.truth(left), self.truth(right));
         if !(may_be_unnamed(left) && may_be_unnamed(right)) {
             return self.computed(if equal { Op::Eq } else { Op::Ne }, [a, b, 0]);
         }
@@ -170,10 +134,10 @@ impl<'a> Graph<'a> {
 }
 
 /// Returns true if the expression may compute a category that the model does not name.
-fn may_be_unnamed(expr: &CategoryExpr) -> bool {
+fn may_be_unnamed(expr: &Expr) -> bool {
     match expr {
-        CategoryExpr::Feature(_) => true,
-        CategoryExpr::If(_, a, b) => may_be_unnamed(a) || may_be_unnamed(b),
-        CategoryExpr::Text(_) | CategoryExpr::Bool(_) => false,
+        Expr::Feature(_) => true,
+        Expr::If(_, a, b) => expr.ty() == Type::Category && (may_be_unnamed(a) || may_be_unnamed(b)),
+        _ => false,
     }
 }

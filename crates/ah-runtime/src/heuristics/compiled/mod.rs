@@ -13,7 +13,5 @@ mod compiler;
 mod decision;
 mod graph;
 mod program;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use decision::CompiledModel;

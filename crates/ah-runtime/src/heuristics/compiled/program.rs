@@ -5,7 +5,7 @@
 
 use std::slice;
 
-use ah_types::expr::{Arithmetic, Comparison, NumberFunction};
+use ah_types::expr::{Binary, Comparison, Unary};
 use ah_types::{Scalar, goes_left};
 
 use super::categories::{Categories, CategorySet, UNNAMED};
@@ -80,29 +80,31 @@ impl Op {
     }
 }
 
-impl From<NumberFunction> for Op {
-    fn from(function: NumberFunction) -> Self {
+impl From<Unary> for Op {
+    fn from(function: Unary) -> Self {
         match function {
-            NumberFunction::Neg => Self::Neg,
-            NumberFunction::Abs => Self::Abs,
-            NumberFunction::Floor => Self::Floor,
-            NumberFunction::Ceil => Self::Ceil,
-            NumberFunction::Log2 => Self::Log2,
-            NumberFunction::Ctz => Self::Ctz,
+            Unary::Neg => Self::Neg,
+            Unary::Abs => Self::Abs,
+            Unary::Floor => Self::Floor,
+            Unary::Ceil => Self::Ceil,
+            Unary::Log2 => Self::Log2,
+            Unary::Ctz => Self::Ctz,
+            Unary::Not => Self::Not,
         }
     }
 }
 
-impl From<Arithmetic> for Op {
-    fn from(op: Arithmetic) -> Self {
+impl From<Binary> for Op {
+    fn from(op: Binary) -> Self {
         match op {
-            Arithmetic::Add => Self::Add,
-            Arithmetic::Sub => Self::Sub,
-            Arithmetic::Mul => Self::Mul,
-            Arithmetic::Div => Self::Div,
-            Arithmetic::Rem => Self::Rem,
-            Arithmetic::Min => Self::Min,
-            Arithmetic::Max => Self::Max,
+            Binary::Add => Self::Add,
+            Binary::Sub => Self::Sub,
+            Binary::Mul => Self::Mul,
+            Binary::Div => Self::Div,
+            Binary::Rem => Self::Rem,
+            Binary::Min => Self::Min,
+            Binary::Max => Self::Max,
+            _ => unreachable!("a truth value"),
         }
     }
 }
@@ -255,20 +257,20 @@ fn run_in<const ALIKE: bool>(
                 let x = inputs.member(step.operands[2], registers.get_register(step.operands[0]));
                 registers.set_register(step.to, x);
             }),
-            Op::Neg => each(registers, alike, |[a]| NumberFunction::Neg.apply(a)),
-            Op::Abs => each(registers, alike, |[a]| NumberFunction::Abs.apply(a)),
-            Op::Floor => each(registers, alike, |[a]| NumberFunction::Floor.apply(a)),
-            Op::Ceil => each(registers, alike, |[a]| NumberFunction::Ceil.apply(a)),
-            Op::Log2 => each(registers, alike, |[a]| NumberFunction::Log2.apply(a)),
-            Op::Ctz => each(registers, alike, |[a]| NumberFunction::Ctz.apply(a)),
+            Op::Neg => each(registers, alike, |[a]| Unary::Neg.apply(a)),
+            Op::Abs => each(registers, alike, |[a]| Unary::Abs.apply(a)),
+            Op::Floor => each(registers, alike, |[a]| Unary::Floor.apply(a)),
+            Op::Ceil => each(registers, alike, |[a]| Unary::Ceil.apply(a)),
+            Op::Log2 => each(registers, alike, |[a]| Unary::Log2.apply(a)),
+            Op::Ctz => each(registers, alike, |[a]| Unary::Ctz.apply(a)),
             Op::Not => each(registers, alike, |[a]| 1.0 - a),
-            Op::Add => each(registers, alike, |[a, b]| Arithmetic::Add.apply(a, b)),
-            Op::Sub => each(registers, alike, |[a, b]| Arithmetic::Sub.apply(a, b)),
-            Op::Mul => each(registers, alike, |[a, b]| Arithmetic::Mul.apply(a, b)),
-            Op::Div => each(registers, alike, |[a, b]| Arithmetic::Div.apply(a, b)),
-            Op::Rem => each(registers, alike, |[a, b]| Arithmetic::Rem.apply(a, b)),
-            Op::Min => each(registers, alike, |[a, b]| Arithmetic::Min.apply(a, b)),
-            Op::Max => each(registers, alike, |[a, b]| Arithmetic::Max.apply(a, b)),
+            Op::Add => each(registers, alike, |[a, b]| Binary::Add.apply(a, b)),
+            Op::Sub => each(registers, alike, |[a, b]| Binary::Sub.apply(a, b)),
+            Op::Mul => each(registers, alike, |[a, b]| Binary::Mul.apply(a, b)),
+            Op::Div => each(registers, alike, |[a, b]| Binary::Div.apply(a, b)),
+            Op::Rem => each(registers, alike, |[a, b]| Binary::Rem.apply(a, b)),
+            Op::Min => each(registers, alike, |[a, b]| Binary::Min.apply(a, b)),
+            Op::Max => each(registers, alike, |[a, b]| Binary::Max.apply(a, b)),
             Op::Eq => each(registers, alike, |[a, b]| truth(Comparison::Eq.holds(a, b))),
             Op::Ne => each(registers, alike, |[a, b]| truth(Comparison::Ne.holds(a, b))),
             Op::Lt => each(registers, alike, |[a, b]| truth(Comparison::Lt.holds(a, b))),

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::data::{Input, Irregularities, Log, Sample, Source};
 use super::devices::LoggedDevice;
 use super::metadata::Metadata;
-use super::rows::input_text;
+use super::quote::input_text;
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::Schema;

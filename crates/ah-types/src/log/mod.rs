@@ -24,7 +24,7 @@ pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, LOG_FORMAT, Metadata,
     differences,
 };
-pub use quote::quote;
+pub use quote::{input_text, quote};
 pub use random_part::RandomPart;
 pub use reader::{ReadOptions, open, read, read_bytes, read_devices, read_metadata, read_with};
 pub use writer::{LogWriter, RowBatch};

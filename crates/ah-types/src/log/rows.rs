@@ -3,12 +3,9 @@
 //! The bytes of a row's input and of its choice usually occurred before. Such rows are not split into fields; all
 //! others are split by the crate `csv`.
 
-use std::borrow::Cow;
-
 use super::data::Sample;
 use super::error::shown;
 use super::merger::Merger;
-use super::quote::quote;
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::fault::Fault;
@@ -132,17 +129,6 @@ impl RowReader {
         }
         Ok(Sample { input, choice: ChoiceId(merger.choice(choice)), feedback })
     }
-}
-
-/// Returns the text of an input: its values as a log has them, joined by commas. Equal values have equal texts, however a log
-/// writes them: `64` and `64.0` are one input.
-pub(super) fn input_text(values: &[Value]) -> String {
-    let text = |value: &Value| match value {
-        Value::Number(x) if x.is_nan() => Cow::Borrowed(""),
-        Value::Number(_) => Cow::Owned(value.to_string()),
-        Value::Category(name) => Cow::Owned(quote(name).into_owned()),
-    };
-    values.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 /// Reads the value of a numerical feature; an empty field is missing, which NaN is too.

@@ -46,6 +46,7 @@ impl PromiseMode {
         match self {
             Self::CrossFitted => CalibrationMode::CrossFitted,
             Self::ByDimensions => CalibrationMode::ByDimensions,
+            Self::ByNeighbourhood => CalibrationMode::ByNeighbourhood,
         }
     }
 
@@ -54,6 +55,7 @@ impl PromiseMode {
         match self {
             Self::CrossFitted => SplitBy::Input,
             Self::ByDimensions => SplitBy::Dims,
+            Self::ByNeighbourhood => SplitBy::Neighbours,
         }
     }
 
@@ -62,7 +64,7 @@ impl PromiseMode {
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
             Self::CrossFitted => (target, LEVEL),
-            Self::ByDimensions => (target / 2.0, LEVEL),
+            Self::ByDimensions | Self::ByNeighbourhood => (target / 2.0, LEVEL),
         }
     }
 

@@ -40,13 +40,13 @@ pub fn taken(trained: &TrainedModel) -> String {
         Size::Best => ", the best".to_owned(),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
         _ => format!(
-            ", the smallest that loses at most {} ({}: {})",
+            ", the smallest within {} ({}: {})",
             loss(*accepted),
             name(best),
             loss(best.slowdown)
         ),
     };
-    format!("Size: {}{why}; {}.\n", name(rung), decision(rung))
+    format!("Size: {} ({}){why}.\n", name(rung), decision(rung))
 }
 
 /// Returns the mean time of a decision, the features included.
@@ -71,7 +71,7 @@ fn microseconds(us: f64) -> String {
 fn name(rung: &Rung) -> String {
     match (rung.boosted_trees, rung.leaves) {
         (0, 1) => "1 leaf".to_owned(),
-        (0, count @ 2..=SHORT) => format!("{count} leaves ({} lines)", 2 * count + 2),
+        (0, count @ 2..=SHORT) => format!("{count} leaves, {} lines", 2 * count + 2),
         (0, count) => format!("{count} leaves"),
         (boosted, _) => format!("{boosted} boosted trees"),
     }

@@ -58,7 +58,7 @@ impl MixedMmRunner {
         }
         let choices =
             std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
-        let timing = TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..subject::timing() };
+        let timing = TimingPolicy { budget_ms: 20.0, ..subject::timing() };
         Ok(Self {
             subject: subject::subject(optimization, &gpu, choices, timing),
             ours,

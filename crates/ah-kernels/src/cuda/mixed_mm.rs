@@ -139,8 +139,8 @@ impl BenchmarkRunner for MixedMmRunner {
         if shape.a.half().is_none() || !matches!(shape.b, Element::I8 | Element::U8) {
             return Err(format!(
                 "expected float16 or bfloat16 times int8 or uint8, found {} and {}",
-                shape.a.name(),
-                shape.b.name()
+                shape.a.torch(),
+                shape.b.torch()
             ));
         }
         if shape.a_strides.1 != 1 {

@@ -82,7 +82,7 @@ impl BenchmarkRunner for SoftmaxRunner {
                 return Context::new()
                     .with("rows", rows)
                     .with("columns", columns)
-                    .with("dtype", Element::F32.name());
+                    .with("dtype", Element::F32.torch());
             }
         }
     }
@@ -92,7 +92,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         size(context, "columns")?;
         match element(context, "dtype")? {
             Element::F32 => Ok(()),
-            other => Err(format!("dtype must be torch.float32, found {}", other.name())),
+            other => Err(format!("dtype must be torch.float32, found {}", other.torch())),
         }
     }
 

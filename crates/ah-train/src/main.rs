@@ -41,9 +41,6 @@ impl ah_cli::FatalError for Failure {
     }
 }
 
-#[global_allocator]
-static MEMORY: ah_cli::Memory = ah_cli::Memory::new();
-
 fn main() -> ExitCode {
     let cli: Cli = ah_cli::arguments::parse();
     cli.terminal.apply();

@@ -81,5 +81,8 @@ pub(crate) fn size(context: &Context, name: &str) -> Result<usize, String> {
 /// Reads an element type.
 pub(crate) fn element(context: &Context, name: &str) -> Result<Element, String> {
     let found = context.category(name).unwrap_or_default();
-    Element::ALL.into_iter().find(|e| e.torch() == found).ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
+    Element::ALL
+        .into_iter()
+        .find(|e| e.torch() == found)
+        .ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
 }

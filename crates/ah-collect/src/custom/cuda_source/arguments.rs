@@ -1,6 +1,6 @@
 //! The arguments of a kernel: buffers and scalars, as expressions over features.
 
-use ah_kernels::cuda::source::{Argument, Element, BufferPlan, Fill};
+use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill};
 use ah_types::shown::did_you_mean;
 use ah_types::{Schema, Value};
 use toml::Spanned;

@@ -155,7 +155,8 @@ impl UserKernel {
         self.gpu.enter()?;
         let mut bytes = Vec::new();
         for buffer in &plan.buffers {
-            let size = buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
+            let size =
+                buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
             let size = size.and_then(|size| usize::try_from(size).ok());
             let size = size.ok_or_else(|| {
                 Failure::skipped(format!(

@@ -1,6 +1,6 @@
 //! The old model on the new inputs.
 
-use ah_types::{ChoiceId, Ensemble, Model, Node, Objective, Precondition};
+use ah_types::{Model, Node, ChoiceId, Objective, Precondition, Sums, Tables};
 use rustc_hash::FxHashMap;
 
 use crate::data::{Dataset, domain};
@@ -49,7 +49,7 @@ impl OldModel {
         let model = on_log(old, dataset, known)?;
         let in_table: Vec<Option<ChoiceId>> =
             model.choices.iter().map(|name| table.choice_id(name)).collect();
-        let (ensemble, slots) = (Ensemble::new(&model), decisions::slots(&model, dataset.features.base()));
+        let (tables, slots) = (Tables::new(&model), decisions::slots(&model, dataset.features.base()));
         let leaves: Vec<u32> = model.tree.leaves().map(|(id, _)| id as u32).collect();
         let is_boosted = !model.boosters.is_empty();
         let in_scores = |log_slowdown| match is_boosted {
@@ -57,16 +57,16 @@ impl OldModel {
             false => log_slowdown,
         };
         let input = |&row: &u32| {
-            let (leaf, sums) =
-                ensemble.reach_row(&model, &decisions::values(&model, table, row, &slots)).ok()?;
-            let reached = ensemble.reached(leaf, &sums);
+            let values = decisions::values(&model, table, row, &slots);
+            let mut sums = Sums::new();
+            let reached = tables.reach(&model, &values, &mut sums).ok()?;
             let choices = reached.ranked().filter_map(|ranked| {
-                let choice = in_table[ranked.choice.index()]?;
+                let choice = in_table[ranked.choice as usize]?;
                 let cell = table.cell(row, choice).filter(|cell| cell.time.is_finite())?;
                 Some(OldScore { choice, score: ranked.score, time: in_scores(cell.log_slowdown) })
             });
-            let risk = sums.last().copied();
-            Some((row, NewInput { leaf: leaves[leaf], risk, choices: choices.collect() }))
+            let risk = reached.sums.get(model.choices.len()).copied();
+            Some((row, NewInput { leaf: leaves[reached.leaf], risk, choices: choices.collect() }))
         };
         let inputs = dataset.usable.iter().filter_map(input).collect();
         let mut parents = vec![0; model.tree.nodes.len()];

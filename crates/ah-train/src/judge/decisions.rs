@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Ensemble, Feature, FeatureKind, Model, Ranked, Schema, Unsure, Value};
+use ah_types::{ChoiceId, Feature, FeatureKind, Model, Reached, Schema, Sums, Tables, Value};
 
 use crate::data::Table;
 
@@ -39,29 +39,25 @@ pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
 pub fn decide(model: &Model, logged: &Schema, table: &Table, inputs: &[u32]) -> Vec<JudgedInput> {
     let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
-    let ensemble = Ensemble::new(model);
+    let tables = Tables::new(model);
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, &slots);
-        let ends = ensemble.reach_row(model, &values);
-        let reached =
-            ends.as_ref().map(|(leaf, sums)| ensemble.reached(*leaf, sums)).map_err(|unsure| *unsure);
-        let decide = |offered: &dyn Fn(ChoiceId) -> bool| {
-            let reached = reached?;
-            let choice = reached.pick(|choice| model.is_eligible(choice, &values) && offered(choice))?;
-            Ok::<_, Unsure>((choice, reached))
-        };
+        let mut sums = Sums::new();
+        let reached = tables.reach(model, &values, &mut sums);
+        let eligible = |choice| model.is_eligible(choice, &values);
+        let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some()).ok();
         let mut ranking = Vec::new();
-        if let Ok((first, reached)) = decide(&|choice| offered(choice).is_some()) {
+        // The fallback counts as offered, also where it has no time.
+        if let Ok(reached) = &reached
+            && let Some(first) = pick(reached).filter(|first| offered(*first).is_some())
+        {
             let all = reached.ranking();
-            // Where the fallback is not offered, the first may be one that is not allowed.
-            let rest = all.iter().skip_while(|ranked| ranked.choice != first);
-            let is_taken = |ranked: &&Ranked| ranked.allowed || ranked.choice == first;
-            ranking.extend(rest.filter(is_taken).filter_map(|ranked| offered(ranked.choice)));
+            let rest = all.iter().skip_while(|ranked| ranked.choice != first.0);
+            ranking.extend(rest.filter(|ranked| ranked.allowed).filter_map(|ranked| offered(ChoiceId(ranked.choice))));
         }
-        let is_expected = |choice| reached.is_ok_and(|reached| reached.is_expected(choice));
-        let plain = match decide(&is_expected) {
-            Ok((choice, _)) => offered(choice)
+        let plain = match reached.and_then(|reached| reached.pick_expected(eligible)) {
+            Ok(choice) => offered(choice)
                 .filter(|&choice| table.usable(input, choice).is_some())
                 .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,

@@ -16,7 +16,7 @@
 //! [saturated]: crate::Objective::saturate
 
 use crate::choice::ChoiceId;
-use crate::pick::Ranked;
+use super::old_pick::Ranked;
 use crate::tree::Tree;
 
 /// What the number of a row for the risk is worth.

@@ -4,7 +4,7 @@
 use super::boosters::Scoring;
 use super::row_sums::Sums;
 use crate::choice::ChoiceId;
-use crate::pick::Ranked;
+use super::old_pick::Ranked;
 
 /// Scores that are compared at a time: two registers of any x86-64 or Arm processor.
 const LANES: usize = 4;

@@ -126,7 +126,7 @@ impl Model {
         let objective = self.objective();
         let predicted = |ranked: Ranked| {
             let slowdown = objective.slowdown(ranked.score).clamp(1.0, 10.0);
-            let choice = self.choice_name(ranked.choice).to_owned();
+            let choice = self.choice_name(ChoiceId(ranked.choice)).to_owned();
             Some(Predicted { choice, slowdown, allowed: ranked.allowed })
         };
         self.ranking(values).unwrap_or_default().into_iter().filter_map(predicted).collect()

@@ -305,8 +305,15 @@ impl AutoHeuristic {
             .into_iter()
             .chain(self.heuristics.iter().cloned())
             .chain(find::registered(&self.name));
-        let bindings =
-            Bindings::new(generation, found, &self.pins, &self.device, &self.features, &self.choices, &self.choices[self.fallback]);
+        let bindings = Bindings::new(
+            generation,
+            found,
+            &self.pins,
+            &self.device,
+            &self.features,
+            &self.choices,
+            &self.choices[self.fallback],
+        );
         bindings.report(&self.name, &self.bindings.load());
         self.warn_unserved(&bindings);
         self.bindings.store(Arc::new(bindings));

@@ -228,7 +228,8 @@ impl Bindings {
         for (name, version) in self.versions() {
             log::info!("{optimization}: decides with {name}, version {version}");
         }
-        let is_of_program = |misfit: &Misfit| matches!(misfit, Misfit::Version { .. } | Misfit::Fallback { .. });
+        let is_of_program =
+            |misfit: &Misfit| matches!(misfit, Misfit::Version { .. } | Misfit::Fallback { .. });
         for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| is_of_program(misfit)) {
             log::warn!("{optimization}: does not decide with {name}: {misfit}");
         }

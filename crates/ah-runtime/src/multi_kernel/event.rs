@@ -6,7 +6,6 @@ use std::sync::Mutex;
 
 use crate::sync::lock;
 
-
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // The text shows the fields.

@@ -11,7 +11,6 @@ mod error;
 mod explain;
 mod file;
 mod leaf_masks;
-mod migrate;
 mod old_pick;
 mod row_sums;
 mod tables;
@@ -20,9 +19,7 @@ mod tree_file;
 mod tree_text;
 mod validate;
 
-pub use boosters::{
-    LEAST_RISK, MARGIN_STEP, RISK_UNIT, ROW_NUMBERS, ScoreRow, ScoreTree, add_row, risk,
-};
+pub use boosters::{LEAST_RISK, MARGIN_STEP, RISK_UNIT, ROW_NUMBERS, ScoreRow, ScoreTree, add_row, risk};
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;
 pub use ensemble::{Ensemble, FlatNode};

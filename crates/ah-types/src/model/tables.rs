@@ -81,7 +81,8 @@ impl Tables {
         columns.sort_unstable();
         columns.dedup();
         let rule = model.rule();
-        let (mut ends, mut ranking, mut expected, mut picks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut ends, mut ranking, mut expected, mut picks) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (_, leaf) in model.tree.leaves() {
             ranking.extend(leaf.ranking.iter().map(|ranked| ranked.ranked()));
             expected.extend(
@@ -166,9 +167,10 @@ impl ColumnValue {
         let value = |category: &str| f64::from(contains(set, category));
         let derived = slot.checked_sub(model.features.base().len());
         match derived.filter(|at| model.features.derived()[*at].1.ty() == Type::Bool) {
-            Some(at) => {
-                Self::Truth(at, ["False", "True"].map(|c| if model.knows(slot, c) { value(c) } else { f64::NAN }))
-            }
+            Some(at) => Self::Truth(
+                at,
+                ["False", "True"].map(|c| if model.knows(slot, c) { value(c) } else { f64::NAN }),
+            ),
             None => Self::Category(
                 slot,
                 model.categories[slot].iter().map(|category| (category.clone(), value(category))).collect(),
@@ -210,7 +212,8 @@ impl BoosterTables {
         let mut all = Self { parts: model.choices.len().div_ceil(LANES), ..Self::default() };
         // By column: the row of masks of the values that none of its thresholds is below.
         let mut first = vec![0; columns.len()];
-        for (at, thresholds) in by_column.iter_mut().enumerate().filter(|(_, of_column)| !of_column.is_empty())
+        for (at, thresholds) in
+            by_column.iter_mut().enumerate().filter(|(_, of_column)| !of_column.is_empty())
         {
             thresholds.sort_unstable_by(f64::total_cmp);
             // -0 and 0 are one threshold.

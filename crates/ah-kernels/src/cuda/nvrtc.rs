@@ -94,8 +94,7 @@ impl Compiler {
         };
         let version = format!("{:?}", self.version);
         let mut hash = blake3::Hasher::new();
-        for part in
-            options.iter().map(String::as_str).chain([&*text, &*version, headers.unwrap_or_default()])
+        for part in options.iter().map(String::as_str).chain([&*text, &*version, headers.unwrap_or_default()])
         {
             hash.update(part.as_bytes()).update(&[0]);
         }

@@ -46,7 +46,7 @@ lint: ## Formats and lints, warnings denied
 
 bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace
-	if [ -d ../shared/data ]; then cargo build --release -p ah-train && scripts/bench_train.py; fi
+	if [ -d ../shared/data ]; then cargo build --release -p ah-train && scripts/losses.py target/release/ah-train; fi
 	scripts/latency.sh
 
 check-generated: ## Prove that generated/ follows byte for byte from data/

@@ -30,6 +30,9 @@ RESULT = struct.Struct("<iq")
 """A job, and the bytes of shared memory that it needs. A pipe takes records of this size whole."""
 
 
+Progress = Callable[[str], None]
+
+
 class Compilation(NamedTuple):
     """Configurations to compile for a call."""
 
@@ -46,19 +49,30 @@ class Jobs(NamedTuple):
     jobs: Sequence[Callable[[], Any]]
     is_wanted: Callable[[int], bool]
     done: Callable[[int, int], None]
+    owners: Sequence[int]
+    """The configuration of each job."""
 
 
-def compile_ahead(
-    compilations: Iterable[Compilation], seconds: float = MOST_SECONDS, each: Callable[[], None] = lambda: None
-) -> None:
+def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Progress) -> set[int]:
     """Compiles, and waits for it. Failures show at launch.
 
-    After ``seconds``, compilations are left to the launches. ``each`` is called often.
+    Returns the configurations that were not compiled within ``seconds``. ``each`` is called often, with the progress.
     """
-    run_forked(*jobs_of(compilations, each), seconds, each)
+    work, ended = jobs_of(compilations, each), 0
+
+    def done(job: int, shared_memory: int) -> None:
+        nonlocal ended
+        ended += 1
+        left.discard(job)
+        work.done(job, shared_memory)
+
+    left = set(range(len(work.jobs)))
+    if run_forked(work.jobs, work.is_wanted, done, seconds, lambda: each(f"compiling {ended} of {len(work.jobs)}")):
+        return set()
+    return {work.owners[job] for job in left if work.is_wanted(job)}
 
 
-def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lambda: None) -> Jobs:
+def jobs_of(compilations: Iterable[Compilation], each: Progress = lambda text: None) -> Jobs:
     """Returns the compilations that this process has not made, where Triton hands them out (3.4 and later)."""
     import triton
 
@@ -75,7 +89,7 @@ def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lamb
 
     mode = getattr(triton, "AsyncCompileMode", None)
     if mode is None or not hasattr(os, "fork"):
-        return Jobs([], is_wanted, done)
+        return Jobs([], is_wanted, done, [])
     with mode(waiting, ignore_errors=True):
         for kernel, call, choices, fits in compilations:
             for i in fits.smallest_first(choices):
@@ -85,8 +99,8 @@ def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lamb
                     if not cannot_launch(error):
                         raise
                 owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
-                each()
-    return Jobs(waiting.jobs, is_wanted, done)
+                each("looking for kernels to compile")
+    return Jobs(waiting.jobs, is_wanted, done, [i for _, i in owners])
 
 
 class _Waiting(Executor):
@@ -108,20 +122,24 @@ def run_forked(
     done: Callable[[int, int], None] = lambda job, shared_memory: None,
     seconds: float = MOST_SECONDS,
     each: Callable[[], None] = lambda: None,
-) -> None:
+) -> bool:
     """Runs functions in as many processes as there are cores, and waits for them. What they raise is lost.
+
+    Returns whether all ended within ``seconds``; one function alone is left to the launch.
 
     ``is_wanted`` is asked before each job begins. ``done`` gets the shared memory of a job that returned a compiled
     kernel. ``each`` is called often.
     """
+    deadline = time.monotonic() + seconds
     for _ in _forked(jobs, is_wanted, done, seconds):
         each()
         time.sleep(PAUSE)
+    return time.monotonic() < deadline
 
 
 def run_in_background(work: Jobs, seconds: float = MOST_SECONDS) -> None:
     """Does the same without waiting."""
-    running = _forked(*work, seconds)
+    running = _forked(work.jobs, work.is_wanted, work.done, seconds)
     # The processes begin here, while no other thread compiles: its locks would stay locked in them.
     next(running, None)
 

@@ -2,11 +2,13 @@
 
 import importlib
 import os
+import re
 import sys
 import time
 import types
 
 import fake_device
+import heuristics
 import pytest
 
 from autoheuristic import compile_ahead as module
@@ -164,18 +166,20 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
 
     fits = Fits(kernel.all_kwargs, 232448)
-    module.compile_ahead([module.Compilation(kernel, call, range(5), fits)])
+    said = []
+    assert module.compile_ahead([module.Compilation(kernel, call, range(5), fits)], 60.0, said.append) == set()
+    assert any(re.fullmatch("compiling [0-9]+ of [45]", text) for text in said)
     assert not hits, "this process compiled nothing"
     for i in range(4):
         assert kernel.launch(call, i, warmup=True).asm["cubin"]
     assert hits == [True] * 4
-    module.compile_ahead([module.Compilation(kernel, call, range(4), fits)])
+    module.compile_ahead([module.Compilation(kernel, call, range(4), fits)], 60.0, said.append)
     assert hits == [True] * 4, "known already"
     with pytest.raises(triton.compiler.errors.CompilationError):
         kernel.launch(call, 4, warmup=True)
     nothing_fits = Fits(kernel.all_kwargs, -1)
     other = Call((1,), (x, y, None, 0.5, 100), {"D": 32, "HAS_B": False})
-    module.compile_ahead([module.Compilation(kernel, other, range(4), nothing_fits)])
+    module.compile_ahead([module.Compilation(kernel, other, range(4), nothing_fits)], 60.0, said.append)
     assert "needs 0 bytes of -1" in nothing_fits.why_not(3), "what a compiled kernel needs is known"
 
 
@@ -208,7 +212,8 @@ def test_kernels_with_tensor_descriptors_are_compiled_ahead(tmp_path, monkeypatc
     call = Call((1,), (x, y, 128), {})
     hits = []
     monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
-    module.compile_ahead([module.Compilation(kernel, call, range(2), Fits(kernel.all_kwargs, 232448))])
+    fits = Fits(kernel.all_kwargs, 232448)
+    module.compile_ahead([module.Compilation(kernel, call, range(2), fits)], 60.0, lambda text: None)
     for config in tuner.configs:
         config.pre_hook({"x": x, "y": y, **config.kwargs})
         assert kernel.run(x, y, 128, grid=(1,), warmup=True, **config.all_kwargs()).asm["cubin"]
@@ -221,7 +226,7 @@ def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device
     """A new process with an empty cache finds compiled what an earlier one launched."""
     import triton
 
-    from autoheuristic.attachment import variants
+    from autoheuristic.attachment.calls import describe
     from autoheuristic.attachment.identity import identify
     from autoheuristic.attachment.session import Session
     from autoheuristic.attachment.settings import Settings
@@ -230,12 +235,15 @@ def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device
     tuner = imported("journal_package", SOURCE, tmp_path, monkeypatch).scaled.fn
     kernel = Kernel(tuner, tuner.configs)
     x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
+    monkeypatch.setattr(fake_device.Tensor, "data_ptr", lambda tensor: 16)
     settings = Settings(("journal_package",), tmp_path / "attached")
     earlier = Session(settings)
     calls = [Call((1,), (x, y, None, 0.5, 100), {"D": width, "HAS_B": False}) for width in (64, 128)]
     for call in calls:
-        kinds = variants.kinds(kernel, call)
-        earlier.note(identify(kernel), {"D": call.kwargs["D"]}, "heuristic", kernel.names[1], kinds=kinds)
+        features = {"n": call.kwargs["D"], "x_dtype": "torch.float32"}
+        found = {"answer": "heuristic", "call": describe(kernel, call, with_values=False)}
+        earlier.note(identify(kernel), "journal_package", features, found)
+    heuristics.write(earlier.folder.here / f"{identify(kernel).stem}.py", [kernel.names[1]])
 
     session = Session(settings)
     session.autotuners = lambda: [tuner]

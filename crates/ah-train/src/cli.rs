@@ -85,7 +85,7 @@ pub enum Command {
 #[derive(Args)]
 #[command(
     after_help = IMPORT_EXAMPLES,
-    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet").help_heading(None)),
+    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines or JSON").help_heading(None)),
     mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name")),
     mut_args(of_learning)
 )]

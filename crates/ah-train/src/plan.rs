@@ -10,9 +10,8 @@ use ah_types::{LearnerKind, Target, TrainingPolicy};
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
-use crate::joint::lessons;
 use crate::learners::{Boost, CostTree};
-use crate::net::Asking;
+use crate::overhead::Asking;
 use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
 use crate::setting::Settings;
 
@@ -22,7 +21,7 @@ const TEST_SHARE: f64 = 0.2;
 const FOLDS: usize = 5;
 /// The depth limits to search.
 const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
-/// Inputs from which on a log is large: its boosted trees have many leaves and are judged on one fold, and its readable
+/// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable
 /// tree only has the evidence.
 pub const LARGE: usize = 20_000;
 
@@ -47,7 +46,7 @@ pub struct TrainPlan {
     pub min_samples_leaves: Vec<usize>,
     /// The parameters of boosted trees, where there may be some.
     pub boost: Option<Boost>,
-    /// The readable tree beside the boosted ones of a large log, or of many choices.
+    /// The readable tree beside the boosted ones of a large log.
     pub evidence_tree: Option<CostTree>,
     /// The most leaves of a tree.
     pub max_leaves: Option<usize>,
@@ -113,12 +112,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let has_lessons = lessons::serve(dataset);
-        let usual = match has_lessons {
-            true => Boost::OF_MANY,
-            false => Boost::of(inputs >= LARGE),
-        };
-        let boost = boost(params, policy, learner, &usual, &mut settings)?;
+        let boost = boost(params, policy, learner, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -155,7 +149,7 @@ impl TrainPlan {
             learner,
             max_depths,
             min_samples_leaves,
-            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, has_lessons, inputs)),
+            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, inputs)),
             boost,
             max_leaves,
             size,
@@ -213,7 +207,6 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
-    usual: &Boost,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -226,24 +219,18 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
+    let usual = if params.size == Size::Best { Boost::BEST } else { Boost::DEFAULT };
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..usual.clone() }))
+    Ok(may.then_some(Boost { max_depth, ..usual }))
 }
 
-/// Most splits on a path of the readable tree beside boosted trees that had lessons. Most of its leaves measured all choices, or few of
-/// any: with depths of up to 8 it takes 234 of 401 kB of a model of 32 choices.
-const DEPTH_OF_MANY: usize = 3;
-
-/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees: of a large log, and of many
-/// choices. `None`: the search finds it.
+/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the
+/// search finds it.
 ///
 /// The leaves of a large log can be small: on the forward convolutions a program that does not list its choices loses 28 % with a
 /// depth of 8 and 13 % with 14, because small leaves measured more choices on nearly all of their inputs.
-fn evidence_tree(params: &Params, has_lessons: bool, inputs: usize) -> Option<CostTree> {
-    if inputs < LARGE && !has_lessons {
-        return None;
-    }
-    let depth = if has_lessons { DEPTH_OF_MANY } else { 14 };
-    let depth = params.max_depth.unwrap_or(usize::MAX).min(depth);
-    Some(CostTree::new(depth, params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs))))
+fn evidence_tree(params: &Params, inputs: usize) -> Option<CostTree> {
+    let depth = params.max_depth.unwrap_or(usize::MAX).min(14);
+    let least = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
+    (inputs >= LARGE).then(|| CostTree::new(depth, least))
 }

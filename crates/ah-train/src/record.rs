@@ -36,8 +36,7 @@ pub fn provenance(
     timed: Option<f64>,
     model: &Model,
 ) -> Provenance {
-    let kept = portfolio
-        .map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "exact": p.exact, "curve": p.curve }));
+    let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "curve": p.curve }));
     let mut parameters = object(json!({
         "settings": trainer.plan.settings,
         "chosen": trainer.configuration,

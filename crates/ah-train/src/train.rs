@@ -10,7 +10,7 @@ use ah_types::{Model, Promise};
 
 use crate::data::Dataset;
 use crate::error::TrainError;
-use crate::joint::{self, lessons};
+use crate::joint;
 use crate::judge::{Evaluation, Study, TestReport, decisions};
 use crate::model;
 use crate::params::{MaxRisk, ValidParams};
@@ -67,24 +67,13 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let share = plan::test_share(&dataset.optimization.training);
     let parts = dataset.hold_out(params.test_split, share, params.seed)?;
     let training = &parts.training;
-    let teaches = params.excludes_boosting().is_none() && lessons::serve(&dataset);
-    let dataset = if teaches {
-        let further = lessons::further(&dataset.table, training, params.seed);
-        dataset.with_further(further)
-    } else {
-        dataset
-    };
-    let (mut dataset, mut estimators) = joint::complete(dataset, training, params.seed)?;
+    let mut dataset = joint::complete(dataset, training, params.seed)?;
     let (asked, wants_study) = (params.max_risk, params.study);
     let plan = TrainPlan::resolve(params, &dataset, training)?;
 
     // Search: the choices to keep, derived features, then the learner's parameters.
     let timed = dataset.table.has_estimates().then(|| joint::timed_share(&dataset.table, &dataset.usable));
     let portfolio = portfolio::choose(&dataset, training, plan.max_choices);
-    if teaches && estimators.is_none() {
-        let table = dataset.table.narrowed(&portfolio::candidates(&dataset, training));
-        estimators = Some(joint::Estimators::fit(&table, training, &dataset.usable, params.seed));
-    }
     let narrowed = |dataset: Dataset| match &portfolio {
         Some(portfolio) => dataset.narrowed(&portfolio.choices),
         None => dataset,
@@ -99,9 +88,6 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         dataset = dataset.with_derived(derived)?;
     }
     dataset = narrowed(dataset);
-    if let Some(estimators) = estimators.filter(|_| teaches) {
-        dataset = estimators.teach(dataset);
-    }
     let finding = if finds { read.elapsed() } else { Duration::ZERO };
     let ranking = RankingPolicy {
         at_least: plan.ranking.unwrap_or_default(),

@@ -1,111 +1,107 @@
-"""Makes the calls of a journal again and measures them: what production missed becomes the next inputs to learn from.
-
-Tensors of floats get random numbers, because times depend on them little. Tensors of integers get the values that the
-journal has, because offsets and lengths decide what a kernel does.
-"""
+"""Measures the calls of a journal: for each kernel, ``ah-collect`` with a worker that makes its calls again."""
 
 from __future__ import annotations
 
-import importlib
+import csv
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..choices import choice_name
-from ..errors import AutoHeuristicError, DeviceLostError, UsageError
-from ..kernel import Call
+from .. import tools
+from ..errors import LogError, UsageError
+from ..log import Log
 from . import calls
-from .collecting import measured_input
-from .folder import Folder
-from .session import Session
-from .settings import Settings
-from .state import State
+from .calls import key_of
+
+COMPILING_SHARE = 1 / 3
+"""The share of a kernel's time after which configurations that are not compiled yet are left out."""
+DEVICE_NAME = "from autoheuristic import device, environment; print(environment.file_name(device.current()['name']))"
 
 
-def replay(folder: Path, max_seconds: float = float("inf")) -> str:
-    """Measures the calls of the current device's journal that no heuristic decided; returns a summary.
+def replay(folder: Path, max_seconds: float) -> int:
+    """Measures what no heuristic decided and no log holds, kernel by kernel; returns the exit code of ``ah-collect``.
 
     Raises:
-        UsageError: There is no journal.
-        DeviceLostError: The device reported a fault; this process can measure no more.
+        UsageError: There is no journal of this device, or a tool is missing.
 
     """
-    journal = Folder(folder).here / calls.FILE
-    if not journal.exists():
-        raise UsageError(f"{journal}: there is no such journal; attach to a program on this device first")
-    session = Session(Settings(("*",), folder, "collect", max_seconds))
-    measured, passed_over, seen = 0, [], set()
-    for line in list(calls.read(journal)):
-        described = line.get("call")
-        key = (line.get("kernel"), str(line["features"]))
-        if described is None or key in seen:
-            continue
-        seen.add(key)
-        if not session.may_measure:
+    journal = _journal(folder)
+    inputs = {
+        stem: lines for stem, lines in calls.to_measure(journal).items() if not _is_measured(journal, stem, lines)
+    }
+    begin, measured = time.monotonic(), 0
+    for at, (stem, lines) in enumerate(inputs.items()):
+        left = max_seconds - (time.monotonic() - begin)
+        if left <= 0:
             break
-        try:
-            measured += _measure(line, session)
-        except DeviceLostError:
-            raise
-        except Exception as error:
-            passed_over.append(f"{line.get('function')}: {type(error).__name__}: {error}")
-    lines = [f"{journal}: {measured} inputs measured in {session.seconds:.0f} s, {len(passed_over)} passed over"]
-    return "\n  ".join([*lines, *sorted(set(passed_over))])
+        seconds = left / (len(inputs) - at)
+        _say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs, at most {seconds:.0f} s")
+        code = _measure(journal, stem, lines, seconds)
+        if code == INTERRUPTED:
+            return code
+        if code:
+            _say(f"{stem}: ah-collect ended with exit code {code}; the next kernel follows")
+        measured += not code
+    spent = time.monotonic() - begin
+    _say(f"{measured} of {len(inputs)} kernels measured in {spent:.0f} s; learn with: autoheuristic learn")
+    return 0 if measured or not inputs else code
 
 
-def _measure(line: dict[str, Any], session: Session) -> int:
-    """Measures one call; returns 1, or 0 if the log has it already."""
-    autotuner = _autotuner(str(line["module"]), str(line["function"]))
-    call = _call(autotuner, line["call"])
-    state = State(autotuner, session, call)
-    if state.identity.stem != line["kernel"]:
-        raise AutoHeuristicError("the kernel's source or configurations have changed since")
-    features = state.features.read(call)
-    before = state.recorder.known(features, state.kernel.names)
-    measured_input(session, state, call, features)
-    return int(not before)
+INTERRUPTED = 130
 
 
-def _autotuner(module: str, function: str) -> Any:
-    """Returns the autotuner of a kernel, which may be inside ``triton.heuristics`` and other wrappers."""
-    from triton.runtime.autotuner import Autotuner
-
-    for found in vars(importlib.import_module(module)).values():
-        while found is not None and not isinstance(found, Autotuner):
-            found = vars(found).get("fn") if hasattr(found, "__dict__") else None
-        if found is not None and found.base_fn.__name__ == function:
-            return found
-    raise AutoHeuristicError(f"{module} has no autotuner of {function}")
-
-
-def _call(autotuner: Any, described: dict[str, Any]) -> Call:
-    arguments = {name: _argument(value) for name, value in described["arguments"].items()}
-    grids = described["grid"]
-    if isinstance(grids, dict):
-        sizes = {choice_name(config): tuple(grids[choice_name(config)]) for config in autotuner.configs}
-        by_values = [(config.kwargs, sizes[choice_name(config)]) for config in autotuner.configs]
-
-        def grid(meta: Any) -> Any:
-            # The configuration in hand is the one whose arguments the call has.
-            return next(size for kwargs, size in by_values if all(meta.get(n) == v for n, v in kwargs.items()))
-
-        return Call(grid, (), arguments)
-    return Call(tuple(grids), (), arguments)
+def _journal(folder: Path) -> Path:
+    """Returns the journal of the current device. Another process asks for the device, so that none is held here."""
+    journals = calls.journals(folder)
+    if len(journals) > 1:
+        done = subprocess.run(
+            [sys.executable, "-c", DEVICE_NAME], env=tools.environment(), capture_output=True, text=True
+        )
+        journals = [journal for journal in journals if journal.parent.name == done.stdout.strip()]
+    if not journals:
+        raise UsageError(
+            f"{folder}: expected DEVICE/{calls.FILE} of this device, found none; attach to a program first"
+        )
+    return journals[0]
 
 
-def _argument(described: dict[str, Any]) -> Any:
-    import torch
+def _is_measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> bool:
+    known = logged(journal.parent / f"{stem}.txt", list(lines[0]["features"]))
+    return all(key_of(line["features"], line["features"]) in known for line in lines)
 
-    if "value" in described:
-        return described["value"]
-    if "type" in described:
-        return getattr(torch, described["type"].rpartition(".")[2])
-    dtype = getattr(torch, described["tensor"].rpartition(".")[2])
-    shape, stride = described["shape"], described["stride"]
-    size = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if all(shape) else 0
-    storage = torch.empty(size, dtype=dtype, device="cuda")
-    tensor = torch.as_strided(storage, shape, stride)
-    if "values" in described:
-        tensor.copy_(torch.tensor(described["values"], dtype=dtype))
-    else:
-        storage.copy_(torch.randn(size, device="cuda") * 0.1)
-    return tensor
+
+def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
+    """Returns the inputs that a log holds; none if there is no such log with these features."""
+    try:
+        log = Log.read(path)
+    except (OSError, LogError):
+        return set()
+    if sorted(log.features) != sorted(names):
+        return set()
+    return {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
+
+
+def _measure(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]], seconds: float) -> int:
+    """Runs ``ah-collect`` for one kernel, and returns its exit code."""
+    table = journal.parent / f"{stem}.inputs.csv"
+    names = list(lines[0]["features"])
+    with open(table, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([line["features"][name] for name in names] for line in lines)
+    words = ["-o", str(journal.parent / f"{stem}.txt"), "--inputs", str(table), "-q"]
+    worker = [f"attach:{stem}", "--journal", str(journal)]
+    if seconds < float("inf"):
+        words += ["--max-seconds", f"{seconds:.0f}"]
+        worker += ["--compiling-seconds", f"{seconds * COMPILING_SHARE:.0f}"]
+    try:
+        return tools.run(tools.collecting(worker, words))
+    finally:
+        table.unlink()
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import text
-from ..errors import LogError
-from ..log import Log
 from . import calls
+from .calls import key_of
+from .replay import logged
 
-ANSWERS = ("heuristic", "log", "measured", "package", "capture")
+ANSWERS = ("heuristic", "first", "package")
 MOST_SHOWN = 3
 
 
@@ -22,8 +21,8 @@ class Asked:
     """The inputs that one kernel was asked for."""
 
     kernel: str
-    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By their text: the last line of the journal."""
+    inputs: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
+    """By their values as texts, in the order of the names: the last line of the journal."""
     unmeasured: list[dict[str, Any]] = field(default_factory=list)
     """The features of the inputs that the log does not hold."""
 
@@ -49,10 +48,11 @@ def asked(journal: Path) -> list[Asked]:
     for line in calls.read(journal):
         stem = str(line.get("kernel"))
         known = kernels.setdefault(stem, Asked(f"{line.get('module')}.{line.get('function')}"))
-        known.inputs[_text(line["features"])] = line
+        known.inputs[key_of(line["features"], sorted(line["features"]))] = line
     for stem, found in kernels.items():
-        logged = _logged(journal.parent / f"{stem}.txt", found.inputs.values())
-        found.unmeasured = [line["features"] for key, line in found.inputs.items() if key not in logged]
+        names = sorted(next(iter(found.inputs.values()))["features"])
+        measured = logged(journal.parent / f"{stem}.txt", names)
+        found.unmeasured = [line["features"] for key, line in found.inputs.items() if key not in measured]
     return sorted(kernels.values(), key=lambda k: k.kernel)
 
 
@@ -69,20 +69,6 @@ def table(journal: Path) -> str:
             more = "; …" if len(kernel.unmeasured) > MOST_SHOWN else ""
             lines.append(f"  {len(kernel.unmeasured)} never measured: {shown}{more}")
     return "\n".join(lines)
-
-
-def _logged(path: Path, lines: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Returns the texts of the inputs that a log holds, with the features in the order of the journal."""
-    order = next((list(line["features"]) for line in lines), [])
-    try:
-        log = Log.read(path)
-    except (OSError, LogError):
-        return set()
-    return {_text({**dict.fromkeys(order), **dict(zip(log.features, values))}) for values in log.inputs()}
-
-
-def _text(features: Mapping[str, Any]) -> str:
-    return text.row(f"{name}={text.value(value)}" for name, value in sorted(features.items()))
 
 
 def _shown(features: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use ah_types::log::{LogError, LogPlace, ReadOptions};
+use ah_types::log::{LogError, ReadOptions};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 use crate::worker::Worker;
@@ -43,7 +43,7 @@ impl InputsFile<'_> {
         let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
         let contexts = (0..log.inputs.len()).map(|i| log.context(i));
         let accepted = contexts.map(|context| match context.row(schema) {
-            Err(e) => Err(malformed(
+            Err(e) => Err(LogError::malformed(
                 self.path,
                 (2, 0),
                 "a column for each feature",
@@ -59,7 +59,7 @@ impl InputsFile<'_> {
         let path = self.path;
         let csv_error = |e: csv::Error| {
             let line = e.position().map_or(1, csv::Position::line);
-            malformed(path, (line, 0), "CSV", &e.to_string(), "mend the line")
+            LogError::malformed(path, (line, 0), "CSV", e.to_string(), "mend the line")
         };
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(self.bytes);
         let header = reader.headers().map_err(csv_error)?.clone();
@@ -67,7 +67,13 @@ impl InputsFile<'_> {
             if !header.iter().any(|h| h == feature.name) {
                 let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
                 let hint = "the header names every feature (ah-collect list shows them)";
-                return Err(malformed(path, (1, 0), &format!("a column {:?}", feature.name), &found, hint));
+                return Err(LogError::malformed(
+                    path,
+                    (1, 0),
+                    format!("a column {:?}", feature.name),
+                    found,
+                    hint,
+                ));
             }
         }
         let mut contexts = Vec::new();
@@ -82,7 +88,7 @@ impl InputsFile<'_> {
         }
         if contexts.is_empty() {
             let hint = "add one line for each context";
-            return Err(malformed(path, (1, 0), "at least one context", "none", hint));
+            return Err(LogError::malformed(path, (1, 0), "at least one context", "none", hint));
         }
         Ok(contexts)
     }
@@ -93,7 +99,7 @@ impl InputsFile<'_> {
         feature: Option<&Feature>,
         text: &str,
         line: u64,
-        column: u64,
+        column: usize,
     ) -> Result<Value, LogError> {
         let Some(feature) = feature.filter(|f| f.kind == FeatureKind::Numerical) else {
             return Ok(Value::from(text));
@@ -102,7 +108,7 @@ impl InputsFile<'_> {
             Ok(x) if x.is_finite() => Ok(Value::Number(x)),
             _ => {
                 let expected = format!("a number for {:?}", feature.name);
-                Err(malformed(self.path, (line, column), &expected, &format!("{text:?}"), "mend it"))
+                Err(LogError::malformed(self.path, (line, column), expected, format!("{text:?}"), "mend it"))
             }
         }
     }
@@ -114,17 +120,8 @@ impl InputsFile<'_> {
                 let name = &self.worker.subject().optimization.name;
                 let expected = format!("a context that {name} can measure here");
                 let found = format!("{context}: {found}");
-                Err(malformed(self.path, (line, 0), &expected, &found, "change it or take it out"))
+                Err(LogError::malformed(self.path, (line, 0), expected, found, "change it or take it out"))
             }
         }
-    }
-}
-
-fn malformed(path: &Path, (line, column): (u64, u64), expected: &str, found: &str, hint: &str) -> LogError {
-    LogError::Malformed {
-        place: LogPlace { path: path.to_owned(), line, column },
-        expected: expected.to_owned(),
-        found: found.to_owned(),
-        hint: hint.to_owned(),
     }
 }

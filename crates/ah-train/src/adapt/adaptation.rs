@@ -13,7 +13,7 @@ use crate::error::TrainError;
 use crate::judge::evaluation::max_slowdown;
 use crate::judge::{Metrics, decisions};
 use crate::model;
-use crate::net::{ModelUse, Overhead};
+use crate::overhead::{ModelUse, Overhead};
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::promise::ladder::{self, Climbed};

@@ -8,7 +8,7 @@ use crate::data::devices::LoggedDevice;
 use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
-use crate::net::ModelUse;
+use crate::overhead::ModelUse;
 use crate::promise::Trainer;
 
 /// What a device loses on its test part; both heuristics always decide.

@@ -4,7 +4,7 @@ use ah_types::Target;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::Metrics;
-use crate::net::{Asking, ModelUse, Overhead, decision_time};
+use crate::overhead::{Asking, ModelUse, Overhead};
 
 /// What a decision takes in a form, and what a program that asks there experiences.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,11 +27,11 @@ impl FormReport {
     /// Judges in every form; `judge` judges the decisions where asking adds this much.
     pub fn all(asking: &Asking, used: &ModelUse, judge: impl Fn(&Overhead) -> Metrics) -> Vec<Self> {
         let report = |(_, form): (&str, Target)| {
-            let model = judge(&asking.in_form(form).overhead(used));
+            let model = judge(&asking.for_target(form).overhead(used));
             Self {
                 form,
-                asked: asking.forms.contains(&form),
-                decision_us: decision_time::milliseconds(form, &used.parts) * 1e3,
+                asked: asking.targets.contains(&form),
+                decision_us: asking.decision_ms(form, &used.parts) * 1e3,
                 slowdown: model.slowdown,
                 speedup_over_fallback: model.speedup_over_fallback,
                 over_limit: model.over_limit,

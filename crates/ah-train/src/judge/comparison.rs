@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::decisions::{JudgedInput, PlainPick};
 use super::metrics::Metrics;
 use crate::data::Table;
-use crate::net::Overhead;
+use crate::overhead::Overhead;
 
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

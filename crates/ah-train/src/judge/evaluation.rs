@@ -13,7 +13,7 @@ use super::held_out::TestReport;
 use crate::data::{Pricing, Table, devices, irregularities};
 use crate::error::TrainError;
 use crate::joint;
-use crate::net::{Asking, ModelUse};
+use crate::overhead::{Asking, ModelUse};
 use crate::params::MAX_SLOWDOWN;
 
 /// A model judged on a log.
@@ -54,15 +54,14 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let overhead = Asking::of_model(model, &log.metadata).overhead(&ModelUse::of_model(model));
     let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
     let logged = log.schema.clone();
-    let mut table = Table::new(log).priced(pricing);
+    let table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
         warnings.push(format!(
-            "the figures are estimates: the log has {:.1} % of the times. A joint model gives the others, with errors like its own",
+            "inputs time {:.1} % of the choices on average; the figures are of the timed choices alone: the best one of an input may be \
+             among those that it does not time",
             joint::timed_share(&table, &inputs) * 100.0
         ));
-        let seed = model.provenance.seed;
-        [_, table] = joint::Estimator::fit(&table, &inputs, seed).complete_to_judge(&table, seed);
     }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

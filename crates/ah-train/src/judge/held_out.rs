@@ -10,7 +10,7 @@ use super::metrics::Metrics;
 use crate::data::split::Partition;
 use crate::error::TrainError;
 use crate::model::model;
-use crate::net::{ModelUse, Overhead};
+use crate::overhead::{ModelUse, Overhead};
 use crate::params::SplitBy;
 use crate::promise::{Heuristic, Trainer};
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::decisions::{JudgedInput, PlainPick};
 use crate::data::Table;
-use crate::net::Overhead;
+use crate::overhead::Overhead;
 
 /// The cost of decisions on some inputs, compared with taking each input's winner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -20,7 +20,7 @@ use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::{Cell, Table};
-use crate::net::Overhead;
+use crate::overhead::{LEAST_MS, Overhead};
 use crate::params::{PromiseMode, SplitBy};
 use crate::tree::ScoredChoice;
 
@@ -157,7 +157,10 @@ pub fn violations_of(
     overhead: &Overhead,
 ) -> Vec<Violation> {
     let Some(base) = table.usable(input, fallback) else { return Vec::new() };
-    let is_slow = |cell: &Cell| overhead.net(cell.time) > limit * base.time;
+    let is_slow = |cell: &Cell| {
+        let net = overhead.net(cell.time);
+        net > limit * base.time && net > base.time + LEAST_MS
+    };
     let too_slow = |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|cell| is_slow(cell));
     // Most inputs have no choice that is too slow.
     if !is_slow(base) && !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {

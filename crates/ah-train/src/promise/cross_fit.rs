@@ -15,7 +15,7 @@ use super::trainer::{Heuristic, Trainer, promise};
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Subset};
 use crate::error::TrainError;
-use crate::net::{ModelUse, Overhead};
+use crate::overhead::{ModelUse, Overhead};
 use crate::tree::FittedEnsemble;
 use crate::tree::prune::PruningOrder;
 
@@ -114,8 +114,7 @@ impl<'a> CrossFit<'a> {
         let (of_parts, taken) = self.of_parts(most);
         risk_model::learn(&mut fitted.boosters, rows.columns, taken.iter().flatten());
         let used = ModelUse::of_fitted(&fitted, &dataset.features, &rows);
-        let overhead = plan.asking.overhead(&used);
-        let (violations, losses) = self.judge(&of_parts, &overhead);
+        let (violations, losses) = self.judge(&of_parts);
         let judged: Vec<u32> = self.parts.iter().flat_map(|part| &part.held_out).copied().collect();
         let independent = dataset.count_judging(&judged);
         let test = |target| {
@@ -188,15 +187,25 @@ impl<'a> CrossFit<'a> {
         risk_model::taken(fitted, columns, table, &self.costs, &part.held_out, self.fallback, limit)
     }
 
+    /// Returns what asking the ensemble of a part adds, by the path of an input.
+    fn costs_of(&self, fitted: &FittedEnsemble, part: &Partition) -> impl Fn(u32) -> Overhead {
+        let Trainer { dataset, features, plan, .. } = self.trainer;
+        let rows = Subset { columns: &features.columns, inputs: &part.training };
+        let costs = plan.asking.costs(&ModelUse::of_fitted(fitted, &dataset.features, &rows));
+        let (tree, columns) = (fitted.tree.clone(), &features.columns);
+        move |input| costs.at(Some(tree.leaf_of(columns, input) as usize))
+    }
+
     /// Returns the violations and the losses on the inputs that the parts hold out.
-    fn judge(&self, of_parts: &[FittedEnsemble], overhead: &Overhead) -> (Vec<Violation>, LossCurve) {
+    fn judge(&self, of_parts: &[FittedEnsemble]) -> (Vec<Violation>, LossCurve) {
         let (dataset, columns) = (self.trainer.dataset, &self.trainer.features.columns);
         let (table, limit) = (&dataset.table, self.trainer.plan.max_slowdown);
         let (judging, fallback) = dataset.judging(self.fallback);
         let judge = |(fitted, part): (&FittedEnsemble, &Partition)| {
             let (mut violations, mut losses) = (Vec::new(), LossCurve::new());
-            let mut ranking = Vec::new();
+            let (mut ranking, overhead) = (Vec::new(), self.costs_of(fitted, part));
             for &input in &part.held_out {
+                let overhead = &overhead(input);
                 fitted.rank(columns, &self.costs, input, &mut ranking);
                 let found = calibrate::violations_of(&ranking, table, input, self.fallback, limit, overhead);
                 violations.extend(found);
@@ -216,11 +225,10 @@ impl<'a> CrossFit<'a> {
 
     /// Returns the cost of a heuristic of this size on each input that the parts hold out, the decision included.
     pub fn losses(&self, heuristic: &Heuristic, most: Option<usize>) -> Vec<f64> {
-        let Trainer { dataset, features, plan, .. } = self.trainer;
+        let Trainer { dataset, features, .. } = self.trainer;
         let (table, fallback) = dataset.judging(self.fallback);
-        let overhead = plan.asking.overhead(&heuristic.used);
         let mut ranking = Vec::new();
-        let mut loss = |fitted: &FittedEnsemble, input: u32| {
+        let mut loss = |fitted: &FittedEnsemble, overhead: Overhead, input: u32| {
             fitted.rank(&features.columns, &self.costs, input, &mut ranking);
             let picked = calibrate::pick(&ranking, self.fallback, heuristic.threshold);
             let taken = picked.map_or(fallback, |picked| self.judging_ids[picked.choice.index()]);
@@ -229,7 +237,8 @@ impl<'a> CrossFit<'a> {
         let (of_parts, _) = self.of_parts(most);
         let mut losses = Vec::new();
         for (fitted, part) in of_parts.iter().zip(self.parts) {
-            losses.extend(part.held_out.iter().map(|&input| loss(fitted, input)));
+            let overhead = self.costs_of(fitted, part);
+            losses.extend(part.held_out.iter().map(|&input| loss(fitted, overhead(input), input)));
         }
         losses
     }

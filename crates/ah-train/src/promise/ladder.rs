@@ -13,7 +13,7 @@ use super::cross_fit::CrossFit;
 use super::trainer::{Heuristic, Trainer};
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
-use crate::net::{ModelUse, Overhead, decision_time};
+use crate::overhead::{Asking, ModelUse, Overhead};
 use crate::params::{Size, SplitBy};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
@@ -73,8 +73,8 @@ impl Rung {
     }
 
     /// Returns the milliseconds of a decision in this form, the features left out.
-    pub fn decision_ms(&self, form: Target) -> f64 {
-        decision_time::milliseconds(form, &self.used.parts)
+    pub fn decision_ms(&self, form: Target, asking: &Asking) -> f64 {
+        asking.decision_ms(form, &self.used.parts)
     }
 }
 
@@ -133,7 +133,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     }
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
     let boosted = boosted(plan, trainer.configuration).filter(|_| best(&rungs) > 1.0 + good_enough);
-    let (mut boosted_rung, mut of_forest) = (None, None);
+    let mut boosted_rung = None;
     let one_leaf = OnceCell::new();
     if let Some(boosted) = &boosted {
         let trainer = Trainer { configuration: boosted, ..*trainer };
@@ -142,9 +142,8 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
         let losses = || ensembles.losses(&heuristic, None);
         // What boosted trees gain over one leaf must be beyond the noise.
         let leaf = one_leaf.get_or_init(|| losses_of_one_leaf(trees.as_ref(), &rungs)).as_deref();
-        let is_noise = !boosted.is_forest() && leaf.is_some_and(|leaf| !is_beyond_noise(leaf, &losses()));
+        let is_noise = leaf.is_some_and(|leaf| !is_beyond_noise(leaf, &losses()));
         let rung = Rung::new(&heuristic, None, &trainer);
-        of_forest = boosted.is_forest().then(losses);
         if !is_noise {
             boosted_rung = Some(rungs.len());
             rungs.push((rung, heuristic));
@@ -156,12 +155,7 @@ pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainErro
     {
         let (rung, heuristic) = &rungs[chosen];
         let losses = || trees.losses(heuristic, rung.most);
-        if let (Some(of_forest), Some(forest)) = (&of_forest, boosted_rung) {
-            let over_best = |cost| trainer.dataset.judging_table().over_best(cost);
-            if !suffices(&losses(), of_forest, 1.0 + plan.size.tolerance(), over_best) {
-                chosen = forest;
-            }
-        } else if chosen > 0 {
+        if chosen > 0 {
             // What a tree gains must be beyond the noise too. On times of numpy products that varied by a factor of two, three
             // leaves seemed to gain 1.3 %, and lost 9 %.
             let leaf = one_leaf.get_or_init(|| losses_of_one_leaf(Some(trees), &rungs)).as_deref();
@@ -239,33 +233,9 @@ fn is_beyond_noise(first: &[f64], second: &[f64]) -> bool {
     saved > BEYOND_NOISE * error
 }
 
-/// Returns whether a tree with these losses is good enough beside a forest with those: with the noise on top, it takes at most
-/// `tolerance` times as long. Few time-outs decide what PAR10 measures, so a tree is often the best by chance.
-fn suffices(tree: &[f64], forest: &[f64], tolerance: f64, over_best: impl Fn(f64) -> f64) -> bool {
-    let (more, error) = difference(tree, forest);
-    let of_forest = forest.iter().sum::<f64>() / forest.len().max(1) as f64;
-    over_best(of_forest + more + BEYOND_NOISE * error) <= tolerance * over_best(of_forest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tree_stands_in_for_a_forest_only_if_that_is_no_chance() {
-        let forest = vec![0.1; 100];
-        let suffices = |tree: &[f64]| suffices(tree, &forest, 1.005, |cost| 1.0 + cost);
-        assert!(suffices(&forest));
-        assert!(suffices(&[0.104; 100]) && !suffices(&[0.11; 100]));
-        // Better by one time-out in 100 inputs, which is one standard error: chance.
-        let with = |timeouts: usize, saved: f64| {
-            let mut tree = vec![0.1 - saved; 100];
-            tree[..timeouts].fill(1.0);
-            tree
-        };
-        assert!(!suffices(&with(1, 0.009)));
-        assert!(suffices(&with(1, 0.03)));
-    }
 
     #[test]
     fn noise_is_measured_on_the_same_inputs() {

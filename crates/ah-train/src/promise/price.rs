@@ -4,7 +4,7 @@ use ah_types::ChoiceId;
 
 use super::calibrate::{step, steps_up_to};
 use crate::data::Table;
-use crate::net::Overhead;
+use crate::overhead::Overhead;
 use crate::tree::ScoredChoice;
 
 /// The summed loss of some inputs at each step of the grid.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::calibrate::{CONFIDENCE, CalibratedThreshold};
 use super::price::PromisePrice;
 use crate::data::{Dataset, RankedFeatures, Subset};
-use crate::net::ModelUse;
+use crate::overhead::ModelUse;
 use crate::params::SplitBy;
 use crate::plan::TrainPlan;
 use crate::search::Configuration;

@@ -7,7 +7,6 @@ use ah_types::{Objective, Target};
 use super::loss;
 use crate::judge::FormReport;
 use crate::params::Size;
-use crate::plan::TrainPlan;
 use crate::promise::{Ladder, Rung};
 use crate::train::TrainedModel;
 
@@ -31,11 +30,11 @@ pub fn sizes(trained: &TrainedModel) -> String {
         Objective::Total => ", in total time",
     };
     let mut text = format!("Sizes by cross-validation{measure}{rule}:\n");
-    let names: Vec<String> = rungs.iter().map(|rung| name(rung, plan)).collect();
+    let names: Vec<String> = rungs.iter().map(|rung| name(rung)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (at, (rung, name)) in rungs.iter().zip(names).enumerate() {
         let arrow = if at == *chosen { '>' } else { ' ' };
-        let times = plan.asking.forms.iter().map(|&form| rung.decision_ms(form));
+        let times = plan.asking.targets.iter().map(|&form| rung.decision_ms(form, &plan.asking));
         let decision = match times.fold(0.0, f64::max) {
             0.0 => "no decision".to_owned(),
             ms => microseconds(ms * 1e3),
@@ -79,11 +78,11 @@ fn microseconds(us: f64) -> String {
 }
 
 /// Returns the size in words. Two lines of code for each leaf, and two around them.
-fn name(rung: &Rung, plan: &TrainPlan) -> String {
+fn name(rung: &Rung) -> String {
     match (rung.boosted_trees, rung.leaves) {
         (0, count @ 2..=SHORT) => format!("{}, {} lines", leaves(count), 2 * count + 2),
         (0, count) => leaves(count),
-        (boosted, _) => trees(boosted, plan),
+        (boosted, _) => trees(boosted),
     }
 }
 
@@ -93,9 +92,6 @@ pub fn leaves(count: usize) -> String {
 }
 
 /// Returns a number of boosted trees in words.
-pub fn trees(boosted: usize, plan: &TrainPlan) -> String {
-    match plan.boost.as_ref().is_some_and(|boost| boost.is_forest) {
-        true => format!("forest of {boosted} trees"),
-        false => format!("{boosted} boosted trees"),
-    }
+pub fn trees(boosted: usize) -> String {
+    format!("{boosted} boosted trees")
 }

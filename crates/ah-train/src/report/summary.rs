@@ -56,7 +56,7 @@ pub fn trained(trained: &TrainedModel) -> String {
         _ => writeln!(
             text,
             "Learned from all {inputs} inputs: {}{of_risk}, {leaves}. (`--size smallest`: one tree, which people can read.)",
-            sizes::trees(boosted, &trained.plan),
+            sizes::trees(boosted),
         ),
     };
     text
@@ -81,13 +81,9 @@ pub fn evidence(trained: &TrainedModel) -> String {
         );
     }
     if let Some(portfolio) = &trained.portfolio {
-        let search = match portfolio.exact {
-            true => "no other set loses less",
-            false => "greedy search: at least 63 % of the best set's saving",
-        };
         let _ = writeln!(
             text,
-            "Keeps {} choices; the best of them loses {} on the training part ({search}).",
+            "Keeps {} choices; the best of them loses {} on the training part.",
             portfolio.choices.len(),
             loss(portfolio.slowdown),
         );

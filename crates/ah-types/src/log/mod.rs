@@ -18,7 +18,7 @@ mod writer;
 
 pub use csv::quote;
 pub use data::{Input, Irregularities, Log, Sample, Source};
-pub use error::{LogError, LogPlace};
+pub use error::LogError;
 pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, LOG_FORMAT, Metadata,
     differences,

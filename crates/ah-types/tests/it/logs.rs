@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Collection, LogError, LogWriter, Metadata, ReadOptions};
-use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
+use ah_types::{ColumnPlace, Context, Cpu, Device, Feature, RowNumber, Schema, TimingPolicy};
 use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
@@ -333,8 +333,9 @@ fn columns_are_counted_in_characters() {
     for (row, column) in [("1,größe,zwei,a,1", 9), ("1,\"größe\",2,a,-1", 15), ("1,größe,2,\"a,1", 11)]
     {
         let path = write(folder.path(), &with(&format!("{row}\n")));
-        let LogError::Malformed { place, .. } = log::read(&[path]).unwrap_err() else { panic!("{row}") };
-        assert_eq!((place.line, place.column), (3, column), "{row}");
+        let LogError::Malformed(fault) = log::read(&[path]).unwrap_err() else { panic!("{row}") };
+        let place = (fault.place.row, fault.place.column);
+        assert_eq!(place, (Some(RowNumber::Line(3)), Some(ColumnPlace::At(column))), "{row}");
     }
 }
 

@@ -121,16 +121,9 @@ impl UserKernel {
     /// There is no such GPU, or a library is missing or too old.
     pub fn open(source: UserSource, index: u32) -> Result<Self, CudaError> {
         let gpu = Gpu::open(index)?;
-        let mut options: Vec<String> = source
-            .include
-            .iter()
-            .cloned()
-            .chain(toolkit_headers())
-            .map(|folder| format!("--include-path={}", folder.display()))
-            .collect();
-        options.extend(source.options);
+        let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
         Ok(Self {
-            source: Source::of_user(source.file, source.text, options),
+            source: Source::of_user(source.file, source.text, &folders, source.options),
             fill: gpu.kernel(BUFFERS, "fill", Vec::new())?,
             difference: gpu.kernel(BUFFERS, "difference", Vec::new())?,
             found: Allocation::new(gpu.context(), 12)?,
@@ -145,7 +138,7 @@ impl UserKernel {
 
     /// Returns the timing policy for unknown kernels.
     pub fn timing() -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
+        TimingPolicy { budget_ms: 30.0, ..subject::timing() }
     }
 
     /// Compiles the file under each of these definitions, in parallel. A failure shows when the choice is checked.

@@ -76,7 +76,9 @@ fn a_fault_costs_its_cell_and_nothing_else() {
                 assert_eq!(feedback(&log, size, "bad"), [f64::INFINITY], "{mode}, {batch}: {stderr}");
                 for choice in ["good", "late", "slow"] {
                     let times = feedback(&log, size, choice);
-                    let finite = times.len() == 2 && times.iter().all(|ms| ms.is_finite());
+                    // The slow one drops out after two samples, which make one row.
+                    let rows = if choice == "slow" { 1 } else { 2 };
+                    let finite = times.len() == rows && times.iter().all(|ms| ms.is_finite());
                     assert!(finite, "{mode}, {batch}: {choice} {times:?}");
                 }
             }
@@ -170,7 +172,8 @@ fn workers_that_cannot_go_on_end_the_run() {
         let folder = Folder::new();
         let Some(mut command) = worker(&folder, mode, 1) else { return };
         refused(command.args(["--num-samples", "30"]), 5, &[part]);
-        assert!(!folder.read("train.txt").contains("inf"), "{mode}: nothing is blamed on a choice");
+        let log = std::fs::read_to_string(folder.log()).unwrap_or_default();
+        assert!(!log.contains("inf"), "{mode}: nothing is blamed on a choice");
     }
     let folder = Folder::new();
     let mut missing = Command::cargo_bin("ah-collect").unwrap();
@@ -269,7 +272,7 @@ fn faults_are_counted_by_input() {
     // 56 choices die on the one odd input; the run goes on.
     let folder = Folder::new();
     let Some(mut command) = worker(&folder, "many die", 100) else { return };
-    succeed(command.args(["--num-reps", "1", "--inputs"]).arg(list(&folder)));
+    succeed(command.arg("--inputs").arg(list(&folder)));
     let log = read(&folder);
     assert_eq!(log.inputs.len(), 2);
     assert_eq!(feedback(&log, 11.0, "bad54"), [f64::INFINITY]);

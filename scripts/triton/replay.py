@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Replays a dense log of many configurations: planned, random and exhaustive collecting, judged on a quarter of the shapes.
+"""Replays a dense log of many configurations: random and exhaustive collecting, judged on a quarter of the shapes.
 
-    python3 scripts/triton/replay.py LOG [--seed 0] [--ways planned,random,exhaustive] [--cells 7000,20000] [--train WORDS]
+    python3 scripts/triton/replay.py LOG [--seed 0] [--ways random,exhaustive] [--cells 7000,20000] [--train WORDS]
 
-- planned: `ah-collect --replay LOG --adaptive` on the shapes that are not held out, in a random order
 - random: 32 random configurations of each shape
 - exhaustive: all configurations of random shapes
 
@@ -24,10 +23,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-SECONDS_A_SHAPE, SECONDS_A_CELL, SECONDS_A_PLAN = 0.018, 0.0006, 0.062
-"""Of preparing a shape, of checking and timing one of its configurations, and of planning which ones, learning included:
-steps.py and live.py on an H100."""
-WAYS = {"planned": "planned", "random": "random cells", "exhaustive": "all cells"}
+SECONDS_A_SHAPE, SECONDS_A_CELL = 0.018, 0.0006
+"""Of preparing a shape, and of checking and timing one of its configurations: steps.py and live.py on an H100."""
+WAYS = {"random": "random cells", "exhaustive": "all cells"}
 SPREAD = 32
 """Random configurations of a shape."""
 
@@ -61,17 +59,6 @@ class Replay:
             raise SystemExit(f"{tool} {' '.join(map(str, words))}:\n{done.stderr[-3000:]}")
         return done.stdout
 
-    def planned(self, cells):
-        """Collects until the log has about this many cells."""
-        columns = self.head.split("\n")[1].rsplit(",choice", 1)[0]
-        inputs = self.learning[: max(round(cells / SPREAD), 1)]
-        (self.folder / "inputs.csv").write_text("\n".join([columns, *inputs]) + "\n")
-        (self.folder / "planned.txt").unlink(missing_ok=True)
-        (self.folder / "planned.txt.outcomes.jsonl").unlink(missing_ok=True)
-        words = ["--replay", self.options.log.resolve(), "--adaptive", "--inputs", "inputs.csv", "-o", "planned.txt"]
-        self.run("ah-collect", "collect", *words)
-        return "planned.txt"
-
     def random(self, cells):
         rng, some = random.Random(self.options.seed + 1), self.learning[: max(round(cells / SPREAD), 1)]
         return self.write("random.txt", some, lambda text: rng.sample(self.rows[text], min(SPREAD, len(self.rows[text]))))
@@ -89,8 +76,7 @@ class Replay:
         train = [log, "--heuristic-name", "T", "--no-codegen", "--model", "T.json", "--json", *self.options.train.split()]
         said = json.loads(self.run("ah-train", *train))
         found = {"way": way, "seed": self.options.seed, "shapes": len(shapes), "cells": len(timed)}
-        a_shape = SECONDS_A_SHAPE + (SECONDS_A_PLAN if way == "planned" else 0.0)
-        found["GPU seconds"] = round(len(shapes) * a_shape + len(timed) * SECONDS_A_CELL, 1)
+        found["GPU seconds"] = round(len(shapes) * SECONDS_A_SHAPE + len(timed) * SECONDS_A_CELL, 1)
         found["loses"], found["worst"] = self.loss()
         found["said"] = round(said["metrics"]["held_out"]["slowdown"], 4)
         model = json.loads((self.folder / "T.json").read_text())
@@ -156,7 +142,7 @@ def main():
     parser.add_argument("--tools", type=Path, default=Path(__file__).resolve().parents[2] / "target" / "release")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cells", default="20000", help="numbers of cells by commas, or all")
-    parser.add_argument("--ways", default="planned", help=f"of {','.join(WAYS)}")
+    parser.add_argument("--ways", default="exhaustive", help=f"of {','.join(WAYS)}")
     parser.add_argument("--train", default="", help="more words for ah-train")
     parser.add_argument("--results", type=Path, help="a file to which each result is appended, one a line")
     parser.add_argument("--svg", type=Path, help="the picture of all results of that file")

@@ -10,9 +10,6 @@ use ah_measure::sampling::Seed;
 
 use super::process::{Fault, GRACE, Limits, Process, Working};
 
-/// The wait before a worker that could not be started is started once more: its device may need a moment.
-const PAUSE: Duration = Duration::from_secs(1);
-
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
 
@@ -161,7 +158,7 @@ impl Link {
         self.process = None;
         let mut started = self.start();
         if started.is_err() {
-            thread::sleep(PAUSE);
+            thread::sleep(self.limits.pause);
             started = self.start();
         }
         let replaced = match started {

@@ -26,12 +26,14 @@ pub struct Limits {
     pub start: Duration,
     /// For the next line of an answer: making an input, checking a choice, one burst of samples.
     pub answer: Duration,
+    /// The wait before a worker that could not be started is started once more: its device may need a moment.
+    pub pause: Duration,
 }
 
 impl Default for Limits {
     /// A first check may compile its kernel; NVRTC takes up to some seconds.
     fn default() -> Self {
-        Self { start: Duration::from_secs(60), answer: Duration::from_secs(20) }
+        Self { start: Duration::from_secs(60), answer: Duration::from_secs(20), pause: Duration::from_secs(1) }
     }
 }
 

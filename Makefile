@@ -42,7 +42,7 @@ lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	@# What the program of an own function builds; the workspace builds everything.
-	cargo check -p ah-collect --no-default-features --features cli --quiet
+	cargo check -p ah-collect --no-default-features --quiet
 
 bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace

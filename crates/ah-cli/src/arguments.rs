@@ -52,7 +52,11 @@ fn version() -> &'static str {
 
 /// Matches this process's arguments against a command; see [`parse`].
 pub fn matches(command: Command) -> clap::ArgMatches {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    matches_from(command, std::env::args_os().collect())
+}
+
+/// Matches these arguments against a command, the program's name included; see [`parse`].
+pub fn matches_from(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     #[cfg(feature = "shell")]
     let command = command.color(color(&arguments));
     command.get_matches_from(arguments)

@@ -81,7 +81,7 @@ impl Clock {
             throttled = reason;
             std::thread::sleep(THROTTLED_PAUSE);
         }
-        Err(Failure::skipped(format!("the card is throttled and does not recover: {throttled}")))
+        Err(Failure::Unmeasured(format!("the card is throttled and does not recover: {throttled}")))
     }
 
     /// Queues samples, each behind `flushes` writes of the L2, and waits for them.

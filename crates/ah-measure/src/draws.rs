@@ -1,24 +1,29 @@
-//! Values and ranges of features in TOML files: the tables `[commands.inputs]` and `[cuda.inputs]`.
+//! Values and ranges of features: the tables `[commands.inputs]` and `[cuda.inputs]` of TOML files, and `inputs` of workers.
 
 use std::collections::BTreeMap;
 
-use ah_measure::Failure;
-use ah_measure::sampling::{self, Rng};
 use ah_types::{Context, FeatureKind, Optimization, Value};
 use serde::Deserialize;
+
+use crate::sampling::{self, Rng};
 
 /// A value in TOML.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a number, a text, true or false")]
-pub(crate) enum ScalarText {
+pub enum ScalarText {
+    /// A whole number.
     Integer(i64),
+    /// A number.
     Float(f64),
+    /// A truth value.
     Bool(bool),
+    /// A text.
     Text(String),
 }
 
 impl ScalarText {
-    pub(super) fn value(&self) -> Value {
+    /// Returns the value of a feature.
+    pub fn value(&self) -> Value {
         match self {
             Self::Integer(x) => Value::from(*x),
             Self::Float(x) => Value::from(*x),
@@ -27,8 +32,8 @@ impl ScalarText {
         }
     }
 
-    #[cfg(feature = "kernels")]
-    pub(super) fn text(&self) -> String {
+    /// Returns the text of a parameter.
+    pub fn text(&self) -> String {
         match self {
             Self::Integer(x) => x.to_string(),
             Self::Float(x) => x.to_string(),
@@ -41,11 +46,16 @@ impl ScalarText {
 /// How a feature is drawn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a list of values, or { from = 1, to = 9 }")]
-pub(crate) enum Draw {
+pub enum Draw {
     /// One of these, with equal probability.
     OneOf(Vec<ScalarText>),
     /// A whole number; each octave has the same probability.
-    Range { from: u64, to: u64 },
+    Range {
+        /// The least one.
+        from: u64,
+        /// The greatest one.
+        to: u64,
+    },
 }
 
 impl Draw {
@@ -59,7 +69,10 @@ impl Draw {
 
 /// Checks how the features are drawn. Returns them in the order of the features; `None` for a feature that is not
 /// drawn.
-pub(crate) fn check(
+///
+/// # Errors
+/// The first mistake, as the rest of a sentence that begins with the name of the table.
+pub fn check(
     inputs: &BTreeMap<String, Draw>,
     optimization: &Optimization,
 ) -> Result<Vec<Option<Draw>>, String> {
@@ -90,22 +103,25 @@ pub(crate) fn check(
     draws.collect()
 }
 
-/// Draws a context.
-pub(crate) fn draw(
-    optimization: &Optimization,
-    draws: &[Option<Draw>],
-    table: &str,
-    rng: &mut Rng,
-) -> Result<Context, Failure> {
+/// Checks that every feature has a range.
+///
+/// # Errors
+/// A sentence that names the first of them; `table` is where ranges are listed.
+pub fn complete(optimization: &Optimization, draws: &[Option<Draw>], table: &str) -> Result<(), String> {
+    let missing = optimization.features.iter().zip(draws).find(|(_, draw)| draw.is_none());
+    missing.map_or(Ok(()), |(feature, _)| {
+        let name = &feature.name;
+        Err(format!("the feature {name:?} has no range; add {name:?} to {table}, or give --inputs"))
+    })
+}
+
+/// Draws a context. A feature without a range is left out.
+pub fn draw(optimization: &Optimization, draws: &[Option<Draw>], rng: &mut Rng) -> Context {
     let mut context = Context::new();
     for (feature, draw) in optimization.features.iter().zip(draws) {
-        let Some(draw) = draw else {
-            let name = &feature.name;
-            return Err(Failure::failed(format!(
-                "the feature {name:?} has no range; add {name:?} to {table}, or give --inputs"
-            )));
-        };
-        context.set(&feature.name, draw.draw(rng));
+        if let Some(draw) = draw {
+            context.set(&feature.name, draw.draw(rng));
+        }
     }
-    Ok(context)
+    context
 }

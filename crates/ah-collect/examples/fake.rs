@@ -1,20 +1,20 @@
-//! A device that misbehaves on purpose (`--backend fake`): its choices are slow, noisy, failing, wrong,
-//! hanging and crashing. With it, the tests prove without a GPU that a run survives all of them.
+//! A worker that misbehaves on purpose: its choices are slow, noisy, failing, wrong, hanging and crashing. With it, the tests
+//! prove without a GPU that a run survives all of them, and a cluster's scripts are tried (`scripts/slurm/test.sh`).
+//!
+//! ```text
+//! ah-collect --worker target/debug/examples/fake                # choices that hang or crash are not offered
+//! ah-collect --worker "target/debug/examples/fake faults"       # they are, and do so on even sizes
+//! ```
 //!
 //! Its clock is invented: a time depends on the input, the choice and the number of samples taken, so two
-//! runs give the same log. Choices that hang or end the process are offered only inside a
-//! [worker](crate::worker).
+//! runs give the same log. `AH_FAKE_PACE_US` is the real duration of a sample in microseconds.
 
 use std::time::Duration;
 
-use ah_types::{ChoiceId, Context, Cpu, Device, Optimization, OptimizationError, TimingPolicy};
-use rand::Rng as _;
-
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Runner, Subject, Times};
-
-/// Its optimization.
-pub const OPTIMIZATION: &str = include_str!("fake.toml");
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_types::{ChoiceId, Context, Cpu, Device, Feature, Optimization, TimingPolicy};
+use rand::Rng as _;
 
 /// The behaviour of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,48 +54,44 @@ const MANNERS: [(&str, Manner); 10] = [
     ("losing", Manner::Losing),
 ];
 
-/// The fake device; the [module](self) describes it.
-#[derive(Debug)]
-pub struct Fake {
+/// The fake device.
+struct Fake {
     subject: Subject,
-    in_worker: bool,
+    has_faults: bool,
     /// The real duration of a sample.
     pace: Duration,
 }
 
 /// An input of the fake device.
-#[derive(Debug)]
-pub struct FakeInput {
+struct FakeInput {
     size: f64,
     noise: Rng,
     samples: [u32; MANNERS.len()],
 }
 
-/// Opens the fake device. `AH_FAKE_PACE_US` is the real duration of a sample in microseconds.
-///
-/// # Errors
-/// None in practice: its optimization is built in.
-pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
+fn main() -> std::io::Result<()> {
+    let optimization = Optimization {
+        description: "A device that misbehaves on purpose: it proves what ah-collect survives.".to_owned(),
+        fallback: vec!["steady".to_owned()],
+        features: vec![Feature { integer: true, ..Feature::numerical("size") }, Feature::categorical("kind")],
+        ..Optimization::new("fake")
+    };
     let subject = Subject {
-        optimization: Optimization::from_toml(OPTIMIZATION)?,
-        device: Device::Cpu(Cpu {
-            model: "fake".to_owned(),
-            cores: 1,
-            caches: Vec::new(),
-            instruction_sets: Vec::new(),
-        }),
+        optimization,
+        device: Device::Cpu(Cpu { model: "fake".to_owned(), cores: 1, ..Cpu::default() }),
         choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         // Its times are invented, so a busy machine must not end the samples of a choice.
         timing: TimingPolicy { max_samples: 10, budget_ms: 60_000.0, ..TimingPolicy::default() },
     };
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
-    Ok(Fake { subject, in_worker, pace: Duration::from_micros(pace) }.boxed())
+    let has_faults = std::env::args().nth(1).is_some_and(|argument| argument == "faults");
+    ah_measure::serve(Ok::<_, String>(Fake { subject, has_faults, pace: Duration::from_micros(pace) }))
 }
 
 impl Fake {
-    /// Returns whether the faults that only a worker process survives happen on this input.
+    /// Returns whether the faults happen on this input.
     fn faults(&self, input: &FakeInput) -> bool {
-        self.in_worker && input.size % 2.0 == 0.0
+        self.has_faults && input.size % 2.0 == 0.0
     }
 }
 
@@ -122,7 +118,7 @@ impl BenchmarkRunner for Fake {
         }
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<FakeInput, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<FakeInput, Failure> {
         let size = context.number("size").unwrap_or(1.0);
         if size > 90_000.0 {
             return Err(Failure::skipped("out of memory: more than 90000 elements do not fit"));
@@ -132,8 +128,8 @@ impl BenchmarkRunner for Fake {
 
     fn check(&mut self, input: &mut FakeInput, choice: ChoiceId) -> Result<(), Failure> {
         match MANNERS[choice.index()].1 {
-            Manner::Hanging | Manner::Crashing | Manner::Losing if !self.in_worker => {
-                Err(Failure::skipped("only in a worker process (--isolate)"))
+            Manner::Hanging | Manner::Crashing | Manner::Losing if !self.has_faults => {
+                Err(Failure::skipped("only with the argument `faults`"))
             }
             Manner::Wrong => Err(Failure::failed("wrong result: relative error 1 (at most 1e-6 expected)")),
             Manner::Crashing if self.faults(input) => std::process::abort(),

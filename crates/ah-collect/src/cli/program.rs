@@ -1,39 +1,46 @@
 //! What a collecting program measures, and how its flags name it.
 
 use std::fmt::{self, Debug};
+use std::time::Duration;
 
-use ah_measure::{Runner, Subject};
+use ah_measure::Subject;
 use ah_types::Optimization;
 use serde::Serialize;
 
 use crate::error::CollectError;
 use crate::units::count;
-use crate::worker::Limits;
+use crate::worker::{Limits, Worker};
 
 /// A program that measures something.
 pub(crate) trait Program {
     /// The flags that name what is measured, and where.
     type Flags: clap::Args + Debug;
 
-    /// Returns what the flags name.
-    fn source(&self, flags: Self::Flags) -> Result<Box<dyn Source>, CollectError>;
+    /// Starts a worker for each device.
+    ///
+    /// # Errors
+    /// The flags contradict each other, or a worker does not start.
+    fn workers(&self, flags: &Self::Flags, limits: Limits) -> Result<Vec<Worker>, CollectError>;
+
+    /// Serves a collector as the worker that [`workers`](Self::workers) starts. A command is ended after `limit`.
+    ///
+    /// # Errors
+    /// The collector is gone, so nobody reads the error.
+    fn serve(&self, flags: Self::Flags, limit: Duration) -> std::io::Result<()>;
+
+    /// Returns what can be measured.
+    ///
+    /// # Errors
+    /// As [`workers`](Self::workers).
+    fn list(&self, flags: &Self::Flags) -> Result<Vec<Listing>, CollectError> {
+        let workers = self.workers(flags, Limits::default())?;
+        Ok(workers.iter().map(|worker| Listing::of(worker.subject())).collect())
+    }
 }
 
 /// The flags of a program that measures one thing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NoFlags {}
-
-/// What is measured.
-pub(crate) trait Source {
-    /// Opens one runner for each device.
-    fn open(self: Box<Self>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError>;
-
-    /// Opens the runner of a process that was started as a worker.
-    fn open_in_worker(self: Box<Self>) -> Result<Box<dyn Runner>, CollectError>;
-
-    /// Returns what can be measured.
-    fn list(self: Box<Self>) -> Result<Vec<Listing>, CollectError>;
-}
 
 /// An optimization that can be measured.
 #[derive(Clone, Debug, Serialize)]
@@ -48,28 +55,23 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Returns the listing of an optimization that is not measured here.
-    pub fn unmeasured(optimization: &Optimization) -> Self {
+    /// Returns the listing of an optimization; without `choices` for one that is not measured here.
+    pub fn new(optimization: &Optimization, choices: Option<Vec<String>>) -> Self {
+        let fallback = choices.as_deref().and_then(|choices| optimization.fallback_among(choices));
         Self {
             name: optimization.name.clone(),
             description: optimization.description.clone(),
             features: optimization.features.iter().map(|f| f.name.clone()).collect(),
-            fallback: None,
+            fallback: fallback.map(str::to_owned),
             device: None,
-            choices: None,
+            choices,
         }
     }
 
-    /// Returns the listing of an optimization with these choices.
-    pub fn with_choices(optimization: &Optimization, choices: Vec<String>) -> Self {
-        let fallback = optimization.fallback_among(&choices).map(str::to_owned);
-        Self { fallback, choices: Some(choices), ..Self::unmeasured(optimization) }
-    }
-
-    /// Returns the listing of a runner's subject.
+    /// Returns the listing of a worker's subject.
     pub fn of(subject: &Subject) -> Self {
         let device = Some(subject.device.to_string());
-        Self { device, ..Self::with_choices(&subject.optimization, subject.choices.clone()) }
+        Self { device, ..Self::new(&subject.optimization, Some(subject.choices.clone())) }
     }
 }
 

@@ -112,7 +112,7 @@ def ah_train(scenario: Scenario, train: list[int], test: list[int]) -> list[int]
                 table.writerow(["instance", *names, "algorithm", "ms"])
                 for i in instances:
                     values = ["" if value is None else value for value in scenario.values[i]]
-                    table.writerows([i, *values, a, 1000 * t] for a, t in zip(scenario.algorithms, scenario.par10[i]))
+                    table.writerows([i, *values, a, max(1000 * t, 1e-3)] for a, t in zip(scenario.algorithms, scenario.par10[i]))
             flags = ["--name", "aslib", "--features", ",".join(names), "--choice", "algorithm", "--time", "ms"]
             _run("import", folder / f"{part}.csv", *flags, "--output", folder / f"{part}.txt")
         model, decisions = folder / "model.json", folder / "decisions.tsv"

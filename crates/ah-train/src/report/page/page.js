@@ -65,10 +65,10 @@ function sizes() {
   const name = ({ leaves, boosted_trees: boosted }) => boosted > 0 ? `${boosted} boosted trees` : leaves === 1 ? "1 leaf" : `${leaves} leaves`;
   const rows = ladder.rungs.map((rung, i) => [
     `${i === ladder.chosen ? "→ " : ""}${name(rung)}`, loss(rung.slowdown), `${number(rung.speedup)} ×`,
-    `${(rung.overhead.ms * 1e3).toFixed(2)} µs`, rung.promised ? "" : "breaks the promise",
+    `${(rung.asking_ms * 1e3).toFixed(3)} µs`,
   ]);
   const listed = element("table");
-  table(listed, ["size", "lost", `as fast as ${facts.fallback}`, "decision and features", ""], rows);
+  table(listed, ["size", "lost", `as fast as ${facts.fallback}`, "decision and features"], rows);
   at("rungs").append(listed);
 }
 
@@ -79,16 +79,12 @@ function spaced(values) {
   return kept.reverse();
 }
 
-/** The other learners and the learning curve, which only a training with --report has. */
+/** The learning curve, which only a training with --report has. */
 function study(ink) {
   if (facts.study === null) {
     at("study").remove();
     return;
   }
-  const learners = facts.study.learners.map(({ name, slowdown, worst }) => [name, loss(slowdown), `${number(worst, 2)} ×`]);
-  const listed = element("table");
-  table(listed, ["learner", "lost", "at worst"], learners);
-  at("learners").append(listed);
   at("advice").textContent = facts.study.advice;
   const points = facts.study.learning_curve;
   const at95 = (sign) => points.map(({ inputs, slowdown, error }) => ({ x: inputs, y: (slowdown * Math.exp(sign * 1.96 * error) - 1) * 100 }));

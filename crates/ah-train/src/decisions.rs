@@ -3,6 +3,7 @@
 use ah_types::{ChoiceId, Ensemble, Feature, FeatureKind, Model, Ranked, Schema, Unsure, Value};
 
 use crate::data::Table;
+use crate::overhead::{Asking, ModelUse, Overhead};
 
 /// The decision for one input.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,10 +13,15 @@ pub struct JudgedInput {
     /// The choice that the model takes and the offered and allowed ones behind it, best first, as ids of the table;
     /// empty where the model declines.
     pub ranking: Vec<ChoiceId>,
+    /// What the first choice saves against the fallback by the model's scores; minus infinity where the leaf has no score
+    /// of the fallback.
+    pub saved: f64,
     /// The model's choice for a program that does not list its choices.
     pub plain: PlainPick,
     /// True if a feature is outside the range of its leaf's training inputs.
     pub outside: bool,
+    /// What asking adds to the run of this input.
+    pub overhead: Overhead,
 }
 
 /// The choice for a program that does not list its choices.
@@ -29,17 +35,34 @@ pub enum PlainPick {
     Untimed,
 }
 
+impl JudgedInput {
+    /// Returns the decision to take one choice, which asks nothing.
+    pub fn constant(input: u32, choice: ChoiceId) -> Self {
+        let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));
+        Self { input, ranking, saved: 0.0, plain, outside: false, overhead: Overhead::default() }
+    }
+}
+
 /// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
 pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
     let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
     model.features.base().features().iter().map(slot).collect()
 }
 
-/// Returns the decisions of `model` on these inputs of `table`, which has these logged features.
-pub fn decide(model: &Model, logged: &Schema, table: &Table, inputs: &[u32]) -> Vec<JudgedInput> {
+/// Returns the decisions of `model` on these inputs of `table`, which has these logged features, for a program that asks as
+/// `asking`.
+pub fn decide(
+    model: &Model,
+    logged: &Schema,
+    table: &Table,
+    inputs: &[u32],
+    asking: &Asking,
+) -> Vec<JudgedInput> {
     let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let ensemble = Ensemble::new(model);
+    let costs = asking.costs(&ModelUse::of_model(model));
+    let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, &slots);
@@ -51,9 +74,12 @@ pub fn decide(model: &Model, logged: &Schema, table: &Table, inputs: &[u32]) -> 
             let choice = reached.pick(|choice| model.is_eligible(choice, &values) && offered(choice))?;
             Ok::<_, Unsure>((choice, reached))
         };
-        let mut ranking = Vec::new();
+        let (mut ranking, mut saved) = (Vec::new(), 0.0);
         if let Ok((first, reached)) = decide(&|choice| offered(choice).is_some()) {
             let all = reached.ranking();
+            let score = |choice| all.iter().find(|ranked| ranked.choice == choice).map(|ranked| ranked.score);
+            let of_fallback = model.fallback.and_then(score);
+            saved = of_fallback.zip(score(first)).map_or(f64::NEG_INFINITY, |(base, score)| base - score);
             // Where the fallback is not offered, the first may be one that is not allowed.
             let rest = all.iter().skip_while(|ranked| ranked.choice != first);
             let is_taken = |ranked: &&Ranked| ranked.allowed || ranked.choice == first;
@@ -68,7 +94,8 @@ pub fn decide(model: &Model, logged: &Schema, table: &Table, inputs: &[u32]) -> 
         };
         let outside =
             model.leaf(&values).is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
-        JudgedInput { input, ranking, plain, outside }
+        let overhead = costs.at(reached.ok().and_then(|reached| nodes.get(reached.leaf).copied()));
+        JudgedInput { input, ranking, saved, plain, outside, overhead }
     };
     inputs.iter().map(judge).collect()
 }

@@ -250,7 +250,11 @@ fn categorical(
 ) -> (Vec<String>, Vec<Column>) {
     let mut counts = vec![0; names.len()];
     // An undefined category has no name.
-    inputs.iter().filter_map(|&i| counts.get_mut(ids[i as usize] as usize)).for_each(|count| *count += 1);
+    for &input in inputs {
+        if let Some(count) = counts.get_mut(ids[input as usize] as usize) {
+            *count += 1;
+        }
+    }
     let mut order: Vec<u32> = (0..names.len() as u32).filter(|&id| counts[id as usize] > 0).collect();
     order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
     let mut tested = if order.len() == 2 { order[1..].to_vec() } else { order.clone() };

@@ -25,9 +25,6 @@ use crate::tree::Scores;
 const MAX_INPUTS: usize = 3000;
 /// The same for logs of [`LARGE`] or more inputs: with 3,000, the convolutions of weights lose 1.0307 instead of 1.0290.
 const MAX_INPUTS_OF_LARGE: usize = 12_000;
-/// Most choices to judge formulas by: the time to find them grows with their number. Judged by 32 of 640 choices,
-/// triton_mm_640 of an H100 loses 1.0578 instead of 1.0557 (mean of two splits).
-pub const MAX_CHOICES: usize = 1024;
 /// Bins of a column: formulas are compared, not fitted.
 const MAX_BINS: usize = 256;
 /// Most features that formulas are made of.

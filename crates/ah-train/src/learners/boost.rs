@@ -85,13 +85,8 @@ impl Boost {
         let row = |&input: &u32| targets.of(input).iter().map(error);
         let weights = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let errors = Errors::new(choices, rows.inputs.iter().map(row), weights);
-        let booster = |(splits, numbers): (Tree, Vec<i8>)| {
-            // The last number was a risk; readers expect one.
-            let rows = numbers.chunks_exact(choices).flat_map(|row| row.iter().copied().chain([0]));
-            Booster { splits, rows: rows.collect() }
-        };
-        let trees = self.trees(rows, errors, unit).into_iter().map(booster).collect();
-        let boosters = Boosters { row_length: choices + 1, unit, trees };
+        let trees = self.trees(rows, errors, unit).into_iter().map(|(splits, rows)| Booster { splits, rows });
+        let boosters = Boosters { row_length: choices, unit, trees: trees.collect() };
         let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
         let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
         FittedEnsemble { scores, ..fitted }

@@ -27,7 +27,7 @@ impl ModelUse {
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
         let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
-        let boosters = (model.boosters.len(), model.choices.len() + 1);
+        let boosters = (model.boosters.len(), model.choices.len());
         Self::new(&model.features, model.tree.nodes.len(), node, boosters, tested)
     }
 

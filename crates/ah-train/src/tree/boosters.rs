@@ -8,7 +8,7 @@ use crate::data::Columns;
 /// Trees whose rows add to the scores of an ordinary tree ([`ah_types::Model::boosters`]).
 #[derive(Clone, Debug, Default)]
 pub struct Boosters {
-    /// The length of a row: a number for each choice, and one for the risk.
+    /// The length of a row: a number for each choice.
     pub row_length: usize,
     /// What a number of 1 is worth in a score.
     pub unit: f64,

@@ -62,6 +62,8 @@ pub struct TrainPlan {
     pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
+    /// Whether nobody asked for the promise: the number of inputs sets its share.
+    pub is_default_promise: bool,
     /// The limit of the promise.
     pub max_slowdown: f64,
     /// How the promise is calibrated.
@@ -112,7 +114,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let boost = boost(params, policy, learner, &mut settings)?;
+        let boost = boost(params, policy, learner, inputs, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -138,7 +140,8 @@ impl TrainPlan {
         };
         let log = (!may_promise).then_some(None);
         let usual = promise.default_share(dataset.count_judging(training));
-        let max_risk = settings.resolve("max_risk", flag, None, log, Some(usual));
+        let is_default_promise = flag.is_none();
+        let max_risk = settings.resolve("max_risk", flag, None, log, usual);
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
@@ -158,6 +161,7 @@ impl TrainPlan {
             always_included: included,
             max_choices,
             max_risk,
+            is_default_promise,
             max_slowdown,
             promise,
             settings,
@@ -167,6 +171,16 @@ impl TrainPlan {
     /// Returns the same plan for a heuristic that always decides.
     pub fn always_deciding(&self) -> Self {
         Self { max_risk: None, ..self.clone() }
+    }
+
+    /// Returns the same plan for a program that asks in another target.
+    pub fn asked_in(&self, target: Target) -> Self {
+        Self { asking: self.asking.for_target(target), ..self.clone() }
+    }
+
+    /// Returns what the folds of the search hold out together.
+    pub fn split_by(&self) -> SplitBy {
+        SplitBy::Input
     }
 }
 
@@ -185,11 +199,12 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
     }
 }
 
-/// Returns how a program asks: in which forms, and what the log and the optimization know about the features' times.
+/// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
 fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
     let policy = &dataset.optimization.training;
-    let some = |forms: &[Target]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
-    let forms = settings.resolve("for", some(&params.forms), some(&policy.targets), None, vec![Target::Rust]);
+    let some = |targets: &[Target]| Some(targets.to_vec()).filter(|targets| !targets.is_empty());
+    let targets =
+        settings.resolve("target", some(&params.targets), some(&policy.targets), None, vec![Target::Rust]);
     let collection = dataset.metadata.collection.as_ref();
     let logged = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
     let mut feature_ms = logged.clone();
@@ -198,8 +213,8 @@ fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking
         let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
         settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
     }
-    let is_named = !params.forms.is_empty() || !policy.targets.is_empty();
-    Asking::new(&forms, is_named, &feature_ms, &dataset.features, &dataset.metadata)
+    let is_named = !params.targets.is_empty() || !policy.targets.is_empty();
+    Asking::new(&targets, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.
@@ -207,6 +222,7 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
+    inputs: usize,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -219,7 +235,7 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
-    let usual = if params.size == Size::Best { Boost::BEST } else { Boost::DEFAULT };
+    let usual = Boost::of(params.size, inputs >= LARGE);
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
     Ok(may.then_some(Boost { max_depth, ..usual }))
 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
-use super::{Defaults, Row, Table};
+use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
 use crate::error::{ImportError, bad_file, bad_row, io_error};
 use crate::tools::{self, Results};

@@ -5,7 +5,7 @@ use ah_types::Fault;
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::{Results, Tool, has, list, text};
+use super::tool::{Results, Tool, has, list, text};
 use crate::error::bad_file;
 
 /// The file of `TORCHINDUCTOR_MM_LOGGING_FILE`: the matrix products (`get_mm_log_filename` and `log_results` in

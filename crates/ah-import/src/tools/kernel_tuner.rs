@@ -8,7 +8,7 @@ use ah_types::Fault;
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::{Results, Tool, list, under};
+use super::tool::{Results, Tool, list, under};
 use crate::error::bad_file;
 
 const TIMES: &str = "times";

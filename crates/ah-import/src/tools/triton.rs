@@ -10,7 +10,7 @@ use ah_types::Fault;
 use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use super::{Results, Tool, has, list};
+use super::tool::{Results, Tool, has, list};
 use crate::error::bad_file;
 
 pub const TOOL: Tool = Tool {

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use ah_types::log::Log;
 use ah_types::shown::listed;
-use ah_types::{DerivedFeature, Feature, Features, LogOptimization, Optimization, Schema, expr};
+use ah_types::{Feature, Features, LogOptimization, Optimization, Schema, expr};
 use rustc_hash::FxHashMap;
 
-use super::devices::MULTIPROCESSORS;
 use crate::error::TrainError;
-use crate::params::ValidParams;
+use crate::params::{PromiseMode, SplitBy, ValidParams};
 use crate::params_check::check_training;
 
 /// Returns the given or built-in optimization, with the given training policy, and whether there is none, so that only
@@ -81,6 +80,30 @@ pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), T
     Ok(())
 }
 
+/// Refuses to hold out by dimensions where the log has none of those that the optimization declares: each input would be held
+/// out alone.
+pub fn check_dimensions(
+    params: &ValidParams,
+    optimization: &Optimization,
+    logged: &Schema,
+) -> Result<(), TrainError> {
+    let by_dimensions = [
+        ("--test-split dims", params.test_split == SplitBy::Dims),
+        ("--promise by-dimensions", params.promise == Some(PromiseMode::ByDimensions)),
+    ];
+    let dimensions = &optimization.training.dimensions;
+    match by_dimensions.into_iter().find(|(_, asked)| *asked) {
+        Some((flag, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
+            Err(TrainError::parameter(
+                flag,
+                "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml)",
+                if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) },
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the log's features and the derived ones that they allow.
 pub fn features(
     optimization: &Optimization,
@@ -88,22 +111,12 @@ pub fn features(
     warnings: &mut Vec<String>,
 ) -> Result<Features, TrainError> {
     let logged = &log.schema;
-    let (mut derived, left_out) = optimization.derived_for(logged);
+    let (derived, left_out) = optimization.derived_for(logged);
     if !left_out.is_empty() {
         warnings.push(format!(
             "derived features left out, because the log lacks a feature they use: {}",
             listed(&left_out)
         ));
-    }
-    // On another device, the same number of tiles makes another number of waves.
-    if logged.slot(MULTIPROCESSORS).is_some() {
-        let tiles = |derived: &&DerivedFeature| derived.name.starts_with("tiles_");
-        let waves = |tiles: &DerivedFeature| DerivedFeature {
-            name: format!("{}/{MULTIPROCESSORS}", tiles.name),
-            expression: format!("({}) / {MULTIPROCESSORS}", tiles.expression),
-        };
-        let waves: Vec<DerivedFeature> = derived.iter().filter(tiles).map(waves).collect();
-        derived.extend(waves);
     }
     // The optimization knows units and which features are whole numbers; the log does not.
     let known: FxHashMap<&str, &Feature> =

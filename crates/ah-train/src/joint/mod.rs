@@ -39,16 +39,24 @@ pub fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
     measured as f64 / (table.choices.len() * inputs.len()).max(1) as f64
 }
 
-/// Completes the tables of a sparse log: the one to learn from by the times of the training part, the one for what ships by all. The
-/// measured times stay to judge by.
+/// The table of a sparse log as joint models completed it, to learn from. The measured times stay to judge by.
+pub struct Completed {
+    /// By the times of the training part.
+    pub learning: Table,
+    /// By all times, for what ships.
+    pub shipping: Table,
+    /// A sentence for the user.
+    pub warning: String,
+}
+
+/// Completes the table of a sparse log. `None`: no table needs it.
 ///
 /// # Errors
 /// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
-pub fn complete(mut dataset: Dataset, training: &[u32], seed: u64) -> Result<Dataset, TrainError> {
+pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option<Completed>, TrainError> {
     let (table, usable) = (&dataset.table, &dataset.usable);
     if !dataset.ad_hoc || !is_sparse(table, usable) {
-        dataset.warnings.extend(without_fields(&dataset));
-        return Ok(dataset);
+        return Ok(None);
     }
     let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
     if timed < LEAST_TIMED {
@@ -68,13 +76,11 @@ pub fn complete(mut dataset: Dataset, training: &[u32], seed: u64) -> Result<Dat
          choices alone: the best one of an input may be among those that it does not time",
         table.choices.len()
     );
-    dataset.warnings.push(warning);
-    let judging = dataset.table.clone();
-    Ok(dataset.with_estimates(learning, shipping, judging))
+    Ok(Some(Completed { learning, shipping, warning }))
 }
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.
-fn without_fields(dataset: &Dataset) -> Option<String> {
+pub fn without_fields(dataset: &Dataset) -> Option<String> {
     let choices = &dataset.table.choices;
     if !dataset.ad_hoc || choices.len() <= FEW || ah_joint::have_fields(choices) {
         return None;

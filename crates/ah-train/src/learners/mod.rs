@@ -17,3 +17,7 @@ mod sketch;
 pub use boost::Boost;
 pub use cost_tree::CostTree;
 pub use linfa_trees::{Criterion, LinfaTrees};
+
+#[cfg(test)]
+#[path = "../../tests/unit/linfa_traps.rs"]
+mod linfa_traps;

@@ -1,10 +1,13 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
-use ah_train::parts::{Columns, Costs, Criterion, GrownTree, LinfaTrees, Subset};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
 use ndarray::{Array1, Array2};
+
+use crate::data::{Columns, Costs, Subset};
+use crate::learners::{Criterion, LinfaTrees};
+use crate::tree::GrownTree;
 
 /// Grows on these columns; the winner of input i is `classes[i]`.
 fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, GrownTree) {

@@ -6,8 +6,8 @@
 //!   full disk, as `println!` and `eprintln!` do.
 //! - [`error`], [`warning`], [`note`], [`status`] and [`detail`] print messages in one style, as much as `-q`
 //!   and `-v` ask for and in the colours of `--color`.
-//! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommands
-//!   `completions` and `man`.
+//! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommand
+//!   `completions`.
 //! - [`Memory`] ends a process that runs out of memory with a sentence.
 //! - [`page`] is the frame of the reports.
 //! - [`finish`] turns the result of a command line into the process's exit code and prints its error.

@@ -21,7 +21,7 @@ fn slow_target(model: &Model, target: &str) -> Option<String> {
     (loss > constant && decision > 0.0).then(|| {
         format!(
             "a decision takes {decision:.1} us {}. A program that asks there loses {:.2} % to the best choice on the held-out \
-             inputs, and one that always takes {} loses {:.2} %. Learn with `ah-train --for {}`",
+             inputs, and one that always takes {} loses {:.2} %. Learn with `ah-train --target {}`",
             form.words(),
             (loss - 1.0) * 100.0,
             single["choice"].as_str().unwrap_or("the best single choice"),

@@ -9,3 +9,6 @@
 pub mod cpu;
 pub mod cuda;
 mod features;
+
+/// Serves a collector over standard input and output, see [`ah_measure::serve()`].
+pub type Server = Box<dyn FnOnce() -> std::io::Result<()>>;

@@ -156,7 +156,7 @@ impl BenchmarkRunner for MixedMmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let shape = Shape::of(context).map_err(Failure::skipped)?;

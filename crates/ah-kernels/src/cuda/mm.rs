@@ -175,7 +175,7 @@ impl BenchmarkRunner for MmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         let shape = Shape::of_floats(context).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, tf32, .. } = shape;

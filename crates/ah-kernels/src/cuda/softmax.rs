@@ -107,7 +107,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         format!("{}×{}", number("rows"), number("columns"))
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let [rows, columns] = [size(context, "rows"), size(context, "columns")];

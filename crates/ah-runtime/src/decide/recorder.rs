@@ -77,6 +77,7 @@ impl Recorder {
             feature_ms: BTreeMap::new(),
             decision_ns: BTreeMap::new(),
             date: String::new(),
+            commands_hash: None,
             timeout_ms: None,
             random_part: None,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),

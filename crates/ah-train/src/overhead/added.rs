@@ -5,10 +5,6 @@ use serde::Serialize;
 
 use crate::data::Table;
 
-/// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
-/// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
-pub const LEAST_MS: f64 = 2e-6;
-
 /// The time that asking a model adds to a run, declined ones too.
 ///
 /// On a CPU the program computes the features, decides, and then runs the choice: the times add up. A GPU works

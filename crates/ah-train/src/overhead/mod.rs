@@ -9,6 +9,6 @@ pub mod asking;
 pub mod decision_time;
 pub mod model_use;
 
-pub use added::{LEAST_MS, Overhead};
+pub use added::Overhead;
 pub use asking::Asking;
 pub use model_use::ModelUse;

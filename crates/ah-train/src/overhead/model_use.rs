@@ -111,8 +111,8 @@ enum Visited {
 }
 
 fn slots(booster: &Booster, columns: &Columns) -> Vec<usize> {
-    let split = |node: usize| booster.splits.split(node).map(|(column, ..)| usize::from(column));
-    (0..booster.splits.nodes()).filter_map(split).map(|column| columns.all()[column].slot).collect()
+    let splits = booster.splits.nodes.iter().filter(|node| node.left > 0);
+    splits.map(|node| columns.all()[node.column as usize].slot).collect()
 }
 
 /// Adds a feature to those that are read: a logged one, or a derived one with those that it uses.

@@ -20,6 +20,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         feature_ms: std::collections::BTreeMap::new(),
         decision_ns: std::collections::BTreeMap::new(),
         date: String::new(),
+        commands_hash: None,
         timeout_ms: None,
         random_part: None,
         tool,

@@ -41,6 +41,7 @@ fn metadata(seed: u64) -> Metadata {
         feature_ms: std::collections::BTreeMap::new(),
         decision_ns: std::collections::BTreeMap::new(),
         date: String::new(),
+        commands_hash: None,
         timeout_ms: None,
         random_part: None,
         tool: "test 1".into(),

@@ -234,7 +234,8 @@ fn main() {
     let runs: u64 = option("runs").map_or(60, |runs| runs.parse().expect("runs=NUMBER"));
     let target = option("target").map(|share| share.parse().expect("target=SHARE"));
     let inputs: usize = option("inputs").map_or(1200, |inputs| inputs.parse().expect("inputs=NUMBER"));
-    let cases = option("cases").unwrap_or("smooth,heavy,many,noise,pocket,categories,copies,weights").split(',');
+    let cases =
+        option("cases").unwrap_or("smooth,heavy,many,noise,pocket,categories,copies,weights").split(',');
     println!("| case | runs | with a promise | broken | surely | share used | decides | loss | loss said |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for name in cases {

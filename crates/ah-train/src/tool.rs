@@ -131,7 +131,8 @@ fn print(trained: &TrainedModel) -> Result<(), Failure> {
 /// The last step of the one command that learns and generates: code for each target that it learned for.
 fn generate(trained: &TrainedModel, args: &TrainArgs) -> Result<Option<ah_codegen::Report>, Failure> {
     let targets = trained.plan.asking.targets.iter();
-    let targets = targets.filter_map(|target| ah_codegen::TARGETS.into_iter().find(|t| t.name() == target.name()));
+    let targets =
+        targets.filter_map(|target| ah_codegen::TARGETS.into_iter().find(|t| t.name() == target.name()));
     let targets: Vec<&dyn ah_codegen::Target> = targets.collect();
     if args.no_codegen || targets.is_empty() {
         return Ok(None);

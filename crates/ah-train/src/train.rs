@@ -94,8 +94,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         Recipe { dataset: learning, plan, configuration: &searched.best.configuration, max_leaves: None };
     let climbed = promise::climb(&recipe, training, &view)?;
     let ladder = climbed.ladder;
-    let judging =
-        Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
+    let judging = Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
     let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable)?;
 
     // Judge.
@@ -153,11 +152,7 @@ fn elsewhere(
 }
 
 /// Returns why the model has no promise that decides.
-fn no_promise(
-    params: &ValidParams,
-    prepared: &Prepared,
-    shipped: &promise::Heuristic,
-) -> Option<NoPromise> {
+fn no_promise(params: &ValidParams, prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
     let [inputs, training] = [&learning.usable, &parts.training].map(|inputs| learning.count_judging(inputs));
     let is_asked = matches!(params.max_risk, MaxRisk::Share(_));

@@ -35,11 +35,7 @@ impl TestReport {
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn new(
-        recipe: &Recipe<'_>,
-        heuristic: &Heuristic,
-        prepared: &Prepared,
-    ) -> Result<Self, TrainError> {
+    pub fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, prepared: &Prepared) -> Result<Self, TrainError> {
         let (dataset, plan, parts) = (recipe.dataset, recipe.plan, &prepared.parts);
         let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&heuristic.model));
         let judge = |model: &Model, test: &[u32]| {

@@ -51,12 +51,7 @@ pub struct Metrics {
 impl Metrics {
     /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it
     /// [breaks](Table::breaks) this limit. Shares and percentiles are of the summed weights.
-    pub fn new(
-        table: &Table,
-        judged: &[JudgedInput],
-        fallback: ChoiceId,
-        max_slowdown: f64,
-    ) -> Self {
+    pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
         if judged.is_empty() {
             return Self::default();
         }

@@ -196,9 +196,8 @@ impl Calibration {
         let (share, level) = mode.test(target);
         let most = most_violations(share, level / STARTS, self.independent)?;
         // As if all inputs of the share were independent ones.
-        let passes = |weight: f64| {
-            (weight / self.weight * self.independent as f64 - 1e-9).ceil() as u64 <= most
-        };
+        let passes =
+            |weight: f64| (weight / self.weight * self.independent as f64 - 1e-9).ceil() as u64 <= most;
         let mut last = self.at(NEVER, &[[0; 2]; 2]);
         // Over the inputs that decline, and over those that decide: the weight of the violations, their count and clear count.
         let (mut weights, mut counts) = ([0.0; 2], [[0; 2]; 2]);

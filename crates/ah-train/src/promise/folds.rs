@@ -132,8 +132,7 @@ impl<'a> Folds<'a> {
             });
             held_out.collect()
         };
-        let by_part: Vec<Vec<HeldOut>> =
-            fitted.of_parts.par_iter().zip(&self.parts).map(decide).collect();
+        let by_part: Vec<Vec<HeldOut>> = fitted.of_parts.par_iter().zip(&self.parts).map(decide).collect();
         by_part.concat()
     }
 

@@ -116,7 +116,9 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Cl
     let folds = Folds::new(recipe, inputs, view)?;
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
-        LearnerKind::Boosted => recipe.dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0)),
+        LearnerKind::Boosted => {
+            recipe.dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0))
+        }
         _ => Some(recipe.configuration.clone()),
     };
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
@@ -188,9 +190,10 @@ impl Recipe<'_> {
         calibrated: Option<CalibratedMargin>,
         margin: f64,
     ) -> Heuristic {
-        let promise = self.plan.max_risk.zip(calibrated).map(|(target, calibrated)| {
-            promise(self.dataset, self.plan, &calibrated, folds.inputs, target)
-        });
+        let promise =
+            self.plan.max_risk.zip(calibrated).map(|(target, calibrated)| {
+                promise(self.dataset, self.plan, &calibrated, folds.inputs, target)
+            });
         let model = Model { promise, ..self.model(fitted, folds.fallback, margin) };
         Heuristic { model, always: self.model(fitted, folds.fallback, ALWAYS), calibrated }
     }
@@ -248,9 +251,9 @@ fn choose(
     over_best: impl Fn(f64) -> f64,
 ) -> (usize, f64) {
     let means = candidates.iter().map(|candidate| candidate.mean);
-    let (best, least) = means.enumerate().fold((0, f64::INFINITY), |best, (at, mean)| {
-        if mean < best.1 { (at, mean) } else { best }
-    });
+    let (best, least) = means
+        .enumerate()
+        .fold((0, f64::INFINITY), |best, (at, mean)| if mean < best.1 { (at, mean) } else { best });
     let one_leaf = candidates.first().filter(|candidate| candidate.rung.leaves == 1);
     let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
     let limit = size.greatest_slowdown(over_best(least), one_leaf);

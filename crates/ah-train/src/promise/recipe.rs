@@ -12,10 +12,10 @@ use crate::error::TrainError;
 use crate::model;
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
+use crate::tree::FittedEnsemble;
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::narrow::narrow;
 use crate::tree::prune::PruningOrder;
-use crate::tree::FittedEnsemble;
 
 /// What to learn, and how.
 #[derive(Clone, Copy)]
@@ -144,11 +144,7 @@ impl Recipe<'_> {
         let Fitted { view, ensemble } = fitted;
         let policy = RankingPolicy {
             at_least: plan.ranking.unwrap_or_default(),
-            always: plan
-                .always_included
-                .iter()
-                .filter_map(|name| dataset.table.choice_id(name))
-                .collect(),
+            always: plan.always_included.iter().filter_map(|name| dataset.table.choice_id(name)).collect(),
             eligible: view.eligible.clone(),
         };
         // A model that takes nothing but the fallback is one leaf.

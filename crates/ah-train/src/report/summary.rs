@@ -60,7 +60,11 @@ fn verdict(trained: &TrainedModel) -> String {
             };
             format!("Always take {}: no heuristic pays {targets} here.{elsewhere}\n", name(choice))
         }
-        None => format!("Take {}, which chooses among {} choices {targets}.\n", model.heuristic, model.choices.len()),
+        None => format!(
+            "Take {}, which chooses among {} choices {targets}.\n",
+            model.heuristic,
+            model.choices.len()
+        ),
     }
 }
 
@@ -72,7 +76,8 @@ fn promise_line(trained: &TrainedModel) -> String {
         // The training part promises the same, and has fewer inputs.
         let held_out = &trained.held_out;
         let inputs = held_out.train_inputs + held_out.judged.len();
-        let needed = (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
+        let needed =
+            (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
         let stricter = match trained.plan.is_default_promise && promise.target > 0.01 {
             true => format!(" 1 % needs about {needed} inputs."),
             false => String::new(),
@@ -84,19 +89,19 @@ fn promise_line(trained: &TrainedModel) -> String {
         NoPromise::NoFallback => format!(
             "No promise without a fallback (--fallback CHOICE): it always decides, else {fallback}.\n"
         ),
-        NoPromise::Estimates => "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
+        NoPromise::Estimates => {
+            "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
                                  Time the kept choices on all inputs.\n"
-            .to_owned(),
-        NoPromise::TooFew { inputs, needed, asked: false } => format!(
-            "No promise: {inputs} inputs are too few. It always decides; measure {needed} for one.\n"
-        ),
+                .to_owned()
+        }
+        NoPromise::TooFew { inputs, needed, asked: false } => {
+            format!("No promise: {inputs} inputs are too few. It always decides; measure {needed} for one.\n")
+        }
         NoPromise::TooFew { inputs, needed, asked: true } => format!(
             "{inputs} inputs are too few for the promise. Measure {needed}, or accept the risk with \
              --max-risk none.\n"
         ),
-        NoPromise::Unkept => format!(
-            "Only {fallback} keeps the promise; --max-risk none always decides.\n"
-        ),
+        NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
     }
 }
 

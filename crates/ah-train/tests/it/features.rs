@@ -5,7 +5,8 @@ use crate::common;
 use std::fmt::Write as _;
 
 use ah_train::{
-    LearnerKind, MaxRisk, NoPromise, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate, report, train,
+    LearnerKind, MaxRisk, NoPromise, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate,
+    report, train,
 };
 use ah_types::{CalibrationMode, Objective};
 use common::{HEAD, log};
@@ -153,7 +154,11 @@ fn with_too_few_inputs_for_a_promise_the_heuristic_always_decides_and_says_so() 
     assert!(said.contains("100 inputs are too few. It always decides; measure 219"), "{said}");
     // A promise that was asked for takes only the fallback.
     let asked = learn(&risky(100, 0.0), |params| params.max_risk = MaxRisk::Share(0.01));
-    assert!(matches!(asked.no_promise, Some(NoPromise::TooFew { asked: true, .. })), "{:?}", asked.no_promise);
+    assert!(
+        matches!(asked.no_promise, Some(NoPromise::TooFew { asked: true, .. })),
+        "{:?}",
+        asked.no_promise
+    );
     assert_eq!(report::summary::constant(&asked.model), Some("orig"));
 }
 
@@ -161,7 +166,11 @@ fn with_too_few_inputs_for_a_promise_the_heuristic_always_decides_and_says_so() 
 fn the_number_of_inputs_decides_the_usual_promise() {
     for (inputs, share) in [(2000, 0.01), (600, 0.02), (240, 0.05)] {
         let trained = learn(&risky(inputs, 0.0), |_| {});
-        assert_eq!(trained.model.promise.as_ref().map(|promise| promise.target), Some(share), "{inputs} inputs");
+        assert_eq!(
+            trained.model.promise.as_ref().map(|promise| promise.target),
+            Some(share),
+            "{inputs} inputs"
+        );
         let said = report::summary::trained(&trained);
         assert_eq!(said.contains("1 % needs about 11"), share > 0.01, "{said}");
         let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = MaxRisk::Share(0.3));

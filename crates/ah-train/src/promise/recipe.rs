@@ -10,6 +10,7 @@ use crate::data::{Dataset, RankedFeatures, Subset};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::model;
+use crate::overhead::ModelUse;
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
@@ -125,10 +126,20 @@ impl Recipe<'_> {
 
     /// Returns the same ensemble with a tree of at most `most` leaves.
     pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
-        let Some(most) = most else { return fitted.clone() };
         let limit = self.plan.max_risk.map(|_| self.plan.max_slowdown);
         let costs = self.dataset.costs_within(self.dataset.fallback(&fitted.view.inputs), limit);
-        let order = PruningOrder::new(&fitted.ensemble, &fitted.view.rows(), &costs);
+        let (table, rows) = (&self.dataset.table, fitted.view.rows());
+        let used = ModelUse::of_fitted(&fitted.ensemble, &fitted.view.features, &rows);
+        let paths = self.plan.asking.costs(&used);
+        let asking = |node: u32, input: u32| {
+            // Boosted trees are asked on every path.
+            if fitted.ensemble.is_boosted() {
+                return 0.0;
+            }
+            let (best, path) = (table.inputs[input as usize].best, paths.at(Some(node as usize)));
+            table.pricing.cost(path.net(best), best)
+        };
+        let order = PruningOrder::new(&fitted.ensemble, &rows, &costs, asking);
         Fitted { view: fitted.view.clone(), ensemble: order.at_most(&fitted.ensemble, most) }
     }
 

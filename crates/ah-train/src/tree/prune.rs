@@ -43,6 +43,9 @@ impl PruningOrder {
             }
         };
         let needed = needed.max(self.wasteful);
+        if needed == 0 {
+            return fitted.clone();
+        }
         let mut is_taken_back = vec![false; fitted.tree.nodes.len()];
         self.steps[..needed].iter().for_each(|(node, _)| is_taken_back[*node as usize] = true);
         fitted.part(|node| !is_taken_back[node as usize])

@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("kernel", metavar="MODULE:KERNEL", help="one under tune, or attach:KERNEL_HASH of a journal")
     command.add_argument("--journal", type=Path, help="the journal of attach:KERNEL_HASH")
     command.add_argument("--compiling-seconds", type=float, default=600.0, help="leave out what takes longer")
+    command.add_argument("--after", type=int, help="use the device when this process has ended")
     command.set_defaults(run=_worker)
 
     command = commands.add_parser(
@@ -119,7 +120,7 @@ def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
     if source == "attach" and options.journal:
         from .attachment.recorded import Recorded
 
-        return serve(lambda: Recorded(stem, options.journal, options.compiling_seconds))
+        return serve(lambda: Recorded(stem, options.journal, options.compiling_seconds), options.after)
     return serve(lambda: Example(find_kernel(options.kernel)))
 
 

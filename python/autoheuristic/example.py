@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .check import Outputs
 from .errors import FeatureError, UsageError
+from .features import DTYPE, Features
 from .kernel import Call
-from .key import DTYPE, KeyReader, feature
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -90,8 +90,7 @@ class Example:
                 f"the example of {tuner.name} has no feature: expected parameters named as those of the kernel "
                 f"({', '.join(names)}), or PARAMETER{DTYPE}, found {', '.join(p.name for p in self._parameters)}"
             )
-        features = [feature(column.name, names) for column in self.columns]
-        self._reader = KeyReader(features, names, tuner.kernel.defaults)
+        self._features = Features.of_names(tuner.kernel, [column.name for column in self.columns])
 
     def call(self, context: Mapping[str, Any]) -> Call:
         """Makes the arguments of a call. What the example raises, for example ``OutOfMemoryError``, comes through.
@@ -103,7 +102,7 @@ class Example:
         wanted = [parameter.name for parameter in self._parameters]
         grid, args, *kwargs = self._make(**{name: _value(v) for name, v in context.items() if name in wanted})
         call = Call(grid, tuple(args), dict(kwargs[0]) if kwargs else {})
-        for column, found in zip(self.columns, self._reader.read(call.args, call.kwargs)):
+        for column, found in zip(self.columns, self._features.read(call).values()):
             if not _agree(context[column.name], found, column.is_category):
                 raise FeatureError(
                     f"the example was asked for {column.name}={context[column.name]}, and the call has {found}"

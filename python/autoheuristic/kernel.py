@@ -42,10 +42,10 @@ class Kernel:
         """
         self._autotuner = autotuner
         self.configs: list[Any] = list(configs)
-        self._positions = {id(config): i for i, config in enumerate(self.configs)}
         self.names = choice_names(self.configs)
         """The names of the configurations, in their order."""
         self._by_name = {name: i for i, name in enumerate(self.names)}
+        self.replace(self.configs)
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
         self.arg_names: Sequence[str] = autotuner.arg_names
         self.jit = _innermost(autotuner.fn)
@@ -57,6 +57,11 @@ class Kernel:
         self.defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
         self.filled = {name: self.defaults[name] for name in self.constants - tuned if name in self.defaults}
         """Compile-time parameters that no configuration sets, because the kernel has a default."""
+
+    def replace(self, configs: Sequence[Any]) -> None:
+        """Takes other objects of the same configurations; the names stay."""
+        self.configs = list(configs)
+        self._positions = {id(config): i for i, config in enumerate(self.configs)}
 
     def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
         """Launches one configuration, or only compiles it."""

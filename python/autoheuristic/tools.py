@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -81,13 +82,20 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
 
-def run(command: Sequence[str]) -> int:
-    """Runs a tool in the foreground and returns its exit code. The tool handles an interrupt by itself."""
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Leaves an interrupt to the tools that run meanwhile: they end after the input in hand."""
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        return subprocess.run(command, env=environment()).returncode
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def run(command: Sequence[str]) -> int:
+    """Runs a tool in the foreground and returns its exit code."""
+    with interruptible():
+        return subprocess.run(command, env=environment()).returncode
 
 
 def _version(path: str) -> str:

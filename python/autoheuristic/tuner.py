@@ -10,6 +10,7 @@ remembers what ran. Without a heuristic the kernel is Triton's own autotuner.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import warnings
@@ -23,11 +24,11 @@ from . import device
 from .choices import choice_name
 from .environment import file_name, uses_heuristic
 from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from .features import Key
 from .heuristic import Heuristic, Source
 from .kernel import Call, Kernel, cannot_launch
-from .key import Key
 from .options import Options
-from .picker import Fixed, Picker
+from .picker import Picker
 
 MOST_KEYS = 100_000
 """Keys that are remembered; a server whose sizes never repeat begins anew then."""
@@ -51,7 +52,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """
         self._user_prune: Callable[..., Any] | None = None
         self._pruner: Callable[..., Any] | None = None
-        self._picker: Fixed | None = None
+        self._picker: Picker | None = None
         self._is_ready = False
         self._searches = True
         """Whether a heuristic beside the source is asked."""
@@ -72,7 +73,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self.best_config: Any = None
         """What the last call launched."""
         if self.kernel.filled:
-            self.configs = self.kernel.configs = [_with(config, self.kernel.filled) for config in self.configs]
+            self.configs = [_with(config, self.kernel.filled) for config in self.configs]
+            self.kernel.replace(self.configs)
         self.fallback = self._index_of(options.fallback)
         """The configuration that runs where the heuristic declines, by index."""
         self._launch = self.kernel.run
@@ -114,7 +116,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if picker is None:
             return super().run(*call.args, grid=call.grid, warmup=False, **call.kwargs)
         try:
-            key = picker.reader.read(call.args, call.kwargs)
+            features = picker.features.read(call)
+            key = tuple(features.values())
             known = self.cache.get(key)
         except (AutoHeuristicError, TypeError) as error:
             if isinstance(error, TypeError):
@@ -124,7 +127,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if known is not None and failed is None:
             self.best_config = known
             return self.kernel.launch(call, self.configs.index(known))
-        for index in picker.candidates(key, self._offered(call)):
+        for index in picker.candidates(features, self._offered(call)):
             if failed is not None and self.configs[index] is known:
                 continue
             try:
@@ -142,16 +145,17 @@ class Tuner(Autotuner):  # type: ignore[misc]
         assert failed is not None
         raise failed
 
-    def _remember(self, picker: Fixed, key: Key, call: Call, index: int) -> None:
+    def _remember(self, picker: Picker, key: Key, call: Call, index: int) -> None:
         if len(self.cache) >= MOST_KEYS:
             self.cache.clear()
             self._hot.clear()
         self.best_config = self.cache[key] = self.configs[index]
-        # A configuration with a hook of its own takes the slower way each time.
-        if self.best_config.pre_hook is None:
-            self._hot[key] = (self.kernel.all_kwargs[index], self.best_config)
         if self._fast is _not_yet:
-            self._fast = picker.reader.fast(call.args, call.kwargs) or _not_yet
+            self._fast = picker.features.reader(picker.features.names(), call)
+        # A configuration with a hook of its own takes the slower way each time, and so does a call laid out otherwise.
+        if self.best_config.pre_hook is None:
+            with contextlib.suppress(IndexError, KeyError):
+                self._hot[self._fast(call.args, call.kwargs)] = (self.kernel.all_kwargs[index], self.best_config)
 
     # Choosing
 
@@ -162,13 +166,13 @@ class Tuner(Autotuner):  # type: ignore[misc]
         kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
         return frozenset(self.kernel.names[i] for config in kept if (i := self.kernel.position(config)) is not None)
 
-    def _ready(self) -> Fixed | None:
+    def _ready(self) -> Picker | None:
         """Returns what chooses; decided at the first call, when the device is known. ``None``: Triton's autotuner."""
         if not self._is_ready:
             self._picker, self._is_ready = self._find(), True
         return self._picker
 
-    def _find(self) -> Fixed | None:
+    def _find(self) -> Picker | None:
         given: Any = self.options.heuristic
         is_named = given is not None
         if not is_named:
@@ -176,15 +180,14 @@ class Tuner(Autotuner):  # type: ignore[misc]
             if not self._searches or not beside.exists():
                 return None
             given = beside
-        fixed = Fixed(self.kernel.names, self.fallback)
+        fixed = Picker(None, self.kernel, self.fallback)
         if not uses_heuristic(self.name):
             return fixed
         try:
             heuristic = self._heuristic(given if isinstance(given, (list, tuple)) else [given])
-            fallback = self.fallback
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
-                fallback = self.fallback = self.kernel.names.index(heuristic.fallback)
-            return Picker(heuristic, self.kernel.names, fallback, self.arg_names, self.kernel.defaults)
+                self.fallback = self.kernel.names.index(heuristic.fallback)
+            return Picker(heuristic, self.kernel, self.fallback)
         except AutoHeuristicError as error:
             if is_named:
                 self._trouble(error)

@@ -216,8 +216,11 @@ class Worker:
         return [{"ms": ms} if bad is None else {"failed": f"a sample took {bad} ms"} for ms, bad in zip(times, wrong)]
 
 
-def serve(find: Callable[[], Any]) -> int:
-    """Answers the requests on standard input until it ends. ``find`` returns an ``Example`` or the like."""
+def serve(find: Callable[[], Any], after: int | None = None) -> int:
+    """Answers the requests on standard input until it ends. ``find`` returns an ``Example`` or the like.
+
+    The device is used when the process ``after`` has ended.
+    """
     # Answers alone go to standard output.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -231,6 +234,9 @@ def serve(find: Callable[[], Any]) -> int:
                 worker = Worker(find())
                 gc.freeze()
             signs = _SignsOfLife(out, request["id"])
+            while after is not None and request["request"] != "describe" and _runs(after):
+                signs("waiting for the device")
+                time.sleep(0.02)
             answers = [json.dumps({"id": request["id"], **answer}) for answer in worker.answers(request, signs)]
         except AutoHeuristicError as error:
             if worker is not None:
@@ -272,6 +278,14 @@ class _SignsOfLife:
             self._next = time.monotonic() + SIGN_OF_LIFE
             self._out.write(json.dumps({"id": self._request, "working": text}) + "\n")
             self._out.flush()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _seed(seed: Sequence[int]) -> None:

@@ -15,42 +15,25 @@ from autoheuristic.worker import TIMING
 ROOT = Path(__file__).resolve().parents[2]
 
 TEXT = """
-from typing import NamedTuple, Optional
-
 FEATURES = ("n", "x_dtype")
 CHOICES = {choices!r}
 FALLBACK = {fallback!r}
 
-class Decision(NamedTuple):
-    choice: object
-    name: Optional[str]
-    reason: Optional[str]
-
-class Ranked(NamedTuple):
-    choice: object
-    name: str
-    share: float
-    allowed: bool
-
 def _order(n, x_dtype):
-    if str(x_dtype) not in ("torch.float32", "torch.float16"):
+    if str(x_dtype) not in ("torch.float32", "torch.float16") or float(n) > 1000.0:
         return ()
-    return CHOICES if float(n) <= 100.0 else CHOICES[::-1]
+    return (CHOICES if float(n) <= 100.0 else CHOICES[::-1])[:{allowed}]
 
 def ranked(n, x_dtype):
-    order = _order(n, x_dtype)
-    return [Ranked(name, name, 0.5, i < {allowed}) for i, name in enumerate(order)]
+    return list(_order(n, x_dtype))
 
-def decide(n, x_dtype, offered=None):
-    if float(n) > 1000.0:
-        return Decision(None, None, "unsafe leaf")
-    for r in ranked(n, x_dtype):
-        if r.allowed and (offered is None or r.name in offered):
-            return Decision(r.choice, r.name, None)
-    return Decision(None, None, "low confidence")
+def choose_among(offered, n, x_dtype):
+    for name in _order(n, x_dtype):
+        if name in offered:
+            return name
+    return None
 
-def device_mismatch(name=None, multiprocessors=None, *, capability=None, shared_memory=None, cores=None,
-                    instruction_sets=()):
+def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
     if name == {device!r}:
         return None
     return f"learned on the GPU {device!r}, here {{name!r}}"

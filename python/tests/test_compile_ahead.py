@@ -26,6 +26,13 @@ def four_cores(monkeypatch):
     monkeypatch.setattr(module, "_cores", lambda: 4)
 
 
+def run(jobs, seconds=60.0, fits=None):
+    work = module.Work(jobs, [(fits or Fits([{}] * len(jobs), 0), i) for i in range(len(jobs))])
+    for _ in work.run(seconds):
+        time.sleep(0.005)
+    return work
+
+
 def test_each_job_runs_once_in_another_process(tmp_path):
     def job(i):
         def run():
@@ -38,7 +45,8 @@ def test_each_job_runs_once_in_another_process(tmp_path):
 
         return run
 
-    module.run_forked([job(i) for i in range(40)])
+    work = run([job(i) for i in range(40)])
+    assert not work.is_late and work.left <= {5}
     pids = [(tmp_path / f"{i}").read_text().split() for i in range(40)]
     assert all(len(found) == 1 for found in pids)
     assert str(os.getpid()) not in {found[0] for found in pids}
@@ -48,15 +56,23 @@ def test_each_job_runs_once_in_another_process(tmp_path):
 
 def test_a_process_that_hangs_is_ended(tmp_path):
     begin = time.monotonic()
-    module.run_forked([lambda: time.sleep(60), lambda: (tmp_path / "done").write_text("")], seconds=1.0)
+    jobs = [lambda: time.sleep(60), *[lambda: (tmp_path / "done").write_text("")] * 2]
+    work = run(jobs, seconds=1.0)
+    assert work.is_late and work.left == {0}
     assert time.monotonic() - begin < 30
     assert (tmp_path / "done").exists()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
 
+def test_two_jobs_end_whatever_they_take(tmp_path):
+    jobs = [lambda i=i: (time.sleep(0.5 + i), (tmp_path / f"{i}").write_text("")) for i in (0, 0, 60)]
+    work = run(jobs, seconds=0.1)
+    assert work.is_late and work.left == {2} and (tmp_path / "0").exists()
+
+
 def test_one_job_is_left_to_the_launch(tmp_path):
-    module.run_forked([lambda: (tmp_path / "done").write_text("")])
+    run([lambda: (tmp_path / "done").write_text("")])
     assert not (tmp_path / "done").exists()
 
 
@@ -70,7 +86,7 @@ def test_fewer_processes_where_the_system_gives_no_more(tmp_path, monkeypatch):
         return children[-1]
 
     monkeypatch.setattr(os, "fork", second_fails)
-    module.run_forked([lambda i=i: (tmp_path / f"{i}").write_text("") for i in range(9)])
+    run([lambda i=i: (tmp_path / f"{i}").write_text("") for i in range(9)])
     assert len(list(tmp_path.iterdir())) == 9 and len(children) == 1
 
 
@@ -94,7 +110,7 @@ def test_jobs_that_become_needless_do_not_begin(tmp_path):
 
         return run
 
-    module.run_forked([job(i) for i in range(200)], lambda i: fits.why_not(i) is None, fits.note, 60.0)
+    run([job(i) for i in range(200)], fits=fits)
     ran = {int(path.name) for path in tmp_path.iterdir()}
     assert set(range(21)) <= ran and len(ran) < 60, "the first that do not fit are 21 and 22"
     assert [fits.why_not(i) for i in (20, 21, 22)] == [None] * 3

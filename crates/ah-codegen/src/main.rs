@@ -9,9 +9,6 @@ use ah_codegen::{CodegenError, Detail, Report, Request, TableRows, WriteMode, ge
 use ah_types::{Model, log};
 use cli::{Arguments, RequestArguments};
 
-#[global_allocator]
-static MEMORY: ah_cli::Memory = ah_cli::Memory::new();
-
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 enum Failure {

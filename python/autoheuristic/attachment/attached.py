@@ -13,6 +13,7 @@ package's own autotuner runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Callable, NamedTuple
 
 from ..choices import choice_name
@@ -33,7 +34,6 @@ class Decision(NamedTuple):
 
     answer: str
     candidates: Sequence[int] = ()
-    reason: str | None = None
 
 
 def _not_yet(args: Any, kwargs: Any) -> Any:
@@ -155,21 +155,14 @@ class AttachedKernel:
             AutoHeuristicError: Nothing can be decided.
 
         """
-        reason, offered = None, self._offered(state, call)
+        offered = self._offered(state, call)
         if state.heuristic is not None:
-            values = [features[name] for name in state.heuristic.features]
-            decided = state.heuristic.decide(*values, offered=offered)
-            if decided.name is not None:
-                names = dict.fromkeys([decided.name, *state.heuristic.ranked(values)])
-                return Decision("heuristic", self._positions(state, names, offered)[:MOST_PICKS])
-            reason = str(decided.reason)
-        collects = self._session.settings.mode == "collect"
-        if collects or (is_capturing() and not self._is_tuned(call)):
-            return Decision("first", self._positions(state, state.kernel.names, offered), reason)
-        return Decision("package", (), reason)
-
-    def _positions(self, state: State, names: Any, offered: frozenset[str]) -> list[int]:
-        return [state.index[name] for name in names if name in state.index and name in offered]
+            names = [*islice(state.heuristic.in_order(features, offered), MOST_PICKS)]
+            if names:
+                return Decision("heuristic", [state.index[name] for name in names])
+        if self._session.settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
+            return Decision("first", [i for name, i in state.index.items() if name in offered])
+        return Decision("package")
 
     def _offered(self, state: State, call: Call) -> frozenset[str]:
         """Returns the configurations that the author's ``early_config_prune`` leaves."""
@@ -177,7 +170,7 @@ class AttachedKernel:
         if prune is None:
             return state.all_names
         kept = prune(self.autotuner.configs, dict(zip(self.autotuner.arg_names, call.args)), **call.kwargs)
-        return frozenset(map(choice_name, kept))
+        return state.all_names & {*map(choice_name, kept)}
 
     def _is_tuned(self, call: Call) -> bool:
         """Whether the package's autotuner has this key, so that it would not measure."""
@@ -201,7 +194,7 @@ class AttachedKernel:
             if not is_capturing():
                 self._remember(state, call, index)
                 description = describe(state.kernel, call, with_values=answer != "heuristic")
-            found = {"answer": answer, "choice": choice, "reason": decision.reason, "call": description}
+            found = {"answer": answer, "choice": choice, "call": description}
             self._session.note(state.identity, self._package_name, features, found)
         except Exception as error:
             self._warn(f"a call is not remembered ({_shown(error)})")

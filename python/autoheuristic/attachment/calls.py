@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .features import dtype_of
+from ..features import dtype_of
 from .identity import Identity
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Journal:
         features: Mapping[str, Any],
         found: Mapping[str, Any],
     ) -> None:
-        """Appends a line; ``found`` has the answer, the choice, the reason for declining, and the call.
+        """Appends a line; ``found`` has the answer, the choice, and the call.
 
         Raises:
             OSError: The file cannot be written.
@@ -126,7 +126,10 @@ def _describe(value: Any, with_values: bool) -> dict[str, Any] | None:
                 return None
             tensor["values"] = value.tolist()
         return tensor
-    return {"type": str(value)} if type(value).__module__.split(".")[0] == "torch" else None
+    if type(value).__name__ == "dtype":
+        of_torch = type(value).__module__.split(".")[0] == "torch"
+        return {"type": str(value)} if of_torch else {"triton": str(value)}
+    return None
 
 
 def _sizes(grid: Any) -> list[int]:

@@ -126,6 +126,8 @@ def _argument(described: Mapping[str, Any]) -> Any:
 
     if "value" in described:
         return described["value"]
+    if "triton" in described:
+        return importlib.import_module("triton.language").dtype(described["triton"])
     if "type" in described:
         return getattr(torch, described["type"].rpartition(".")[2])
     dtype = getattr(torch, described["tensor"].rpartition(".")[2])

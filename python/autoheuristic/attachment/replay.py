@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import subprocess
 import sys
 import time
@@ -16,6 +17,11 @@ from ..log import Log
 from . import calls
 from .calls import key_of
 
+INTERRUPTED = 130
+LEAST_INPUTS = 10
+"""A heuristic needs so many."""
+Lines = Mapping[str, Sequence[Mapping[str, Any]]]
+"""By kernel, the lines of the journal to measure."""
 COMPILING_SHARE = 1 / 3
 """The share of a kernel's time after which configurations that are not compiled yet are left out."""
 DEVICE_NAME = "from autoheuristic import device, environment; print(environment.file_name(device.current()['name']))"
@@ -24,33 +30,63 @@ DEVICE_NAME = "from autoheuristic import device, environment; print(environment.
 def replay(folder: Path, max_seconds: float) -> int:
     """Measures what no heuristic decided and no log holds, kernel by kernel; returns the exit code of ``ah-collect``.
 
+    A kernel that has too few inputs to learn from when the time is over goes on until it has enough.
+
     Raises:
         UsageError: There is no journal of this device, or a tool is missing.
 
     """
     journal = _journal(folder)
-    inputs = {
-        stem: lines for stem, lines in calls.to_measure(journal).items() if not _is_measured(journal, stem, lines)
+    known = calls.to_measure(journal)
+    inputs = {stem: lines for stem, lines in known.items() if len(_measured(journal, stem, lines)) < len(lines)}
+    begin = time.monotonic()
+    codes = _all(journal, inputs, max_seconds, [])
+    short = {
+        stem: lines
+        for stem, lines in inputs.items()
+        if not codes.get(stem) and len(_measured(journal, stem, lines)) < min(LEAST_INPUTS, len(lines))
     }
-    begin, measured = time.monotonic(), 0
-    for at, (stem, lines) in enumerate(inputs.items()):
-        left = max_seconds - (time.monotonic() - begin)
-        if left <= 0:
-            break
-        seconds = left / (len(inputs) - at)
-        _say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs, at most {seconds:.0f} s")
-        code = _measure(journal, stem, lines, seconds)
-        if code == INTERRUPTED:
-            return code
-        if code:
-            _say(f"{stem}: ah-collect ended with exit code {code}; the next kernel follows")
-        measured += not code
-    spent = time.monotonic() - begin
+    if short and INTERRUPTED not in codes.values():
+        _say(f"the time is over, and {len(short)} kernels have fewer than {LEAST_INPUTS} inputs: these go on")
+        codes |= _all(journal, short, math.inf, ["--num-samples", str(LEAST_INPUTS)])
+    if INTERRUPTED in codes.values():
+        return INTERRUPTED
+    measured, spent = sum(not code for code in codes.values()), time.monotonic() - begin
     _say(f"{measured} of {len(inputs)} kernels measured in {spent:.0f} s; learn with: autoheuristic learn")
-    return 0 if measured or not inputs else code
+    return 0 if measured else max(codes.values(), default=0)
 
 
-INTERRUPTED = 130
+def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str]) -> dict[str, int]:
+    """Runs ``ah-collect`` for one kernel after the other, and returns the exit codes."""
+    begin, ends = time.monotonic(), 0.0
+    codes: dict[str, int] = {}
+    queue = list(inputs)
+
+    def start(after: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
+        nonlocal ends
+        stem = queue.pop(0)
+        limit = share = math.inf
+        if max_seconds < math.inf:
+            share = (max_seconds - ends) / (len(queue) + 1)
+            ends += share
+            limit = ends - (time.monotonic() - begin)
+        return _start(journal, stem, inputs[stem], limit, share, after, words)
+
+    with tools.interruptible():
+        following = start(None) if queue else None
+        for at, (stem, lines) in enumerate(inputs.items()):
+            # The next worker imports the package, which takes seconds, while this one measures.
+            running, following = following, start(following) if queue else None
+            _say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs")
+            assert running is not None
+            codes[stem] = code = running.wait()
+            if code == INTERRUPTED:
+                if following is not None:
+                    following.wait()
+                break
+            if code:
+                _say(f"{stem}: ah-collect ended with exit code {code}; the next kernel follows")
+    return codes
 
 
 def _journal(folder: Path) -> Path:
@@ -68,9 +104,10 @@ def _journal(folder: Path) -> Path:
     return journals[0]
 
 
-def _is_measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> bool:
-    known = logged(journal.parent / f"{stem}.txt", list(lines[0]["features"]))
-    return all(key_of(line["features"], line["features"]) in known for line in lines)
+def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> set[tuple[str, ...]]:
+    """Returns the inputs of these lines that the kernel's log holds."""
+    names = list(lines[0]["features"])
+    return logged(journal.parent / f"{stem}.txt", names) & {key_of(line["features"], names) for line in lines}
 
 
 def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
@@ -84,23 +121,30 @@ def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
     return {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
 
 
-def _measure(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]], seconds: float) -> int:
-    """Runs ``ah-collect`` for one kernel, and returns its exit code."""
+def _start(
+    journal: Path,
+    stem: str,
+    lines: Sequence[Mapping[str, Any]],
+    limit: float,
+    share: float,
+    after: subprocess.Popen[bytes] | None,
+    words: Sequence[str],
+) -> subprocess.Popen[bytes]:
+    """Starts ``ah-collect`` for one kernel, which ends in ``limit`` seconds and begins when ``after`` has ended."""
     table = journal.parent / f"{stem}.inputs.csv"
     names = list(lines[0]["features"])
     with open(table, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
         writer.writerows([line["features"][name] for name in names] for line in lines)
-    words = ["-o", str(journal.parent / f"{stem}.txt"), "--inputs", str(table), "-q"]
+    words = ["-o", str(journal.parent / f"{stem}.txt"), "--inputs", str(table), "-q", *words]
     worker = [f"attach:{stem}", "--journal", str(journal)]
-    if seconds < float("inf"):
-        words += ["--max-seconds", f"{seconds:.0f}"]
-        worker += ["--compiling-seconds", f"{seconds * COMPILING_SHARE:.0f}"]
-    try:
-        return tools.run(tools.collecting(worker, words))
-    finally:
-        table.unlink()
+    if after is not None:
+        worker += ["--after", str(after.pid)]
+    if limit < math.inf:
+        words += ["--max-seconds", f"{max(limit, 0.1):.1f}"]
+        worker += ["--compiling-seconds", f"{share * COMPILING_SHARE:.1f}"]
+    return subprocess.Popen(tools.collecting(worker, words), env=tools.environment())
 
 
 def _say(message: str) -> None:

@@ -31,11 +31,6 @@ class Asked:
         """How many inputs each way decided."""
         return Counter(line["answer"] for line in self.inputs.values())
 
-    @property
-    def reasons(self) -> Counter[str]:
-        """Why the heuristic declined, with the number of inputs."""
-        return Counter(line["reason"] for line in self.inputs.values() if line.get("reason"))
-
 
 def asked(journal: Path) -> list[Asked]:
     """Reads a journal and the logs beside it.
@@ -63,7 +58,6 @@ def table(journal: Path) -> str:
         answers = kernel.answers
         counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
         lines.append(f"{kernel.kernel}: {len(kernel.inputs)} inputs ({counts})")
-        lines += [f"  declined {count}: {reason}" for reason, count in kernel.reasons.most_common()]
         if kernel.unmeasured:
             shown = "; ".join(_shown(features) for features in kernel.unmeasured[:MOST_SHOWN])
             more = "; …" if len(kernel.unmeasured) > MOST_SHOWN else ""

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..choices import distinct
 from ..errors import HeuristicError
+from ..features import Features
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel
-from .features import CallFeatures
 from .identity import Identity, identify
 from .session import Session
 
@@ -28,7 +28,7 @@ class State:
         self.count = len(self.configs)
         self.kernel = Kernel(autotuner, distinct(autotuner.configs))
         self.identity: Identity = identify(self.kernel)
-        self.features = CallFeatures(self.kernel, call)
+        self.features = Features.of_call(self.kernel, call)
         self.index = {name: i for i, name in enumerate(self.kernel.names)}
         self.all_names = frozenset(self.kernel.names)
         collects = session.settings.mode == "collect"

@@ -14,7 +14,8 @@ from typing import Any
 
 from .. import device
 from ..choices import distinct
-from ..compile_ahead import Compilation, jobs_of, run_in_background
+from ..compile_ahead import Compilation
+from ..compile_ahead import compile_in_background as compile_these
 from ..fits import Fits
 from ..kernel import Call, Kernel
 from . import calls
@@ -39,7 +40,7 @@ def compile_in_background(folder: Folder, autotuners: Iterable[Any]) -> None:
         of_kernel = lines.get((autotuner.base_fn.__module__, autotuner.base_fn.__name__))
         if of_kernel:
             compilations += _picks(folder, Kernel(autotuner, distinct(autotuner.configs)), of_kernel)
-    run_in_background(jobs_of(compilations))
+    compile_these(compilations)
 
 
 def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -> list[Compilation]:
@@ -54,8 +55,7 @@ def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -
         features, arguments = line["features"], line["call"]["arguments"]
         if line["kernel"] != identity.stem or any(name not in features for name in heuristic.features):
             continue
-        values = (features[name] for name in heuristic.features)
-        pick = heuristic.decide(*values, offered=frozenset(kernel.names)).name
+        pick = next(heuristic.in_order(features, frozenset(kernel.names)), None)
         if pick is not None and all(argument.get("is_aligned", True) for argument in arguments.values()):
             call = Call((1,), (), {name: _argument(described) for name, described in arguments.items()})
             found[pick, kernel.specialization(call)] = Compilation(kernel, call, [kernel.names.index(pick)], fits)
@@ -65,7 +65,10 @@ def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -
 def _argument(described: Mapping[str, Any]) -> Any:
     if "value" in described:
         return described["value"]
+    from triton.language import dtype as triton_dtype
     from triton.runtime.jit import MockTensor
 
+    if "triton" in described:
+        return triton_dtype(described["triton"])
     dtype = getattr(sys.modules["torch"], str(described.get("tensor", described.get("type"))).rpartition(".")[2])
     return MockTensor(dtype) if "tensor" in described else dtype

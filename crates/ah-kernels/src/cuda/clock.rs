@@ -58,7 +58,7 @@ impl Clock {
     /// throttled itself are taken again.
     ///
     /// # Errors
-    /// [`Failure::Skipped`] if the card does not recover from throttling.
+    /// [`Failure::Unmeasured`] if the card does not recover from throttling.
     pub(super) fn time(
         &self,
         burst: Burst,

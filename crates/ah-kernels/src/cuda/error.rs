@@ -15,7 +15,7 @@ pub enum CudaError {
     /// There is no such GPU, or a library is missing or too old.
     #[error("{0}")]
     Unusable(String),
-    /// The operands need more memory than there was when the device was opened.
+    /// The operands need more memory than was free before the first input.
     #[error("{bytes} bytes do not fit the device's memory")]
     TooLarge { bytes: usize },
     /// The driver refused.
@@ -76,7 +76,8 @@ impl From<CudaError> for Failure {
     fn from(error: CudaError) -> Self {
         match error {
             CudaError::TooLarge { .. } => Self::skipped(error),
-            _ if error.out_of_memory() => Self::skipped(error),
+            // It would fit: another program holds the memory.
+            _ if error.out_of_memory() => Self::Unmeasured(error.to_string()),
             _ if error.is_sticky() => Self::DeviceLost(error.to_string()),
             _ => Self::failed(error),
         }
@@ -97,5 +98,25 @@ fn describe(code: CUresult) -> String {
     match DriverError(code).error_string() {
         Ok(text) => text.to_string_lossy().into_owned(),
         Err(_) => "CUDA error".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_the_machine_are_none_of_the_choice() {
+        let driver = |code| Failure::from(CudaError::Driver { doing: "allocate memory", code });
+        // The driver describes its codes, so only a machine with one can show them.
+        if super::super::library::Library::Driver.require().is_ok() {
+            assert!(matches!(driver(CUresult::CUDA_ERROR_OUT_OF_MEMORY), Failure::Unmeasured(_)));
+            assert!(matches!(driver(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), Failure::DeviceLost(_)));
+            assert!(matches!(driver(CUresult::CUDA_ERROR_INVALID_VALUE), Failure::Failed(_)));
+        }
+        let blas = |status| Failure::from(CudaError::Blas { doing: "multiply", status });
+        assert!(matches!(blas(cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED), Failure::Unmeasured(_)));
+        assert!(matches!(blas(cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED), Failure::Failed(_)));
+        assert!(matches!(Failure::from(CudaError::TooLarge { bytes: 1 << 40 }), Failure::Skipped(_)));
     }
 }

@@ -60,13 +60,7 @@ impl MmRunner {
             .chain(algorithms.iter().map(ToString::to_string))
             .chain(Mm::choices().iter().map(Mm::name))
             .collect();
-        let timing = TimingPolicy {
-            early_stop_ratio: 1.5,
-            budget_ms: 25.0,
-            min_samples: 9,
-            max_samples: 27,
-            ..subject::timing()
-        };
+        let timing = TimingPolicy { budget_ms: 25.0, ..subject::timing() };
         Ok(Self {
             subject: subject::subject(optimization, &gpu, choices, timing),
             algorithms,

@@ -62,7 +62,7 @@ impl Boosters {
             }
             let split = tree.splits.nodes[at];
             if split.left == 0 {
-                nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length].into()));
+                nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length - 1].into()));
             } else {
                 let test = columns.all()[split.column as usize].test_behind(split.limit);
                 nodes.push(Node::Split { test, left: here + 1, right: 0 });

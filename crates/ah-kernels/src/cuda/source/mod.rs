@@ -3,9 +3,10 @@
 //! The plan is plain data, made without a GPU (`ah-collect` makes it from a TOML file). On each input
 //! [`UserKernel`] fills the buffers, runs the reference once and keeps its outputs; a choice is checked against these.
 
-mod argument;
+mod fill;
 
-pub use argument::{ArgumentType, Fill};
+pub use super::element::Element;
+pub use fill::Fill;
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,7 @@ pub struct BufferPlan {
     /// The name, for messages.
     pub name: String,
     /// The type of the elements.
-    pub element: ArgumentType,
+    pub element: Element,
     /// The number of elements.
     pub length: u64,
     /// The contents before a kernel runs.
@@ -71,7 +72,7 @@ pub enum Argument {
     /// The address of the buffer of this index.
     Buffer(usize),
     /// A number.
-    Scalar(ArgumentType, f64),
+    Scalar(Element, f64),
 }
 
 /// One launch of one kernel.
@@ -154,7 +155,8 @@ impl UserKernel {
         self.gpu.enter()?;
         let mut bytes = Vec::new();
         for buffer in &plan.buffers {
-            let size = buffer.length.checked_mul(buffer.element.bytes()).filter(|size| *size < TOO_MANY);
+            let size =
+                buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
             let size = size.and_then(|size| usize::try_from(size).ok());
             let size = size.ok_or_else(|| {
                 Failure::skipped(format!(

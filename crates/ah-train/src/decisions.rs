@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Ensemble, Feature, FeatureKind, Model, Ranked, Schema, Unsure, Value};
+use ah_types::{ChoiceId, Feature, FeatureKind, Model, Reached, Schema, Sums, Tables, Value};
 
 use crate::data::Table;
 use crate::overhead::{Asking, ModelUse, Overhead};
@@ -60,34 +60,33 @@ pub fn decide(
 ) -> Vec<JudgedInput> {
     let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
-    let ensemble = Ensemble::new(model);
+    let tables = Tables::new(model);
     let costs = asking.costs(&ModelUse::of_model(model));
     let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
         let values = values(model, table, input, &slots);
-        let ends = ensemble.reach_row(model, &values);
-        let reached =
-            ends.as_ref().map(|(leaf, sums)| ensemble.reached(*leaf, sums)).map_err(|unsure| *unsure);
-        let decide = |offered: &dyn Fn(ChoiceId) -> bool| {
-            let reached = reached?;
-            let choice = reached.pick(|choice| model.is_eligible(choice, &values) && offered(choice))?;
-            Ok::<_, Unsure>((choice, reached))
-        };
+        let mut sums = Sums::new();
+        let reached = tables.reach(model, &values, &mut sums);
+        let eligible = |choice| model.is_eligible(choice, &values);
+        let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some()).ok();
         let (mut ranking, mut saved) = (Vec::new(), 0.0);
-        if let Ok((first, reached)) = decide(&|choice| offered(choice).is_some()) {
+        // The fallback counts as offered, also where it has no time.
+        if let Ok(reached) = &reached
+            && let Some(first) = pick(reached).filter(|first| offered(*first).is_some())
+        {
             let all = reached.ranking();
-            let score = |choice| all.iter().find(|ranked| ranked.choice == choice).map(|ranked| ranked.score);
+            let score = |choice: ChoiceId| {
+                all.iter().find(|ranked| ranked.choice == choice.0).map(|ranked| ranked.score)
+            };
             let of_fallback = model.fallback.and_then(score);
             saved = of_fallback.zip(score(first)).map_or(f64::NEG_INFINITY, |(base, score)| base - score);
-            // Where the fallback is not offered, the first may be one that is not allowed.
-            let rest = all.iter().skip_while(|ranked| ranked.choice != first);
-            let is_taken = |ranked: &&Ranked| ranked.allowed || ranked.choice == first;
-            ranking.extend(rest.filter(is_taken).filter_map(|ranked| offered(ranked.choice)));
+            let rest = all.iter().skip_while(|ranked| ranked.choice != first.0);
+            let taken = rest.filter(|ranked| ranked.allowed);
+            ranking.extend(taken.filter_map(|ranked| offered(ChoiceId(ranked.choice))));
         }
-        let is_expected = |choice| reached.is_ok_and(|reached| reached.is_expected(choice));
-        let plain = match decide(&is_expected) {
-            Ok((choice, _)) => offered(choice)
+        let plain = match reached.and_then(|reached| reached.pick_expected(eligible)) {
+            Ok(choice) => offered(choice)
                 .filter(|&choice| table.usable(input, choice).is_some())
                 .map_or(PlainPick::Untimed, PlainPick::Timed),
             Err(_) => PlainPick::Declined,

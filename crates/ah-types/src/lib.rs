@@ -67,17 +67,17 @@ pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use file_lock::lock_within;
 pub use model::{
-    CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LeafMasks,
-    LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace, Path, Precondition,
-    Predicted, Promise, Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, Sums,
-    ThresholdSearch, add_row, risk,
+    BoosterTables, CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel,
+    LEAST_RISK, LeafMasks, LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace,
+    OldRanked, Path, Precondition, Predicted, Promise, Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow,
+    ScoreTree, Sums, Tables, ThresholdSearch, add_row, risk,
 };
 pub use number::number;
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LearnerKind, LogOptimization, Objective, Optimization, OptimizationError,
     Target, TrainingPolicy,
 };
-pub use pick::{Ranked, pick, pick_sorted};
+pub use pick::{Ranked, pick};
 pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ah_types::{Ensemble, FlatNode, Model, Ranked};
+use ah_types::{Ensemble, FlatNode, Model, OldRanked as Ranked};
 use serde::Serialize;
 
 /// The most trees that go down together: as many steps as the registers of a processor hold.

@@ -256,7 +256,7 @@ fn leaves_with_one_result_are_one() {
 fn boosted_trees_are_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let mut model = learned("softmax_h200");
-    let row: Box<[i8]> = vec![0; model.choices.len() + 1].into();
+    let row: Box<[i8]> = vec![0; model.choices.len()].into();
     model.boosters = vec![Tree { nodes: vec![Node::Leaf(row)] }];
     model.unit = 1.0 / 4096.0;
     let refused = emit(&model, &C, folder.path()).unwrap_err().to_string();

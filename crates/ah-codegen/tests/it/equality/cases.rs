@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use ah_codegen::{Detail, Request, Target, generate, simplify};
-use ah_types::{FeatureKind, Model, Ranked, RankedChoice, Unsure, Value};
+use ah_types::{ChoiceId, FeatureKind, Model, Ranked, RankedChoice, Unsure, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -48,8 +48,8 @@ pub fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it
         if let Ok(ranked) = simple.ranking(values) {
             let leaf = simple.leaf(values).expect("a leaf ranks");
             for Ranked { choice, .. } in ranked {
-                let share = leaf.ranked(choice).expect("ranked by the leaf").probability;
-                write!(ranking, "{}:{:016x},", choice.index(), share.to_bits()).unwrap();
+                let share = leaf.ranked(ChoiceId(choice)).expect("ranked by the leaf").probability;
+                write!(ranking, "{}:{:016x},", choice, share.to_bits()).unwrap();
             }
         }
         let all = if says_what_it_offers { simple.decide(values, |_| true) } else { simple.choose(values) };

@@ -57,7 +57,8 @@ pub(crate) fn measure_inputs(
             let send = send.clone();
             let work = move || {
                 let to = send.clone();
-                worker.report_to(Some(Box::new(move |text| _ = to.send(Ok(Event::Working(text.to_owned()))))));
+                worker
+                    .report_to(Some(Box::new(move |text| _ = to.send(Ok(Event::Working(text.to_owned()))))));
                 take_inputs(worker, plan, policy, &send, ended);
                 worker.report_to(None);
             };

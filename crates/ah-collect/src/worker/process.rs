@@ -33,7 +33,11 @@ pub struct Limits {
 impl Default for Limits {
     /// A first check may compile its kernel; NVRTC takes up to some seconds.
     fn default() -> Self {
-        Self { start: Duration::from_secs(60), answer: Duration::from_secs(20), pause: Duration::from_secs(1) }
+        Self {
+            start: Duration::from_secs(60),
+            answer: Duration::from_secs(20),
+            pause: Duration::from_secs(1),
+        }
     }
 }
 
@@ -113,7 +117,15 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0, working: Working::default() })
+        Ok(Self {
+            group: None,
+            requests,
+            answers,
+            printed,
+            errors: None,
+            last_id: 0,
+            working: Working::default(),
+        })
     }
 
     /// Sends the texts of signs of life there.
@@ -170,8 +182,9 @@ impl Process {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended().into()),
             };
-            let mut answer: Answer = serde_json::from_str(&line)
-                .map_err(|e| format!("a line begins with {{ and is no answer ({e}): {}", shorten(line.trim())))?;
+            let mut answer: Answer = serde_json::from_str(&line).map_err(|e| {
+                format!("a line begins with {{ and is no answer ({e}): {}", shorten(line.trim()))
+            })?;
             let id = answer.0.remove("id");
             if id.as_ref().and_then(serde_json::Value::as_u64) != Some(self.last_id) {
                 let found = id.map_or_else(|| "none".to_owned(), |id| shorten(&id.to_string()));

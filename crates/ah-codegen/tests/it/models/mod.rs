@@ -166,6 +166,10 @@ pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>
     let one = |rng: &mut Pcg64, f: &Feature, slot: usize| -> Value {
         if f.kind == FeatureKind::Categorical {
             let known = &model.categories[slot];
+            // Such a feature is a truth value in code, which has no third value.
+            if !known.is_empty() && known.iter().all(|text| matches!(text.as_str(), "True" | "False")) {
+                return Value::from(rng.random::<bool>());
+            }
             let pick = if rng.random_bool(0.85) {
                 known.choose(rng).map(String::as_str)
             } else {

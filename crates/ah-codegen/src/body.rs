@@ -369,7 +369,13 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
         let model = self.model;
         let mut asked = None;
         let counts = |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
-        let picked = pick(leaf.ranking.iter().filter(counts).map(RankedChoice::ranked), model.fallback, |choice| {
+        // The fallback is always allowed.
+        let ranked = |ranked: &RankedChoice| {
+            let mut entry = ranked.ranked();
+            entry.allowed |= Some(ranked.choice) == model.fallback;
+            entry
+        };
+        let picked = pick(leaf.ranking.iter().filter(counts).map(ranked), model.fallback, |choice| {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else { return true };
             let truth = facts.truth(condition);
             if truth.decided() != Some(true) && truth.yes && !facts.refuted.contains(condition) {

@@ -165,7 +165,7 @@ fn rust_conditions(planned: &Planned, syntax: &RustSyntax<'_>, model: &Model, va
     format!("/// Returns whether a choice can run on an input.\n#[rustfmt::skip]\nfn is_eligible({parameter}{choice}: Choice) -> bool {{\n{body}\n}}")
 }
 
-fn rust_boosters(tables: &crate::tables_stub::Tables) -> String {
+fn rust_boosters(tables: &ah_types::Tables) -> String {
     let boosters = &tables.boosters;
     let mut parts = Vec::new();
     let pairs = boosters.columns.iter().map(|(column, end)| format!("({column}, {end})")).collect();

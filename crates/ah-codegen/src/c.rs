@@ -11,7 +11,7 @@ use crate::boosters::wrapped;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::expression::Syntax;
-use crate::names::{C_WORDS, Case, Names};
+use crate::names::{C_NAMES, C_WORDS, Case, Names};
 use crate::page::{Layout, Lines, about};
 use crate::plan::{Plan, Planned, distinct_rankings};
 use crate::skeleton;
@@ -178,7 +178,7 @@ impl Target for C {
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
         let model = plan.model;
-        let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[C_WORDS])?;
+        let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[C_WORDS, C_NAMES], Some(C_WORDS))?;
         let package = &names.package;
         let upper = package.to_ascii_uppercase();
         let syntax = CSyntax { model, package };
@@ -298,11 +298,11 @@ fn conditions(planned: &Planned, syntax: &CSyntax<'_>, model: &Model, constant: 
         })
         .collect();
     let first = if planned.read.is_empty() { "" } else { "const struct AH_context *c, " };
-    let unused = if planned.read.is_empty() || !all.is_empty() { "" } else { "    (void)c;\n" };
+    let unused = if planned.read.is_empty() { "" } else { "    (void)c;\n" };
     match all.is_empty() {
         true => format!("AH_API bool AH_is_eligible({first}int choice) {{\n{unused}    (void)choice;\n    return true;\n}}"),
         false => format!(
-            "/* Returns whether a choice can run on an input. */\nAH_API bool AH_is_eligible({first}int choice) {{\n{lets}\n    switch (choice) {{\n{}    default: return \
+            "/* Returns whether a choice can run on an input. */\nAH_API bool AH_is_eligible({first}int choice) {{\n{unused}{lets}\n    switch (choice) {{\n{}    default: return \
              true;\n    }}\n}}",
             cases.concat()
         ),

@@ -43,7 +43,7 @@ pub enum CodegenError {
     #[error("a skeleton of ah-codegen does not render; report this: {problem}")]
     Skeleton { problem: String },
     /// Something that no generator wrote is in the way.
-    #[error("{}: expected generated files only, found this one; move it, or generate elsewhere with --out", path.display())]
+    #[error("{}: was not written by ah-codegen, and would be lost; move it, or give another folder with --out", path.display())]
     Taken { path: PathBuf },
     /// Reading or writing failed.
     #[error("cannot {action} {}: {source}", path.display())]

@@ -90,6 +90,9 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
                 self.unary(*op, range.nan || !range.is_finite(), a)
             }
             Expr::Binary(op, a, b) => self.binary(*op, a, b, facts),
+            Expr::If(c, a, b) if facts.truth(c).decided().is_some() => {
+                self.number(if facts.truth(c).decided() == Some(true) { a } else { b }, facts)
+            }
             Expr::If(c, a, b) => {
                 let (defined, c_code) = self.condition(c, facts);
                 let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
@@ -355,6 +358,10 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
     }
 
     fn if_else(&mut self, c: &Expr, a: &Expr, b: &Expr, ty: Type, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        if let Some(value) = facts.truth(c).decided() {
+            let side = if value { a } else { b };
+            return if ty == Type::Bool { self.condition(side, facts) } else { self.category(side, facts) };
+        }
         let (defined, c_code) = self.condition(c, facts);
         let c_code = if c_code.text.len() > 24 { self.scope.bind(Type::Bool, c_code) } else { c_code };
         let [(a_defined, a), (b_defined, b)] = [(a, true), (b, false)].map(|(side, value)| {

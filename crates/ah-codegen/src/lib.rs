@@ -37,7 +37,6 @@ mod report;
 mod rust;
 mod skeleton;
 mod table;
-mod tables_stub;
 mod target;
 mod text;
 #[cfg(feature = "cli")]

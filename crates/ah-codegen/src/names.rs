@@ -167,21 +167,23 @@ pub struct Names {
 
 impl Names {
     /// Gives identifiers to the features that are `used` and to the choices, each group in its case. `reserved` are the language's
-    /// words and the file's own names.
+    /// words and the file's own names. Logged features are `fields` that never meet the file's own names, or variables beside them.
     ///
     /// # Errors
     /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
-    pub fn new(model: &Model, used: &[bool], cases: [Case; 2], reserved: &[&'static str]) -> Result<Self, CodegenError> {
+    pub fn new(model: &Model, used: &[bool], cases: [Case; 2], reserved: &[&'static str], fields: Option<&'static str>) -> Result<Self, CodegenError> {
         let mut namer = Namer::new(cases[0], reserved);
+        let mut logged = fields.map(|words| Namer::new(cases[0], &[words]));
         let base = model.features.base().len();
         let mut features: Vec<String> = Vec::new();
         for (slot, feature) in model.features.all().features().iter().enumerate() {
-            let name = namer.base(&feature.name, "feature", if slot < base { LONGEST } else { LONGEST_VARIABLE });
+            let of_logged = logged.as_mut().unwrap_or(&mut namer);
+            let name = of_logged.base(&feature.name, "feature", LONGEST);
             features.push(if !used[slot] {
                 String::new()
             } else if slot >= base {
                 namer.give(&feature.name, "feature", LONGEST_VARIABLE)
-            } else if namer.taken.insert(name.clone()) {
+            } else if of_logged.taken.insert(name.clone()) {
                 name
             } else {
                 let first = features.iter().position(|other| *other == name).unwrap_or(slot);
@@ -214,24 +216,29 @@ pub const C_WORDS: &str = "\
     new noexcept noreturn not not_eq nullptr operator or or_eq override private protected public reflexpr register \
     reinterpret_cast requires restrict return short signed sizeof size_t static static_assert static_cast stderr stdin stdout struct \
     switch synchronized template this thread_local throw true try typedef typeid typename typeof typeof_unqual uint16_t \
-    uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn c \
+    uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn \
     NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
 
-/// Keywords of every edition of Rust, and names of the generated file.
+/// Variables of C functions.
+pub const C_NAMES: &str = "c v";
+
+/// Keywords of every edition of Rust.
 pub const RUST_WORDS: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if impl in let \
     loop macro match mod move mut override priv pub ref return self Self static struct super trait true try type typeof unsafe \
-    unsized use virtual where while yield union raw safe c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option \
-    abs floor ceil log2 ctz divide modulo min max choose choose_among ranked leaf columns decide executor device_mismatch register \
-    sums ranking pick choice column value ah_runtime core alloc is_eligible offered place";
+    unsized use virtual where while yield union raw safe";
 
-/// Keywords and builtins of Python, and names of the generated file.
+/// Names of the Rust file itself.
+pub const RUST_NAMES: &str = "\
+    c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option abs floor ceil log2 ctz divide modulo min max choose \
+    choose_among ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible is_fallback \
+    with_ranking";
+
+/// Keywords and builtins of Python, and names of the generated functions that have features as parameters.
 pub const PYTHON_WORDS: &str = "\
     and as assert async await break class continue def del elif else except finally for from global if import in is lambda \
-    nonlocal not or pass raise return try while with yield match case type math struct float str int bool None True False abs \
-    min max sorted sum len tuple range list dict set zip any all enumerate isinstance TypeError bisect bisect_left choose \
-    choose_among ranked offered self context choices metadata CHOICES CONFIGS FEATURES FALLBACK DEVICE device_mismatch torch \
-    configs named_args kwargs columns register keep top sums leaf";
+    nonlocal not or pass raise return try while with yield match case type math str float int bool None True False abs min max set \
+    TypeError bisect_left offered ranking ineligible expected names CHOICES CONFIGS FALLBACK";
 
 #[cfg(test)]
 mod tests {

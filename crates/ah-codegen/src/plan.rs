@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ah_types::log::Log;
-use ah_types::{ChoiceId, Model, Tree};
-use crate::tables_stub::Tables;
+use ah_types::{ChoiceId, Model, Tables, Tree};
 
 use crate::body::{Builder, Outcome, Reader, Step, depth, feature, inputs, leaves, repeated, without_unread};
 use crate::code::Code;

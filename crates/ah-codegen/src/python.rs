@@ -179,7 +179,7 @@ fn helper_text(name: &str) -> String {
 pub fn values(plan: &Plan<'_>, case: Case) -> Result<(tera::Context, Names, Signature), CodegenError> {
     let model = plan.model;
     let syntax = PythonSyntax;
-    let names = Names::new(model, &plan.used, [case, Case::Snake], &[PYTHON_WORDS])?;
+    let names = Names::new(model, &plan.used, [case, Case::Snake], &[PYTHON_WORDS], None)?;
     let planned = plan.built(&syntax, &names);
     let mut values = skeleton::values(plan, &names);
     let fields = Fields::new(model);

@@ -9,7 +9,7 @@ use crate::body::{Outcome, Reader};
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::expression::Syntax;
-use crate::names::{Case, Names, RUST_WORDS};
+use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{FieldType, Fields, Layout, Lines, about, mark};
 use crate::plan::{Plan, Planned};
 use crate::skeleton;
@@ -205,7 +205,7 @@ impl Target for Rust {
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
         let model = plan.model;
         let syntax = RustSyntax(model);
-        let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &[RUST_WORDS])?;
+        let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &[RUST_WORDS, RUST_NAMES], Some(RUST_WORDS))?;
         let planned = plan.built(&syntax, &names);
         let file = source(plan, &syntax, &names, &planned)?;
         if let Some(into) = plan.into {
@@ -242,9 +242,9 @@ fn source(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &Pla
     let mut values = skeleton::values(plan, names);
     let ty = if planned.declines { "Option<Choice>" } else { "Choice" };
     let returns = if planned.declines { "; `None` where the heuristic declines: do what you would do without it" } else { "" };
-    let constant = if planned.read.is_empty() { "const " } else { "" };
+    let constant = if planned.read.is_empty() && planned.body.len() == 1 { "const " } else { "" };
     let choose = item(format!("/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{body}\n}}"));
-    values.insert("choose", &choose);
+    values.insert("choose", if planned.tables.is_some() { "" } else { &choose });
     let mut functions = Vec::new();
     for (slot, steps) in &planned.functions {
         let name = names.feature(*slot);
@@ -269,6 +269,9 @@ fn source(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &Pla
     values.insert("context", &context(model, names, planned));
     values.insert("choices", &choices(model, names)?);
     values.insert("device", &device(model));
+    if plan.runtime.is_some() && plan.into.is_none() {
+        values.insert("runtime_door", &runtime(model, names, planned)?);
+    }
     values.insert("extras", &crate::boosters::rust(plan, syntax, names, planned));
     values.insert("is_crate", &plan.into.is_none());
     values.insert("inline", &(plan.into.is_some() && planned.tables.is_some()).then_some(ah_decide::SOURCE).unwrap_or_default());
@@ -416,6 +419,54 @@ fn device(model: &Model) -> String {
          there.\npub fn device_mismatch(name: &str, {}: u32) -> bool {{\n    name != {name} || {} != {}\n}}",
         units.0, units.0, units.1
     ))
+}
+
+/// Returns the module that serves `ah-runtime`.
+fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, CodegenError> {
+    let mut values = tera::Context::new();
+    let features = model.features.base().features();
+    values.insert("name", &rust_string(&model.heuristic));
+    values.insert("optimization", &rust_string(&model.optimization));
+    values.insert("version", &rust_string(&model.version()));
+    values.insert("fallback", &match model.fallback {
+        Some(id) => format!("Some({})", rust_string(model.choice_name(id))),
+        None => "None".to_owned(),
+    });
+    values.insert("features", &features.iter().map(|feature| rust_string(&feature.name)).collect::<Vec<_>>().join(", "));
+    let guard = match &model.device {
+        Some(Device::Cpu(cpu)) => format!(
+            "DeviceGuard::Cpu {{ model: {}, cores: {}, instruction_sets: &[{}] }}",
+            rust_string(&cpu.model),
+            cpu.cores,
+            cpu.instruction_sets.iter().map(|set| rust_string(set)).collect::<Vec<_>>().join(", ")
+        ),
+        Some(Device::Cuda(cuda)) => {
+            format!("DeviceGuard::Cuda {{ name: {}, multiprocessors: {} }}", rust_string(&cuda.name), cuda.multiprocessors)
+        }
+        None => format!(
+            "DeviceGuard::Capability {{ capability: ({}, {}), shared_memory: {:?} }}",
+            model.device_capa.0, model.device_capa.1, model.shared_memory
+        ),
+    };
+    values.insert("guard", &guard);
+    let mut fields = String::new();
+    for slot in &planned.read {
+        let value = match type_of(model, planned, *slot) {
+            "i64" => format!("whole({slot})?"),
+            "f64" => format!("number({slot})"),
+            "bool" => format!("truth({slot})?"),
+            _ => format!("category({slot})"),
+        };
+        fields += &format!("            {}: {value},\n", names.feature(*slot));
+    }
+    let is_constant = planned.read.is_empty();
+    values.insert("fields", &fields);
+    values.insert("context", if is_constant { "" } else { "&context(values)?" });
+    values.insert("comma", if is_constant { "" } else { ", " });
+    values.insert("lifetime", if planned.read.iter().any(|slot| type_of(model, planned, *slot).contains('\'')) { "<'a>" } else { "" });
+    values.insert("declines", &planned.declines);
+    values.insert("is_constant", &is_constant);
+    skeleton::render("rust/runtime.rs", &values).map(|text| text.trim_end().to_owned())
 }
 
 /// Returns an example of a call, for the README.

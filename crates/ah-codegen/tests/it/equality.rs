@@ -41,10 +41,10 @@ fn case(rng: &mut Pcg64, model: Model, inputs: &[Vec<Value>]) -> Case {
         input.push('\n');
         let shown = |choice: Option<ah_types::ChoiceId>| choice.map_or("-".to_owned(), |id| id.index().to_string());
         let all = shown(model.choose(values).ok().map(|ranked| ranked.choice));
-        let among = shown(model.decide(values, |id| offered[id.index()] || Some(id) == model.fallback).ok().map(|ranked| ranked.choice));
-        let is_in = |ranked: &ah_types::Ranked| ranked.allowed || Some(ranked.choice) == model.fallback;
+        let among = shown(model.decide(values, |id| offered[id.index()]).ok().map(|ranked| ranked.choice));
+        let is_in = |ranked: &ah_types::Ranked| ranked.allowed || Some(ranked.choice) == model.fallback.map(|id| id.0);
         let ranking = model.ranking(values).unwrap_or_default();
-        let ranking: Vec<String> = ranking.iter().filter(|r| is_in(r)).map(|r| r.choice.index().to_string()).collect();
+        let ranking: Vec<String> = ranking.iter().filter(|r| is_in(r)).map(|r| r.choice.to_string()).collect();
         expected.push(format!("{all} {among} {}", ranking.join(",")));
     }
     Case { model, input, expected }
@@ -61,9 +61,7 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
             1 | 2 => (rng.random_range(4..13), 120),
             _ => (rng.random_range(13..41), 700),
         };
-        let depth = if std::env::var("AH_NB").is_ok() { depth % 9 } else { depth };
         let model = models::model(&mut rng, &format!("Random{}", cases.len()), depth, nodes);
-        if std::env::var("AH_NB").is_ok() && !model.boosters.is_empty() { continue; }
         // Names that callers could not tell apart are refused.
         let targets: [&dyn Target; 3] = [&Rust, &C, &Python];
         let try_it = Request { mode: WriteMode::DryRun, ..Request::new(&model, &targets, Path::new("nowhere")) };
@@ -74,12 +72,15 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
         let inputs = models::contexts(&mut rng, &model, 200);
         cases.push(case(&mut rng, model, &inputs));
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated");
+    // `scripts/check_equality.sh` learns many.
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated");
+    let folder = std::env::var_os("AH_MODELS").map_or(shipped, PathBuf::from);
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     paths.sort();
     for path in paths {
-        let model = Model::read(&path).unwrap_or_else(|e| panic!("{e}; learn it again (scripts/generate.sh)"));
+        let mut model = Model::read(&path).unwrap_or_else(|e| panic!("{e}; learn it again (scripts/generate.sh)"));
+        model.heuristic = format!("Shipped{}", cases.len());
         let inputs = plausible(&mut rng, &model);
         cases.push(case(&mut rng, model, &inputs));
     }
@@ -176,7 +177,7 @@ fn rust_case(number: usize, model: &Model, source: &str, signature: &[(usize, St
         _ => (format!("    let c = case_{number}::Context {{ {fields} }};\n"), "&c, ", "&c"),
     };
     let choose = match source.contains("-> Option<Choice> {\n") && source.contains("fn choose(c: &Context) -> Option<Choice>")
-        || source.contains("pub const fn choose() -> Option<Choice>")
+        || source.contains("fn choose() -> Option<Choice>")
         || source.contains("pub fn choose(c: &Context) -> Option<Choice>")
     {
         true => format!("case_{number}::choose({c_only})"),
@@ -207,7 +208,9 @@ fn rust_decides_as_the_model_does() {
     let mut rustc = Command::new("rustc");
     rustc.args(["--edition", "2024", "-C", "opt-level=1", "-C", "overflow-checks=on"]).arg(&source).arg("-o").arg(&program);
     let output = rustc.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).chars().take(4000).collect::<String>());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors: Vec<&str> = errors.split("\n\n").filter(|text| text.starts_with("error")).collect();
+    assert!(output.status.success(), "{}", errors.join("\n\n").chars().take(4000).collect::<String>());
     for (number, case) in cases.iter().enumerate() {
         compare(case, &run(Command::new(&program).arg(number.to_string()), &case.input, "rust"), "rust");
     }
@@ -252,8 +255,7 @@ CASES        }
 
 fn c_case(number: usize, model: &Model, source: &str, signature: &[(usize, String)]) -> String {
     let features = model.features.base().features();
-    let package = format!("random{number}");
-    let package = if source.contains(&format!("int {package}_choose(")) { package } else { source.split("enum ").nth(1).unwrap().split("_choice").next().unwrap().to_owned() };
+    let package = source.split("enum ").nth(1).unwrap().split("_choice").next().unwrap();
     let mut text = format!("static void decide_{number}(char *line) {{\n    char *fields[{}];\n    bool offered[{}];\n    int ranked[{}], i, count;\n", features.len() + 1, model.choices.len(), model.choices.len());
     text += &format!("    for (i = 0; i <= {}; ++i) fields[i] = next(&line);\n    for (i = 0; i < {}; ++i) offered[i] = fields[{}][i] == '1';\n", features.len(), model.choices.len(), features.len());
     let (c, c_only) = if signature.is_empty() { ("", "") } else { ("&c, ", "&c") };
@@ -291,8 +293,8 @@ fn c_decides_as_the_model_does() {
     let main = format!("{includes}{head}{functions}int main{}", tail.replace("CASES", &arms));
     let (source, program) = (folder.path().join("main.c"), folder.path().join("program"));
     fs::write(&source, main).unwrap();
-    // Random names are longer than C99 compilers must support.
-    let warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings"];
+    // Random names are longer than C99 compilers must support, and gcc follows the constant tables of random models too far.
+    let warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings", "-Wno-array-bounds"];
     let compilers: [(&str, &str, &[&str]); 5] = [
         ("gcc", "c", &["-std=c99", "-O1"]),
         // Products and sums that a compiler fuses would decide otherwise.

@@ -214,7 +214,7 @@ fn a_full_disk_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).unwrap();
-    let mount = ["-t", "tmpfs", "-o", "size=256k", "ah-codegen-test"];
+    let mount = ["-t", "tmpfs", "-o", "size=96k", "ah-codegen-test"];
     if !Command::new("mount").args(mount).arg(&disk).output().is_ok_and(|o| o.status.success()) {
         let reason = "cannot mount a small tmpfs here (needs root), so a full disk was not tried";
         let _ = writeln!(std::io::stderr(), "skipped: {reason}");

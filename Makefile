@@ -42,11 +42,11 @@ lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	@# What the program of an own function builds; the workspace builds everything.
-	cargo check -p ah-collect --no-default-features --features cli --quiet
+	cargo check -p ah-collect --no-default-features --quiet
 
 bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace
-	if [ -d ../shared/data ]; then cargo build --release -p ah-train && scripts/bench_train.py; fi
+	if [ -d ../shared/data ]; then cargo build --release -p ah-train && scripts/losses.py target/release/ah-train; fi
 	scripts/latency.sh
 
 check-generated: ## Prove that generated/ follows byte for byte from data/

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
 import math
 import pathlib
 import statistics
@@ -64,11 +66,11 @@ class Task:
 
     def write(self, inputs: Iterable[Input], path: pathlib.Path) -> None:
         """Writes a log of these inputs, with one row for each choice."""
-        log = Log(self.log.name)
-        log.metadata, log.features = self.log.metadata, self.log.features
-        for i in inputs:
-            log.add(dict(zip(log.features, i.values)), i.times)
-        log.write(path)
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            file.write(json.dumps(self.log.metadata) + "\n")
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow([*self.log.features, "choice", "feedback"])
+            rows.writerows([*i.values, choice, ms] for i in inputs for choice, ms in i.times.items())
 
 
 def held_out(key: str, seed: int) -> bool:

@@ -57,11 +57,12 @@ HELD = [4, 10, 11, 12, 15, 18, 27, 28, 33, 37]
 @pytest.fixture
 def task(tmp_path):
     """Block 64 wins below 1500, block 128 above; only every third input is offered the slow one."""
-    log = Log("made", numerical=["n"])
+    metadata = {"name": "made", "shared_memory": 0, "device_capa": [0, 0], "numerical_features": ["n"], "categorical_features": []}
+    log = Log(metadata, ["n"])
     for n in range(1, 1201):
         small, large = (1.0, 1.5) if 2 * n < 1500 else (1.5, 1.0)
-        slow = {"BLOCK=1": 9.0} if n % 3 == 0 else {}
-        log.add({"n": 2 * n}, {"BLOCK=64": small, "BLOCK=128": large, **slow})
+        slow = {"BLOCK=1": [9.0]} if n % 3 == 0 else {}
+        log.inputs()[(2 * n,)] = {"BLOCK=64": [small], "BLOCK=128": [large], **slow}
     inputs = [Input(v, {c: ms[0] for c, ms in t.items()}, str(v[0])) for v, t in log.inputs().items()]
     return Task("made", tmp_path, None, ["n"], "BLOCK=64", [], log, inputs)
 

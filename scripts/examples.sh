@@ -29,7 +29,7 @@ elif ! diff -ru -x Cargo.lock -x target examples/faer_qr/qr_blocking "$out/qr_bl
 fi
 
 # The same flags are in examples/nearest_neighbors/README.md.
-"$bin/ah-train" examples/nearest_neighbors/train.txt.gz --heuristic-name nearest_neighbors --for python --max-risk 0.1 --size smallest \
+"$bin/ah-train" examples/nearest_neighbors/train.txt.gz --heuristic-name nearest_neighbors --target python --max-risk 0.1 --size smallest \
   --model "$out/model.json" --no-codegen > "$out/figures.txt"
 "$bin/ah-codegen" "$out/model.json" --target python --out "$out" --quiet
 if [ $write = yes ]; then

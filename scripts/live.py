@@ -18,6 +18,7 @@ binaries, for Triton also PyTorch; no network.
 """
 
 import argparse
+import gzip
 import importlib.util
 import itertools
 import json
@@ -115,7 +116,8 @@ class Live:
         if self.is_source:
             command = [self.environment["AH_COLLECT"], "--optimization", Path(self.options.kernel).resolve()]
         else:
-            command = [sys.executable, "-m", "autoheuristic", "collect", self.options.kernel]
+            worker = f'"{sys.executable}" -m autoheuristic worker {self.options.kernel}'
+            command = [self.environment["AH_COLLECT"], "--worker", worker, "--hang-seconds", "120"]
         command += ["--inputs", f"{name}.csv", "-o", f"{name}.txt", *words]
         stop = threading.Event()
         watch = threading.Thread(target=self.watch, args=(name, stop))
@@ -125,9 +127,9 @@ class Live:
         finally:
             stop.set()
             watch.join()
-        log = Log.read(self.work / f"{name}.txt")
-        log.write(self.out / f"{name}.txt.gz")
-        return log.inputs(), spent
+        log = self.work / f"{name}.txt"
+        (self.out / f"{name}.txt.gz").write_bytes(gzip.compress(log.read_bytes()))
+        return Log.read(log).inputs(), spent
 
     def watch(self, name, stop):
         """Notes every half second how many rows the log has."""
@@ -148,7 +150,8 @@ class Live:
         slowdowns, declined = [], 0
         for values, times in fresh.items():
             context = dict(zip(self.columns, values))
-            picked = heuristic.decide(*(context[feature] for feature in heuristic.FEATURES)).name
+            asked = (context[feature] for feature in heuristic.FEATURES)
+            picked = heuristic.decide(*asked, offered=frozenset(times)).name
             declined += picked is None
             slowdowns.append(times.get(picked, math.inf) / min(times.values()))
         finite = [s for s in slowdowns if math.isfinite(s)]

@@ -2,12 +2,12 @@
 
 Put ``tune`` where ``triton.autotune`` stands::
 
-    @autoheuristic.tune(configs=CONFIGS, key=["M", "N", "K"], heuristic="matmul_h200.py")
+    @autoheuristic.tune(configs=CONFIGS, key=["M", "N", "K"])
     @triton.jit
     def matmul_kernel(...): ...
 
-The heuristic comes from measurements: ``python -m autoheuristic collect`` starts ``ah-collect``, which writes
-``train.txt``; ``ah-train`` learns from it, and its target ``python`` is the file. ``Log`` reads and writes such logs.
+``autoheuristic tune matmul.py:matmul_kernel --inputs shapes.csv`` measures, learns, and writes the heuristic beside the
+kernel's source, where ``tune`` finds it. ``Log`` reads the times.
 
 ``attach`` does the same for the kernels of a package whose source stays as it is::
 
@@ -18,6 +18,7 @@ Nothing but the standard library is imported here; Triton and PyTorch are import
 
 from .attachment import attach, attach_from_environment, detach
 from .decorator import tune
+from .environment import VERSION
 from .errors import (
     AutoHeuristicError,
     AutoHeuristicWarning,
@@ -26,11 +27,10 @@ from .errors import (
     HeuristicError,
     LogError,
     MeasureError,
-    MetadataError,
 )
 from .log import Log
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "AutoHeuristicError",
@@ -41,7 +41,6 @@ __all__ = [
     "Log",
     "LogError",
     "MeasureError",
-    "MetadataError",
     "attach",
     "detach",
     "tune",

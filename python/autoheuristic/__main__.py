@@ -1,4 +1,4 @@
-"""``python -m autoheuristic``: the command line. Exit codes are those of all tools (``docs/environment.md``)."""
+"""``autoheuristic``: the command line. Exit codes are those of all tools (``docs/environment.md``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .attachment import calls, learn, program, report
+from .attachment import calls, learn, program, replay, report
 from .attachment.settings import MODES, Settings, default_folder
-from .collect import collect
 from .errors import AutoHeuristicError, UsageError
 
 OK, IO_FAILED, INTERRUPTED = 0, 4, 130
@@ -36,39 +35,45 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m autoheuristic", description="Learned choices for Triton kernels.")
+    parser = argparse.ArgumentParser(prog="autoheuristic", description="Learned choices for Triton kernels.")
     commands = parser.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser(
-        "collect",
-        usage="python -m autoheuristic collect MODULE:KERNEL --inputs FILE [AH_COLLECT_OPTION...]",
-        help="measure a tuned kernel with ah-collect",
-        description="Starts ah-collect collect with the kernel as its worker. The same command continues a run.",
+        "tune",
+        usage="autoheuristic tune MODULE:KERNEL --inputs FILE [--max-seconds S] [-- AH_TRAIN_OPTION...]",
+        help="measure a kernel, learn, and write its heuristic beside its source",
+        description="Measures the kernel on each input of a CSV file, learns, and writes KERNEL.heuristic.py beside "
+        "its source, where autoheuristic.tune finds it. The same command continues a run.",
     )
     command.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
-    command.add_argument("options", nargs=argparse.REMAINDER, help="those of ah-collect collect")
-    command.set_defaults(run=_collect)
+    command.add_argument("--inputs", type=Path, required=True, help="a CSV file: a line for each shape")
+    command.add_argument("--log", type=Path, help="where the times go [KERNEL.txt]")
+    _seconds(command)
+    command.set_defaults(run=_tune)
 
     command = commands.add_parser("worker", help="answer the requests of ah-collect (docs/workers.md)")
-    command.add_argument("kernel", metavar="MODULE:KERNEL", help="the kernel under autoheuristic.tune")
+    command.add_argument("kernel", metavar="MODULE:KERNEL", help="one under tune, or attach:KERNEL_HASH of a journal")
+    command.add_argument("--journal", type=Path, help="the journal of attach:KERNEL_HASH")
+    command.add_argument("--compiling-seconds", type=float, default=600.0, help="leave out what takes longer")
+    command.add_argument("--after", type=int, help="use the device when this process has ended")
     command.set_defaults(run=_worker)
 
     command = commands.add_parser(
         "attach",
-        usage="python -m autoheuristic attach PACKAGE... [--mode MODE] [--folder DIR] -- PROGRAM...",
+        usage="autoheuristic attach PACKAGE... [--mode MODE] [--folder DIR] [--max-seconds S] -- PROGRAM...",
         help="run a program whose packages ask heuristics",
         description="Runs a program. Each triton.autotune kernel of the packages asks its heuristic; without one its "
-        "own autotuner runs as before, and what it measures becomes a log.",
+        "own autotuner runs as before. With --mode collect, the program's inputs are measured when it has ended.",
     )
     command.add_argument("packages", metavar="PACKAGE", nargs="+", help="an import name, such as fla; * is every one")
     command.add_argument("--mode", choices=MODES, default="serve", help="[serve]; collect measures each new input")
-    command.add_argument("--max-seconds", type=float, default=float("inf"), help="of measuring, in collect")
+    _seconds(command)
     _folder(command)
     command.set_defaults(run=_attach)
 
     command = commands.add_parser(
         "learn",
-        usage="python -m autoheuristic learn [--folder DIR] [-- AH_TRAIN_OPTION...]",
+        usage="autoheuristic learn [--folder DIR] [-- AH_TRAIN_OPTION...]",
         help="learn a heuristic from each log of attached kernels",
         description="Learns with ah-train from each log that has grown since its heuristic was made.",
     )
@@ -83,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
         "replay",
         help="measure the inputs that no heuristic decided",
         description="Makes the calls again that no heuristic decided, with random numbers in tensors of the same "
-        "shapes, and measures all configurations on them.",
+        "shapes, and measures them.",
     )
     _folder(command)
-    command.add_argument("--max-seconds", type=float, default=float("inf"), help="of measuring")
+    _seconds(command)
     command.set_defaults(run=_replay)
     return parser
 
@@ -95,27 +100,47 @@ def _folder(command: argparse.ArgumentParser) -> None:
     command.add_argument("--folder", type=Path, default=default_folder(), help="logs and heuristics [%(default)s]")
 
 
-def _collect(options: argparse.Namespace, words: Sequence[str]) -> int:
-    return collect(options.kernel, options.options)
+def _seconds(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--max-seconds", type=float, default=float("inf"), help="of measuring [no limit]")
+
+
+def _tune(options: argparse.Namespace, words: Sequence[str]) -> int:
+    from .tune_command import tune  # Imports Triton, which most commands do without.
+
+    return tune(options.kernel, options.inputs, options.log, options.max_seconds, words)
 
 
 def _worker(options: argparse.Namespace, words: Sequence[str]) -> int:
-    from .worker import serve  # Imports Triton, which the other commands do without.
+    from .attachment import detach
+    from .example import Example, find_kernel
+    from .worker import serve
 
-    return serve(options.kernel)
+    detach()  # What the environment attaches is not measured.
+    source, colon, stem = options.kernel.partition(":")
+    if source == "attach" and options.journal:
+        from .attachment.recorded import Recorded
+
+        return serve(lambda: Recorded(stem, options.journal, options.compiling_seconds), options.after)
+    return serve(lambda: Example(find_kernel(options.kernel)))
 
 
 def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
     if not words:
         raise UsageError("expected a program after --, for example: attach fla -- python train.py; found none")
     folder = options.folder.resolve()
-    return program.run(Settings(tuple(options.packages), folder, options.mode, options.max_seconds), words)
+    code = program.run(Settings(tuple(options.packages), folder, options.mode), words)
+    if options.mode != "collect":
+        return code
+    if code:
+        print(f"the program ended with {code}; measure its calls with: autoheuristic replay", file=sys.stderr)
+        return code
+    return replay.replay(folder, options.max_seconds)
 
 
 def _learn(options: argparse.Namespace, words: Sequence[str]) -> int:
     code = OK
     for learned in learn.learn(options.folder, words):
-        not_learned = "" if learned.heuristic else f"{learned.log.stem}: nothing is learned: "
+        not_learned = "" if learned.is_learned else f"{learned.log.stem}: nothing is learned: "
         print(f"{not_learned}{learned.message}", flush=True)
         # A log with few inputs is no failure: the kernel was called with few shapes so far.
         if learned.exit_code not in (OK, learn.TOO_SMALL):
@@ -132,10 +157,7 @@ def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
 
 
 def _replay(options: argparse.Namespace, words: Sequence[str]) -> int:
-    from .attachment import replay  # Imports Triton, which the other commands do without.
-
-    print(replay.replay(options.folder, options.max_seconds), file=sys.stderr)
-    return OK
+    return replay.replay(options.folder.resolve(), options.max_seconds)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,13 @@ from .kernel import Call, Kernel, cannot_launch
 
 MOST_SECONDS = 120.0
 """A fork of a process with threads can hang: after this time the launches compile what is left."""
+LEAST = 2
+"""So many jobs end whatever they take, up to that time: one configuration leaves nothing to choose."""
 PAUSE = 0.005
 """Seconds between two looks at the processes."""
 RESULT = struct.Struct("<iq")
 """A job, and the bytes of shared memory that it needs. A pipe takes records of this size whole."""
+Progress = Callable[[str], None]
 
 
 class Compilation(NamedTuple):
@@ -40,42 +43,40 @@ class Compilation(NamedTuple):
     """Gets what the compiled ones need."""
 
 
-class Jobs(NamedTuple):
-    """Compilations as ``run_forked`` takes them."""
-
-    jobs: Sequence[Callable[[], Any]]
-    is_wanted: Callable[[int], bool]
-    done: Callable[[int, int], None]
-
-
-def compile_ahead(
-    compilations: Iterable[Compilation], seconds: float = MOST_SECONDS, each: Callable[[], None] = lambda: None
-) -> None:
+def compile_ahead(compilations: Iterable[Compilation], seconds: float, each: Progress) -> set[int]:
     """Compiles, and waits for it. Failures show at launch.
 
-    After ``seconds``, compilations are left to the launches. ``each`` is called often.
+    Returns the configurations that were not compiled within ``seconds``. ``each`` is called often, with the progress.
     """
-    run_forked(*jobs_of(compilations, each), seconds, each)
+    work = work_of(compilations, each)
+    for _ in work.run(seconds):
+        each(f"compiling {len(work.jobs) - len(work.left)} of {len(work.jobs)}")
+        time.sleep(PAUSE)
+    return {work.owners[job][1] for job in work.left if work.is_wanted(job)} if work.is_late else set()
 
 
-def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lambda: None) -> Jobs:
+def compile_in_background(compilations: Iterable[Compilation]) -> None:
+    """Begins to compile, and returns at once."""
+    running = work_of(compilations).run(MOST_SECONDS)
+    # The processes begin here, while no other thread compiles: its locks would stay locked in them.
+    next(running, None)
+
+    def supervise() -> None:
+        for _ in running:
+            time.sleep(PAUSE)
+
+    threading.Thread(target=supervise, daemon=True).start()
+
+
+def work_of(compilations: Iterable[Compilation], each: Progress = lambda text: None) -> Work:
     """Returns the compilations that this process has not made, where Triton hands them out (3.4 and later)."""
     import triton
 
     waiting = _Waiting()
     owners: list[tuple[Fits, int]] = []
-
-    def is_wanted(job: int) -> bool:
-        fits, i = owners[job]
-        return fits.why_not(i) is None
-
-    def done(job: int, shared_memory: int) -> None:
-        fits, i = owners[job]
-        fits.note(i, shared_memory)
-
     mode = getattr(triton, "AsyncCompileMode", None)
     if mode is None or not hasattr(os, "fork"):
-        return Jobs([], is_wanted, done)
+        return Work([], [])
     with mode(waiting, ignore_errors=True):
         for kernel, call, choices, fits in compilations:
             for i in fits.smallest_first(choices):
@@ -85,8 +86,8 @@ def jobs_of(compilations: Iterable[Compilation], each: Callable[[], None] = lamb
                     if not cannot_launch(error):
                         raise
                 owners += [(fits, i)] * (len(waiting.jobs) - len(owners))
-                each()
-    return Jobs(waiting.jobs, is_wanted, done)
+                each("looking for kernels to compile")
+    return Work(waiting.jobs, owners)
 
 
 class _Waiting(Executor):
@@ -102,97 +103,83 @@ class _Waiting(Executor):
         return future
 
 
-def run_forked(
-    jobs: Sequence[Callable[[], Any]],
-    is_wanted: Callable[[int], bool] = lambda job: True,
-    done: Callable[[int, int], None] = lambda job, shared_memory: None,
-    seconds: float = MOST_SECONDS,
-    each: Callable[[], None] = lambda: None,
-) -> None:
-    """Runs functions in as many processes as there are cores, and waits for them. What they raise is lost.
+class Work:
+    """Jobs for processes of their own; the owner of each, a configuration, decides whether it is still wanted."""
 
-    ``is_wanted`` is asked before each job begins. ``done`` gets the shared memory of a job that returned a compiled
-    kernel. ``each`` is called often.
-    """
-    for _ in _forked(jobs, is_wanted, done, seconds):
-        each()
-        time.sleep(PAUSE)
+    def __init__(self, jobs: Sequence[Callable[[], Any]], owners: Sequence[tuple[Fits, int]]):
+        """A job returns a compiled kernel; what it raises is lost."""
+        self.jobs, self.owners = jobs, owners
+        self.left = set(range(len(jobs)))
+        """The jobs that have not ended."""
+        self.is_late = False
+        """Whether the time was over before the jobs."""
 
+    def is_wanted(self, job: int) -> bool:
+        """Whether the configuration may fit."""
+        fits, i = self.owners[job]
+        return fits.why_not(i) is None
 
-def run_in_background(work: Jobs, seconds: float = MOST_SECONDS) -> None:
-    """Does the same without waiting."""
-    running = _forked(*work, seconds)
-    # The processes begin here, while no other thread compiles: its locks would stay locked in them.
-    next(running, None)
+    def run(self, seconds: float) -> Iterator[None]:
+        """Runs the jobs in as many processes as there are cores; yields between one look at them and the next.
 
-    def supervise() -> None:
-        for _ in running:
-            time.sleep(PAUSE)
-
-    threading.Thread(target=supervise, daemon=True).start()
-
-
-def _forked(
-    jobs: Sequence[Callable[[], Any]],
-    is_wanted: Callable[[int], bool],
-    done: Callable[[int, int], None],
-    seconds: float,
-) -> Iterator[None]:
-    """Begins the processes, and yields between one look at them and the next."""
-    count = min(len(jobs), _cores())
-    if count < 2:
-        return
-    # Each process takes the next number from the pipe, so none idles while another has a queue.
-    numbers, more = os.pipe()
-    results, report = os.pipe()
-    os.set_blocking(results, False)
-    children: set[int] = set()
-    todo, begun = iter(range(len(jobs))), 0
-    try:
-        for _ in range(count):
-            try:
-                with warnings.catch_warnings():
-                    # Python 3.12 warns of a fork beside threads; `seconds` bounds what can come of it.
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    child = os.fork()
-            except OSError:  # No memory or no process is left: those that run do the work, or the launches.
-                break
-            if child == 0:
-                os.close(more)
-                _work(jobs, numbers, report)
-            children.add(child)
-        deadline = time.monotonic() + seconds
-        while children and time.monotonic() < deadline:
-            begun -= _receive(results, done)
-            # Two numbers for each process: it waits for none, and few jobs begin that turn out to be needless.
-            while more >= 0 and begun < 2 * count:
-                job = next((job for job in todo if is_wanted(job)), -1)
-                if job < 0:
+        One job alone is left to the launch.
+        """
+        count = min(len(self.jobs), _cores())
+        if count < 2:
+            return
+        # Each process takes the next number from the pipe, so none idles while another has a queue.
+        numbers, more = os.pipe()
+        results, report = os.pipe()
+        os.set_blocking(results, False)
+        children: set[int] = set()
+        todo, begun, begin = iter(range(len(self.jobs))), 0, time.monotonic()
+        try:
+            for _ in range(count):
+                try:
+                    with warnings.catch_warnings():
+                        # Python 3.12 warns of a fork beside threads; MOST_SECONDS bounds what can come of it.
+                        warnings.simplefilter("ignore", DeprecationWarning)
+                        child = os.fork()
+                except OSError:  # No memory or no process is left: those that run do the work, or the launches.
+                    break
+                if child == 0:
                     os.close(more)
-                    more = -1
-                else:
-                    os.write(more, job.to_bytes(4, "little"))
-                    begun += 1
-            children -= {child for child in children if _has_ended(child)}
-            yield
-        _receive(results, done)
-    finally:
-        for file in (numbers, results, report, *([more] if more >= 0 else ())):
-            os.close(file)
-        for child in children:
-            os.kill(child, signal.SIGKILL)
-            _has_ended(child, 0)
+                    _work(self.jobs, numbers, report)
+                children.add(child)
+            while children and not self.is_late:
+                begun -= self._receive(results)
+                # Two numbers for each process: it waits for none, and few jobs begin that turn out to be needless.
+                while more >= 0 and begun < 2 * count:
+                    job = next((job for job in todo if self.is_wanted(job)), -1)
+                    if job < 0:
+                        os.close(more)
+                        more = -1
+                    else:
+                        os.write(more, job.to_bytes(4, "little"))
+                        begun += 1
+                children -= {child for child in children if _has_ended(child)}
+                yield
+                has_least = len(self.jobs) - len(self.left) >= LEAST
+                self.is_late = time.monotonic() - begin > (seconds if has_least else max(seconds, MOST_SECONDS))
+            self._receive(results)
+        finally:
+            for file in (numbers, results, report, *([more] if more >= 0 else ())):
+                os.close(file)
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+                _has_ended(child, 0)
 
-
-def _receive(results: int, done: Callable[[int, int], None]) -> int:
-    """Passes on the results that have come, and returns their number."""
-    try:
-        found = list(RESULT.iter_unpack(os.read(results, 65_536 // RESULT.size * RESULT.size)))
-    except BlockingIOError:
-        return 0
-    for job, shared_memory in found:
-        done(job, shared_memory)
-    return len(found)
+    def _receive(self, results: int) -> int:
+        """Notes the results that have come, and returns their number."""
+        try:
+            found = list(RESULT.iter_unpack(os.read(results, 65_536 // RESULT.size * RESULT.size)))
+        except BlockingIOError:
+            return 0
+        for job, shared_memory in found:
+            self.left.discard(job)
+            fits, i = self.owners[job]
+            fits.note(i, shared_memory)
+        return len(found)
 
 
 def _work(jobs: Sequence[Callable[[], Any]], numbers: int, report: int) -> None:

@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+VERSION = "0.2.0"
+"""That of the workspace and of its tools."""
 
-@dataclass(frozen=True)
-class Environment:
-    """What the environment says."""
 
-    use: frozenset[str] | None
-    """``AUTOHEURISTIC_USE``: the kernels that ask their heuristic; ``None``: all."""
-    cache_folder: Path
-    """The user's cache folder, below which everything of ours lies."""
-    timings_folder: Path | None
-    """Where single timings are kept; ``None`` where ``AUTOHEURISTIC_DISABLE_CACHE`` says so."""
+def uses_heuristic(name: str) -> bool:
+    """Whether ``AUTOHEURISTIC_USE`` lets this kernel ask its heuristic; where it is not set, all do."""
+    names = os.environ.get("AUTOHEURISTIC_USE")
+    return names is None or name in (each.strip() for each in names.split(","))
 
-    @classmethod
-    def read(cls, variables: Mapping[str, str] | None = None) -> Environment:
-        """Reads the variables of this process, or these."""
-        get = (os.environ if variables is None else variables).get
-        use = get("AUTOHEURISTIC_USE")
-        user = get("XDG_CACHE_HOME") or get("LOCALAPPDATA")
-        home = Path(get("HOME") or tempfile.gettempdir())
-        ours = (Path(user) if user else home / ".cache") / "autoheuristic"
-        disabled = get("AUTOHEURISTIC_DISABLE_CACHE", "") not in ("", "0")
-        folder = get("AUTOHEURISTIC_CACHE_DIR")
-        return cls(
-            use=None if use is None else _names(use),
-            cache_folder=ours,
-            timings_folder=None if disabled else (Path(folder) if folder else ours) / "timings",
-        )
+
+def cache_folder() -> Path:
+    """Returns the folder of this package below the user's cache folder."""
+    user = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    home = Path(os.environ.get("HOME") or tempfile.gettempdir())
+    return (Path(user) if user else home / ".cache") / "autoheuristic"
 
 
 def file_name(name: str) -> str:
     """Makes a file's name from any name: letters, digits, ``-``, ``_`` and ``.`` stay; it never starts with a dot."""
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name[:100])
     return safe if safe and not safe.startswith(".") else f"_{safe}"
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in text.split(",") if name.strip())

@@ -14,13 +14,9 @@ class AutoHeuristicError(Exception):
 
 
 class LogError(AutoHeuristicError):
-    """A log is malformed, or a row does not fit it."""
+    """A log is malformed."""
 
     exit_code = 3
-
-
-class MetadataError(LogError):
-    """Two logs, or a log and a run, do not belong together."""
 
 
 class HeuristicError(AutoHeuristicError):

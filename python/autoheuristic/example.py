@@ -1,17 +1,21 @@
-"""The example of a tuned kernel: the function that makes the arguments of one call, and the features that it names."""
+"""The inputs of a tuned kernel, made by its example: the function that makes the arguments of one call.
+
+``worker`` measures whatever has the members of ``Example``; the other one is ``attachment.recorded.Recorded``.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .check import Outputs
 from .errors import FeatureError, UsageError
+from .features import DTYPE, Features
 from .kernel import Call
-from .key import DTYPE, KeyReader, feature
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -62,6 +66,11 @@ class Column(NamedTuple):
 class Example:
     """Makes calls of a kernel from features."""
 
+    compiling_seconds = 600.0
+    """The most seconds of compiling the inputs to come; the launches compile what is left."""
+    needs_compiled = False
+    """Whether a configuration that was not compiled by then is left out."""
+
     def __init__(self, tuner: Tuner):
         """Features are the parameters of the example that are named as parameters of the kernel.
 
@@ -70,7 +79,9 @@ class Example:
 
         """
         assert tuner.arguments is not None
-        self._make = tuner.arguments
+        tuner.use(None)  # The author's pruning counts, not a heuristic's.
+        self.name, self.kernel, self._options, self._make = tuner.name, tuner.kernel, tuner.options, tuner.arguments
+        self.fallback = [tuner.kernel.names[tuner.fallback]] if tuner.options.fallback is not None else []
         names = tuner.arg_names
         self._parameters = inspect.signature(self._make).parameters.values()
         self.columns = [_column(p) for p in self._parameters if p.name in names or p.name.removesuffix(DTYPE) in names]
@@ -79,8 +90,7 @@ class Example:
                 f"the example of {tuner.name} has no feature: expected parameters named as those of the kernel "
                 f"({', '.join(names)}), or PARAMETER{DTYPE}, found {', '.join(p.name for p in self._parameters)}"
             )
-        features = [feature(column.name, names) for column in self.columns]
-        self._reader = KeyReader(features, names, tuner.kernel.defaults)
+        self._features = Features.of_names(tuner.kernel, [column.name for column in self.columns])
 
     def call(self, context: Mapping[str, Any]) -> Call:
         """Makes the arguments of a call. What the example raises, for example ``OutOfMemoryError``, comes through.
@@ -92,12 +102,20 @@ class Example:
         wanted = [parameter.name for parameter in self._parameters]
         grid, args, *kwargs = self._make(**{name: _value(v) for name, v in context.items() if name in wanted})
         call = Call(grid, tuple(args), dict(kwargs[0]) if kwargs else {})
-        for column, found in zip(self.columns, self._reader.read(call.args, call.kwargs)):
+        for column, found in zip(self.columns, self._features.read(call).values()):
             if not _agree(context[column.name], found, column.is_category):
                 raise FeatureError(
                     f"the example was asked for {column.name}={context[column.name]}, and the call has {found}"
                 )
         return call
+
+    def outputs(self, call: Call) -> Outputs:
+        """Returns the outputs of a call, which are compared."""
+        return Outputs(self.kernel.named_args(call), self._options.outputs, self._options.tolerance)
+
+    def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
+        """Returns the configurations to measure, of those that pruning leaves: all."""
+        return offered
 
 
 def _column(parameter: inspect.Parameter) -> Column:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
@@ -16,7 +15,6 @@ from triton.compiler.errors import CompilationError
 
 from .choices import choice_name, choice_names
 from .clock import Launch
-from .outcome import Outcome
 
 CANNOT_LAUNCH = (
     CompilationError,
@@ -44,10 +42,10 @@ class Kernel:
         """
         self._autotuner = autotuner
         self.configs: list[Any] = list(configs)
-        self._positions = {id(config): i for i, config in enumerate(self.configs)}
         self.names = choice_names(self.configs)
         """The names of the configurations, in their order."""
         self._by_name = {name: i for i, name in enumerate(self.names)}
+        self.replace(self.configs)
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
         self.arg_names: Sequence[str] = autotuner.arg_names
         self.jit = _innermost(autotuner.fn)
@@ -60,15 +58,10 @@ class Kernel:
         self.filled = {name: self.defaults[name] for name in self.constants - tuned if name in self.defaults}
         """Compile-time parameters that no configuration sets, because the kernel has a default."""
 
-    @property
-    def has_own_clock(self) -> bool:
-        """Whether the author chose how to measure (``do_bench``)."""
-        return self._autotuner._do_bench is not None
-
-    @property
-    def caches(self) -> bool:
-        """Whether timings may be kept on disk."""
-        return bool(self._autotuner.cache_results)
+    def replace(self, configs: Sequence[Any]) -> None:
+        """Takes other objects of the same configurations; the names stay."""
+        self.configs = list(configs)
+        self._positions = {id(config): i for i, config in enumerate(self.configs)}
 
     def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
         """Launches one configuration, or only compiles it."""
@@ -115,18 +108,6 @@ class Kernel:
         launch = compiled[(*grid, 1, 1)[:3]]
         return functools.partial(launch, *(named[name] for name in self.jit.arg_names))
 
-    def bench(self, call: Call, index: int) -> Outcome:
-        """Measures one configuration as the autotuner itself does."""
-        autotuner = self._autotuner
-        autotuner.nargs = dict(zip(self.arg_names, call.args))
-        try:
-            found = autotuner._bench(
-                *call.args, grid=call.grid, warmup=False, config=self.configs[index], **call.kwargs
-            )
-        finally:
-            autotuner.nargs = {}
-        return outcome_of(found)
-
     def pruned(self, call: Call) -> list[int]:
         """Returns the configurations that the autotuner would benchmark: all, or what ``prune_configs_by`` leaves."""
         autotuner = self._autotuner
@@ -154,14 +135,6 @@ class Kernel:
     def named_args(self, call: Call) -> dict[str, Any]:
         """Returns the arguments of a call by name."""
         return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
-
-
-def outcome_of(found: Any) -> Outcome:
-    """Returns what ``do_bench`` returned as an outcome: the median, which may come with quantiles."""
-    ms = float(found[0] if isinstance(found, (list, tuple)) else found)
-    if math.isfinite(ms) and ms > 0:
-        return Outcome([ms])
-    return Outcome(reason="cannot be launched" if ms == math.inf else f"do_bench returned {ms} ms", lasting=False)
 
 
 def cannot_launch(error: Exception) -> bool:

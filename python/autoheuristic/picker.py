@@ -2,113 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Callable
 
+from .features import TYPE, Features
 from .heuristic import Heuristic
-from .key import Feature, Key, KeyReader, feature
+from .kernel import Kernel
 
 
-class Fixed:
-    """Always the fallback: the heuristic is switched off, or cannot be used."""
+class Picker:
+    """The heuristic's pick, then the next of its ranking, then the fallback; without a heuristic only the fallback."""
 
-    def __init__(self, names: Sequence[str], fallback: int):
-        """Of these configurations, by name; ``fallback`` is an index."""
-        self.reader = KeyReader((), (), {})
-        self._count, self.fallback = len(names), fallback
-
-    def candidates(self, key: Key, offered: frozenset[str] | None) -> Iterator[int]:
-        """Returns the configurations to try, best first: the fallback, then the others."""
-        yield self.fallback
-        yield from (i for i in range(self._count) if i != self.fallback)
-
-    def prune(self, user: Callable[..., Any] | None, filled: Sequence[str]) -> Callable[..., Any]:
-        """Returns an ``early_config_prune`` that leaves only the fallback.
-
-        ``filled`` are parameters that the configurations set to the kernel's default.
-        """
-        index = self.fallback
-
-        def only_the_fallback(configs: Any, named_args: Any, **kwargs: Any) -> Any:
-            _refuse(filled, named_args, kwargs)
-            return [configs[index]]
-
-        return only_the_fallback
-
-
-class Picker(Fixed):
-    """The heuristic's pick, then the next of its ranking, then the fallback."""
-
-    def __init__(
-        self,
-        heuristic: Heuristic,
-        names: Sequence[str],
-        fallback: int,
-        parameters: Sequence[str],
-        defaults: dict[str, Any],
-    ):
-        """For the configurations of these names.
+    def __init__(self, heuristic: Heuristic | None, kernel: Kernel, fallback: int):
+        """For the configurations of this kernel; ``fallback`` is an index.
 
         Raises:
             HeuristicError: The heuristic is for other configurations.
             FeatureError: The heuristic needs a feature that the kernel does not have.
 
         """
-        super().__init__(names, fallback)
-        heuristic.check_choices(names)
-        self._heuristic = heuristic
-        self._names = frozenset(names)
-        self._index = {name: i for i, name in enumerate(names)}
-        self._features: list[Feature] = [feature(name, parameters) for name in heuristic.features]
-        self.reader = KeyReader(self._features, parameters, defaults)
-        # Only a heuristic that knows other configurations too must be told which are offered.
-        self._offered = None if self._names >= set(heuristic.choices) else self._names
+        if heuristic is not None:
+            heuristic.check_choices(kernel.names)
+        self.heuristic, self._fallback = heuristic, fallback
+        self._names = frozenset(kernel.names)
+        self._index = {name: i for i, name in enumerate(kernel.names)}
+        self.features = Features.of_names(kernel, heuristic.features if heuristic is not None else ())
 
-    def candidates(self, key: Key, offered: frozenset[str] | None) -> Iterator[int]:
+    def candidates(self, features: Mapping[str, Any], offered: frozenset[str] | None) -> Iterator[int]:
         """Returns the configurations to try, best first, each once.
 
         ``offered`` are the names that the caller's pruning left; ``None`` where it has none.
         """
-        offered = self._offered if offered is None else offered & self._names
-        picked = self._heuristic.decide(*key, offered=offered).name
+        offered = self._names if offered is None else offered
+        names = self.heuristic.in_order(features, offered) if self.heuristic is not None else ()
         tried = set()
-        for name in self._in_order(key, picked):
-            index = self._index.get(name)
-            if index is not None and index not in tried and (offered is None or name in offered):
+        for index in chain(map(self._index.__getitem__, names), [self._fallback], self._index.values()):
+            if index not in tried:
                 tried.add(index)
                 yield index
-        for index in super().candidates(key, offered):
-            if index not in tried:
-                yield index
-
-    def _in_order(self, key: Key, picked: str | None) -> Iterator[str]:
-        if picked is not None:
-            yield picked
-            yield from self._heuristic.ranked(key)
 
     def prune(self, user: Callable[..., Any] | None, filled: Sequence[str]) -> Callable[..., Any]:
-        """Returns an ``early_config_prune`` that leaves only the pick.
+        """Returns an ``early_config_prune`` that leaves only the pick; of ``user``'s pruning, what it leaves counts.
 
-        ``torch.compile`` traces it, so it is plain: no class, no dictionary of configurations.
+        ``filled`` are parameters that the configurations set to the kernel's default. ``torch.compile`` traces it, so
+        it is plain: no class, no dictionary of configurations.
         """
-        features, decide, offered = self._features, self._heuristic.decide, self._offered
-        index, fallback = self._index, self.fallback
+        features = [(part.parameter, part.kind == TYPE) for part in self.features.parts]
+        choose_among = None if self.heuristic is None else self.heuristic.choose_among
+        offered, index, fallback = self._names, self._index, self._fallback
 
         def only_the_pick(configs: Any, named_args: Any, **kwargs: Any) -> Any:
-            _refuse(filled, named_args, kwargs)
             arguments = {**named_args, **kwargs}
-            values = [str(arguments[f.parameter].dtype) if f.is_dtype else arguments[f.parameter] for f in features]
-            picked = decide(*values, offered=offered).name
-            pick = configs[fallback if picked is None else index[picked]]
+            for name in filled:
+                if name in arguments:
+                    raise ValueError(f"under torch.compile, set {name} in the configurations instead of in the call")
+            picked = None
+            if choose_among is not None:
+                values = [str(arguments[name].dtype) if is_type else arguments[name] for name, is_type in features]
+                picked = choose_among(offered, *values)
+            pick = configs[fallback if picked is None else index.get(picked, fallback)]
             if user is not None and not any(config is pick for config in user(configs, named_args, **kwargs)):
                 pick = configs[fallback]
             return [pick]
 
         return only_the_pick
-
-
-def _refuse(filled: Sequence[str], named_args: Any, kwargs: Any) -> None:
-    """Refuses a call that sets a parameter which the configurations set too: torch.compile would take theirs."""
-    for name in filled:
-        if name in named_args or name in kwargs:
-            raise ValueError(f"under torch.compile, set {name} in the configurations instead of in the call")

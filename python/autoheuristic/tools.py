@@ -1,30 +1,107 @@
-"""Finds the project's tools, which are written in Rust."""
+"""Finds the project's tools, which are written in Rust and come with the wheel, and runs them."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
+from .environment import VERSION
 from .errors import UsageError
 
-IN_PACKAGE = Path(__file__).resolve().parent / "bin"
-"""A wheel may bring the tools along."""
+HANG_SECONDS = "120"
+"""The limit of one answer of the worker: a check may compile the kernel first."""
 
 
+@functools.cache
 def tool(name: str) -> str:
-    """Returns the path of a tool: ``AH_TRAIN`` for ``ah-train``, else from the package, else from ``PATH``.
+    """Returns the path of a tool: from this Python's scripts, else from ``PATH``. ``AH_TRAIN`` overrides ``ah-train``.
 
     Raises:
-        UsageError: It is not installed.
+        UsageError: It is not installed, or it is another version's.
 
     """
-    variable = name.upper().replace("-", "_")
-    given = os.environ.get(variable)
-    found = shutil.which(given) if given else shutil.which(name, path=str(IN_PACKAGE)) or shutil.which(name)
+    given = os.environ.get(name.upper().replace("-", "_"))
+    found = shutil.which(given) if given else _found(name)
     if found is None:
         raise UsageError(
-            f"{name} is not installed: expected it on PATH, or its path in {variable} "
-            f"(cargo install --locked --path crates/{name})"
+            f"{name} is not installed: expected it beside {sys.executable} or on PATH; pip install ./python"
+        )
+    if not given and (version := _version(found)) != VERSION:
+        raise UsageError(
+            f"{found}: expected version {VERSION}, that of the package autoheuristic, found {version}; "
+            "install both from one checkout: pip install ./python"
         )
     return found
+
+
+def _found(name: str) -> str | None:
+    # The scripts of the environment count whether it is activated or not.
+    folders = (sysconfig.get_path("scripts"), str(Path(sys.executable).parent), None)
+    return next(filter(None, (shutil.which(name, path=folder) for folder in folders)), None)
+
+
+def _become(name: str) -> NoReturn:
+    """Runs a tool in the place of this process: a wheel has one binary for all, which goes by its name."""
+    binary = _found("ah-tools")
+    if binary is None:
+        sys.exit(f"error: expected the binary ah-tools beside {sys.executable}, found none; pip install ./python")
+    os.execv(binary, [name, *sys.argv[1:]])
+
+
+ah_collect, ah_train, ah_codegen = (
+    functools.partial(_become, name) for name in ("ah-collect", "ah-train", "ah-codegen")
+)
+"""The commands that the wheel installs."""
+
+
+def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Returns the command that measures a kernel: ``ah-collect`` with ``autoheuristic worker WORKER...``.
+
+    Raises:
+        UsageError: ``ah-collect`` is not installed, or a word has a quotation mark.
+
+    """
+    if bad := [word for word in worker if '"' in word]:
+        raise UsageError(f"expected a name without a quotation mark, found {bad[0]!r}")
+    command = " ".join(f'"{word}"' for word in (sys.executable, "-m", "autoheuristic", "worker", *worker))
+    return [tool("ah-collect"), "collect", "--worker", command, "--hang-seconds", HANG_SECONDS, *words]
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment in which a worker finds this package, also where it is not installed."""
+    path = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Leaves an interrupt to the tools that run meanwhile: they end after the input in hand."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def run(command: Sequence[str]) -> int:
+    """Runs a tool in the foreground and returns its exit code."""
+    with interruptible():
+        return subprocess.run(command, env=environment()).returncode
+
+
+def _version(path: str) -> str:
+    """Returns the version that a tool prints after its name."""
+    try:
+        words = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30).stdout.split()
+    except (OSError, subprocess.TimeoutExpired):
+        words = []
+    return words[1] if len(words) > 1 else "none"

@@ -1,7 +1,7 @@
 """A kernel under ``tune``.
 
-A call that was seen before is one look-up in a dictionary. The first call with a new key asks the heuristic, or
-measures, and remembers what ran.
+A call that was seen before is one look-up in a dictionary. The first call with a new key asks the heuristic and
+remembers what ran. Without a heuristic the kernel is Triton's own autotuner.
 
 ``Tuner`` is a ``triton.runtime.Autotuner``, so that whatever handles one (``torch.compile``,
 ``torch.library.wrap_triton``, ``triton.heuristics``) handles it too. This module and
@@ -10,25 +10,25 @@ measures, and remembers what ran.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
-import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Callable
 
 from triton.runtime.autotuner import Autotuner
 
 from . import device
 from .choices import choice_name
-from .environment import Environment
-from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError, MeasureError
+from .environment import file_name, uses_heuristic
+from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from .features import Key
 from .heuristic import Heuristic, Source
 from .kernel import Call, Kernel, cannot_launch
-from .key import Key
-from .measuring import Measuring
 from .options import Options
-from .picker import Fixed, Picker
+from .picker import Picker
 
 MOST_KEYS = 100_000
 """Keys that are remembered; a server whose sizes never repeat begins anew then."""
@@ -43,17 +43,28 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
     configs: list[Any]
 
-    def __init__(self, fn: Any, configs: Sequence[Any], key: Sequence[str], options: Options, **arguments: Any):
-        """Wraps ``fn``; ``arguments`` are those of ``triton.autotune``.
+    def __init__(self, fn: Any, configs: Sequence[Any], key: Sequence[str], options: Options, **autotune: Any):
+        """Wraps ``fn``; ``autotune`` are further arguments of ``triton.autotune``.
 
         Raises:
             ConfigError: Two configurations have one name, or the fallback is none of them.
 
         """
         self._user_prune: Callable[..., Any] | None = None
-        self._mode: Fixed | Measuring | None = None
         self._pruner: Callable[..., Any] | None = None
-        super().__init__(fn, fn.arg_names, list(configs), list(key), **arguments)
+        self._picker: Picker | None = None
+        self._is_ready = False
+        self._searches = True
+        """Whether a heuristic beside the source is asked."""
+        super().__init__(
+            fn,
+            fn.arg_names,
+            list(configs),
+            list(key),
+            autotune.pop("reset_to_zero", None),
+            autotune.pop("restore_value", None),
+            **autotune,
+        )
         self.options = options
         self.kernel = Kernel(self, self.configs)
         self.name: str = options.name or self.base_fn.__name__
@@ -62,9 +73,10 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self.best_config: Any = None
         """What the last call launched."""
         if self.kernel.filled:
-            self.configs = self.kernel.configs = [_with(config, self.kernel.filled) for config in self.configs]
+            self.configs = [_with(config, self.kernel.filled) for config in self.configs]
+            self.kernel.replace(self.configs)
         self.fallback = self._index_of(options.fallback)
-        """The configuration that runs where nothing chooses, by index."""
+        """The configuration that runs where the heuristic declines, by index."""
         self._launch = self.kernel.run
         self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
         self._fast: Callable[[Any, Any], Key] = _not_yet
@@ -100,9 +112,12 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
     def _first(self, call: Call, failed: Exception | None = None) -> Any:
         """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
+        picker = self._ready()
+        if picker is None:
+            return super().run(*call.args, grid=call.grid, warmup=False, **call.kwargs)
         try:
-            mode = self._ready()
-            key = mode.reader.read(call.args, call.kwargs)
+            features = picker.features.read(call)
+            key = tuple(features.values())
             known = self.cache.get(key)
         except (AutoHeuristicError, TypeError) as error:
             if isinstance(error, TypeError):
@@ -110,11 +125,9 @@ class Tuner(Autotuner):  # type: ignore[misc]
             self._trouble(error)
             return self.kernel.launch(call, self.fallback)
         if known is not None and failed is None:
-            index = self.configs.index(known)
             self.best_config = known
-            return self.kernel.launch(call, index)
-        candidates = self._candidates(mode, key, call)
-        for index in candidates:
+            return self.kernel.launch(call, self.configs.index(known))
+        for index in picker.candidates(features, self._offered(call)):
             if failed is not None and self.configs[index] is known:
                 continue
             try:
@@ -127,39 +140,24 @@ class Tuner(Autotuner):  # type: ignore[misc]
                     f"{self.name}: {self.kernel.names[index]} cannot be launched ({error}); the next one runs", error
                 )
                 continue
-            self._remember(mode, key, call, index)
+            self._remember(picker, key, call, index)
             return result
         assert failed is not None
         raise failed
 
-    def _remember(self, mode: Fixed | Measuring, key: Key, call: Call, index: int) -> None:
+    def _remember(self, picker: Picker, key: Key, call: Call, index: int) -> None:
         if len(self.cache) >= MOST_KEYS:
             self.cache.clear()
             self._hot.clear()
         self.best_config = self.cache[key] = self.configs[index]
-        # A configuration with a hook of its own takes the slower way each time.
-        if self.best_config.pre_hook is None:
-            self._hot[key] = (self.kernel.all_kwargs[index], self.best_config)
         if self._fast is _not_yet:
-            self._fast = mode.reader.fast(call.args, call.kwargs) or _not_yet
+            self._fast = picker.features.reader(picker.features.names(), call)
+        # A configuration with a hook of its own takes the slower way each time, and so does a call laid out otherwise.
+        if self.best_config.pre_hook is None:
+            with contextlib.suppress(IndexError, KeyError):
+                self._hot[self._fast(call.args, call.kwargs)] = (self.kernel.all_kwargs[index], self.best_config)
 
     # Choosing
-
-    def _candidates(self, mode: Fixed | Measuring, key: Key, call: Call) -> Iterator[int]:
-        if isinstance(mode, Fixed):
-            yield from mode.candidates(key, self._offered(call))
-            return
-        try:
-            outcomes = mode.outcomes(key, call, self.kernel.pruned(call))
-            if not any(math.isfinite(outcome.ms) for outcome in outcomes.values()):
-                reasons = "; ".join(f"{self.kernel.names[i]}: {outcome.reason}" for i, outcome in outcomes.items())
-                raise MeasureError(f"{self.name}: no configuration could be measured ({reasons[:500]})")
-        except (AutoHeuristicError, OSError) as error:
-            self._trouble(error)
-            yield self.fallback
-            return
-        self.configs_timings = {self.configs[i]: outcome.ms for i, outcome in outcomes.items()}
-        yield from sorted(outcomes, key=lambda i: outcomes[i].ms)
 
     def _offered(self, call: Call) -> frozenset[str] | None:
         """Returns the names that the user's pruning leaves; ``None`` without one."""
@@ -168,45 +166,39 @@ class Tuner(Autotuner):  # type: ignore[misc]
         kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
         return frozenset(self.kernel.names[i] for config in kept if (i := self.kernel.position(config)) is not None)
 
-    def _ready(self) -> Fixed | Measuring:
-        """Returns how this kernel chooses; decided at the first call, when the device is known."""
-        if self._mode is None:
-            environment = Environment.read()
-            if self.options.heuristic is None:
-                self._mode = Measuring(self.name, self.kernel, self.keys, self.options, environment)
-            else:
-                self._mode = self._picker(environment)
-            unknown = [name for name in self.keys if name not in self.arg_names]
-            if unknown and isinstance(self._mode, Measuring):
-                self._trouble(
-                    FeatureError(
-                        f"{self.name}: expected parameters of the kernel ({', '.join(self.arg_names)}) in key=, "
-                        f"found {', '.join(unknown)}; these are left out"
-                    )
-                )
-        return self._mode
+    def _ready(self) -> Picker | None:
+        """Returns what chooses; decided at the first call, when the device is known. ``None``: Triton's autotuner."""
+        if not self._is_ready:
+            self._picker, self._is_ready = self._find(), True
+        return self._picker
 
-    def _picker(self, environment: Environment) -> Fixed:
-        fixed = Fixed(self.kernel.names, self.fallback)
-        if environment.use is not None and self.name not in environment.use:
+    def _find(self) -> Picker | None:
+        given: Any = self.options.heuristic
+        is_named = given is not None
+        if not is_named:
+            beside = heuristic_file(self)
+            if not self._searches or not beside.exists():
+                return None
+            given = beside
+        fixed = Picker(None, self.kernel, self.fallback)
+        if not uses_heuristic(self.name):
             return fixed
         try:
-            heuristic = self._heuristic()
-            fallback = self.fallback
+            heuristic = self._heuristic(given if isinstance(given, (list, tuple)) else [given])
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
-                fallback = self.fallback = self.kernel.names.index(heuristic.fallback)
-            return Picker(heuristic, self.kernel.names, fallback, self.arg_names, self.kernel.defaults)
+                self.fallback = self.kernel.names.index(heuristic.fallback)
+            return Picker(heuristic, self.kernel, self.fallback)
         except AutoHeuristicError as error:
-            self._trouble(error)
-            return fixed
+            if is_named:
+                self._trouble(error)
+                return fixed
+            self._warn(f"{error}. Triton's autotuner runs", error)
+            return None
 
-    def _heuristic(self) -> Heuristic:
+    def _heuristic(self, given: Sequence[Source]) -> Heuristic:
         """Loads the heuristic; of several, the first that is for this device."""
-        given: Any = self.options.heuristic
-        loaded = [Heuristic(source) for source in (given if isinstance(given, (list, tuple)) else [given])]
-        identity = device.current()
-        mismatches = []
-        for heuristic in loaded:
+        identity, mismatches = device.current(), []
+        for heuristic in [Heuristic(source) for source in given]:
             mismatch = heuristic.mismatch(identity)
             if mismatch is None:
                 return heuristic
@@ -218,16 +210,12 @@ class Tuner(Autotuner):  # type: ignore[misc]
     @property
     def early_config_prune(self) -> Callable[..., Any] | None:
         """The pruning by which ``torch.compile`` and ``warmup`` see only the pick; else the user's."""
-        try:
-            mode = self._ready() if hasattr(self, "options") else None
-        except AutoHeuristicError as error:
-            self._trouble(error)
-            mode = None
-        if not isinstance(mode, Fixed):
+        picker = self._ready() if hasattr(self, "options") else None
+        if picker is None:
             return self._user_prune
         # One object: guards of torch.compile compare it by identity.
         if self._pruner is None:
-            self._pruner = mode.prune(self._user_prune, tuple(self.kernel.filled))
+            self._pruner = picker.prune(self._user_prune, tuple(self.kernel.filled))
         return self._pruner
 
     @early_config_prune.setter
@@ -235,19 +223,21 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self._user_prune = prune
 
     def use(self, heuristic: Source | Sequence[Source] | None) -> None:
-        """Asks another heuristic from now on; with ``None`` the kernel measures."""
+        """Asks another heuristic from now on; with ``None`` the kernel is Triton's own autotuner."""
         self.options = dataclasses.replace(self.options, heuristic=heuristic)
+        self._searches = False
         self.reset()
 
     def reset(self) -> None:
         """Forgets all picks; the next call reads heuristic and environment again."""
-        self._mode = self._pruner = None
+        self._picker = self._pruner = None
+        self._is_ready = False
         self._fast = _not_yet
         self._hot.clear()
         self.cache.clear()
 
     def example(self, arguments: Callable[..., Any]) -> Callable[..., Any]:
-        """Registers the function that makes the arguments of one call, for ``python -m autoheuristic collect``.
+        """Registers the function that makes the arguments of one call, for ``autoheuristic tune``.
 
         Its parameters are columns of the file of inputs. Those with the name of a parameter of the kernel, or
         ``PARAMETER_dtype``, are the features: numbers, or categories where they are annotated as ``bool`` or ``str``.
@@ -285,6 +275,12 @@ class Tuner(Autotuner):  # type: ignore[misc]
                 f"they are {', '.join(self.kernel.names)}"
             )
         return self.kernel.names.index(name)
+
+
+def heuristic_file(tuner: Tuner) -> Path:
+    """Returns where ``autoheuristic tune`` writes a kernel's heuristic: beside the source of the kernel."""
+    source = Path(tuner.base_fn.__code__.co_filename)
+    return source.with_name(f"{file_name(tuner.base_fn.__name__)}.heuristic.py")
 
 
 def _with(config: Any, filled: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""``python -m autoheuristic worker``: a tuned kernel as a worker of ``ah-collect`` (``docs/workers.md``, version 1).
+"""``autoheuristic worker``: a Triton kernel as a worker of ``ah-collect`` (``docs/workers.md``, version 1).
 
 A request of several cells is one turn: all launches are queued, then the host waits once. What a kernel or an example
 prints goes to standard error.
@@ -16,28 +16,37 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, Callable
 
 from . import device
-from .check import Outputs
 from .clock import GpuClock
 from .compile_ahead import Compilation, compile_ahead
+from .decision_time import nanoseconds
 from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError
-from .example import Example, find_kernel
 from .fits import Fits
-from .outcome import TIMING
+from .kernel import Call
 from .prepared import PreparedInput
-from .tuner import Tuner
 
 PROTOCOL = 1
 BATCH = 1024
 """The most cells of a request: their events and launches are held at once."""
-COMPILING_SECONDS = 600.0
-"""The most seconds of compiling ahead; the launches compile what is left."""
+TIMING = {
+    "warmup_runs": 0,
+    "min_samples": 6,
+    "max_samples": 6,
+    "target_relative_error": 0.02,
+    "budget_ms": 10.0,
+    "min_sample_ms": 0.0,
+    "cold": True,
+    "early_stop_ratio": 1.2,
+    "burst": 1,
+    "repetitions": 2,
+}
+"""The timing policy: two turns time all configurations, four more those near the best. The checked run warms up."""
 GRACE = 1.0
 """Seconds after the end of the requests in which the last one may still be answered."""
-SIGN_OF_LIFE = 2.0
+SIGN_OF_LIFE = 1.0
 """Seconds after which a request that is not answered gets a sign of life."""
 
 Answer = Mapping[str, Any]
@@ -46,26 +55,27 @@ Answer = Mapping[str, Any]
 class Worker:
     """Answers requests about one kernel."""
 
-    def __init__(self, tuner: Tuner):
-        """Of a kernel that has an example."""
-        tuner.use(None)  # The author's pruning counts, not a heuristic's.
-        self._tuner, self._kernel = tuner, tuner.kernel
-        self._example = Example(tuner)
+    def __init__(self, source: Any):
+        """Of a kernel with inputs: an ``Example``, or what has its members."""
+        self._source, self._kernel = source, source.kernel
         self._index = {name: i for i, name in enumerate(self._kernel.names)}
         self._offered: frozenset[int] = frozenset()
         self._kind: Any = None
         """What the kernels of the input depend on."""
+        self._late: set[int] = set()
+        """Configurations that were not compiled in the time."""
         self._fits: dict[Any, Fits] = {}
         """By kind."""
         self._input: PreparedInput | None = None
         self._compiled: set[tuple[Any, int]] = set()
-        self._alive = lambda: None
+        """Kinds and configurations whose compilation was tried."""
+        self._alive = lambda text="": None
 
     @functools.cached_property
     def _clock(self) -> GpuClock:
         return GpuClock()
 
-    def answers(self, request: Mapping[str, Any], alive: Any = lambda: None) -> Iterator[Answer]:
+    def answers(self, request: Mapping[str, Any], alive: Any = lambda text="": None) -> Iterator[Answer]:
         """Returns the answers to a request; calls ``alive`` often while it works.
 
         Raises:
@@ -85,17 +95,16 @@ class Worker:
             yield {"failed": str(error)}
 
     def _describe(self, request: Mapping[str, Any]) -> Answer:
-        names, options = self._kernel.names, self._tuner.options
-        fallback = [names[self._tuner.fallback]] if options.fallback is not None else []
         kinds = {False: {"kind": "numerical"}, True: {"kind": "categorical"}}
         return {
             "protocol": PROTOCOL,
-            "name": self._tuner.name,
-            "choices": names,
-            "features": [{"name": column.name, **kinds[column.is_category]} for column in self._example.columns],
-            "fallback": fallback,
+            "name": self._source.name,
+            "choices": self._kernel.names,
+            "features": [{"name": column.name, **kinds[column.is_category]} for column in self._source.columns],
+            "fallback": self._source.fallback,
             "device": device.current(),
             "timing": TIMING,
+            "decision_ns": {"python": nanoseconds()},
             "can": ["check", "compile", "release"],
             "batch": BATCH,
         }
@@ -109,38 +118,49 @@ class Worker:
         self._input = None  # Both inputs together may exceed the memory.
         _seed(request["seed"])
         try:
-            call = self._example.call(request["context"])
-            offered = self._kernel.pruned(call)
-            options = self._tuner.options
-            outputs = Outputs(self._kernel.named_args(call), options.outputs, options.tolerance)
-            self._input = PreparedInput(self._kernel, call, offered, outputs, self._clock)
+            call = self._source.call(request["context"])
+            kind = self._kernel.specialization(call)
+            kept = self._source.worth_measuring(self._kernel.pruned(call), request["context"])
+            kept = self._compiled_now([(kind, call, kept)], kept)
+            self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
         except Exception as error:
             return {"skipped": _shown(error)}
-        self._offered, self._kind = frozenset(offered), self._kernel.specialization(call)
+        self._offered, self._kind = frozenset(kept), kind
         return {}
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
-        compile_ahead(self._to_compile(request["groups"]), COMPILING_SECONDS, self._alive)
+        self._compiled_now(self._to_compile(request["groups"]), ())
         return {}
 
-    def _to_compile(self, groups: Sequence[Mapping[str, Any]]) -> Iterator[Compilation]:
-        """Returns a call of each kind of arguments, and the configurations that are new to it."""
+    def _to_compile(self, groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Call, Sequence[int]]]:
+        """Returns, for each input, the kind of its arguments, its call, and its configurations."""
         for group in groups:
             names = group.get("choices")
             wanted = range(len(self._kernel.names)) if names is None else [self._index[name] for name in names]
             for context in group["contexts"]:
                 try:
-                    call = self._example.call(context)
-                    kind = self._kernel.specialization(call)
-                    new = [i for i in wanted if (kind, i) not in self._compiled]
-                    offered = frozenset(self._kernel.pruned(call)) if new else ()
+                    call = self._source.call(context)
+                    kept = frozenset(self._source.worth_measuring(self._kernel.pruned(call), context))
+                    yield self._kernel.specialization(call), call, [i for i in wanted if i in kept]
                 except Exception:  # It shows again when the input is prepared.
                     continue
+
+    def _compiled_now(self, inputs: Iterable[tuple[Any, Call, Sequence[int]]], choices: Sequence[int]) -> Sequence[int]:
+        """Compiles what is new of these inputs, and returns those of ``choices`` that can be measured by then."""
+
+        def compilations() -> Iterator[Compilation]:
+            for kind, call, kept in inputs:
+                new = [i for i in kept if (kind, i) not in self._compiled]
                 self._compiled.update((kind, i) for i in new)
-                limit = device.current()["shared_memory"]
-                fits = self._fits.setdefault(kind, Fits(self._kernel.all_kwargs, limit))
-                yield Compilation(self._kernel, call, [i for i in new if i in offered], fits)
+                fits = self._fits.setdefault(kind, Fits(self._kernel.all_kwargs, device.current()["shared_memory"]))
+                if new:
+                    yield Compilation(self._kernel, call, new, fits)
+
+        late = compile_ahead(compilations(), self._source.compiling_seconds, self._alive)
+        if self._source.needs_compiled:
+            self._late |= late
+        return [i for i in choices if i not in self._late] or choices
 
     def _cells(self, name: str, cells: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
         refused = {at: self._refused(cell["choice"]) for at, cell in enumerate(cells)}
@@ -171,7 +191,8 @@ class Worker:
         if self._input is None:
             return {"failed": "no input is prepared"}
         if self._index[choice] not in self._offered:
-            return {"skipped": "pruned by prune_configs_by"}
+            late = self._index[choice] in self._late
+            return {"skipped": "not compiled in the time" if late else "pruned"}
         why = self._fits[self._kind].why_not(self._index[choice]) if self._kind in self._fits else None
         return None if why is None else {"skipped": why}
 
@@ -195,8 +216,11 @@ class Worker:
         return [{"ms": ms} if bad is None else {"failed": f"a sample took {bad} ms"} for ms, bad in zip(times, wrong)]
 
 
-def serve(kernel: str) -> int:
-    """Answers the requests on standard input until it ends. ``kernel`` is MODULE:KERNEL."""
+def serve(find: Callable[[], Any], after: int | None = None) -> int:
+    """Answers the requests on standard input until it ends. ``find`` returns an ``Example`` or the like.
+
+    The device is used when the process ``after`` has ended.
+    """
     # Answers alone go to standard output.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -207,9 +231,12 @@ def serve(kernel: str) -> int:
         request = json.loads(line)
         try:
             if worker is None:
-                worker = Worker(find_kernel(kernel))
+                worker = Worker(find())
                 gc.freeze()
             signs = _SignsOfLife(out, request["id"])
+            while after is not None and request["request"] != "describe" and _runs(after):
+                signs("waiting for the device")
+                time.sleep(0.02)
             answers = [json.dumps({"id": request["id"], **answer}) for answer in worker.answers(request, signs)]
         except AutoHeuristicError as error:
             if worker is not None:
@@ -229,8 +256,9 @@ def _lines() -> Iterator[str]:
 
     def read() -> None:
         # A file of its own: an interpreter that ends while a thread reads sys.stdin aborts.
-        for line in open(os.dup(0), encoding="utf-8"):
-            waiting.put(line)
+        with open(os.dup(0), encoding="utf-8") as requests:
+            for line in requests:
+                waiting.put(line)
         waiting.put(None)
         time.sleep(GRACE)
         os._exit(1)
@@ -245,11 +273,19 @@ class _SignsOfLife:
     def __init__(self, out: IO[str], request: int):
         self._out, self._request, self._next = out, request, time.monotonic() + SIGN_OF_LIFE
 
-    def __call__(self) -> None:
+    def __call__(self, text: str = "") -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + SIGN_OF_LIFE
-            self._out.write(json.dumps({"id": self._request, "working": ""}) + "\n")
+            self._out.write(json.dumps({"id": self._request, "working": text}) + "\n")
             self._out.flush()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _seed(seed: Sequence[int]) -> None:

@@ -1,9 +1,7 @@
 """Attention, forward, in float16: softmax(Q K^T) V for each head, in one kernel.
 
-python -m autoheuristic collect python/examples/attention.py:attention_kernel --inputs shapes.csv --max-seconds 60
+autoheuristic tune python/examples/attention.py:attention_kernel --inputs shapes.csv --max-seconds 60
 """
-
-from pathlib import Path
 
 import torch
 import triton
@@ -29,7 +27,6 @@ CONFIGS = [
         (16, 128, 4, 2),
     ]
 ]
-HEURISTIC = Path(__file__).with_name("attention_h200.py")
 LOG2_E = 1.4426950408889634
 
 
@@ -37,7 +34,6 @@ LOG2_E = 1.4426950408889634
 @autoheuristic.tune(
     CONFIGS,
     key=["heads", "n", "D", "CAUSAL"],
-    heuristic=HEURISTIC if HEURISTIC.exists() else None,
     name="triton_attention",
     outputs=["o_ptr"],
 )

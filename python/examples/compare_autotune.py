@@ -32,15 +32,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 # Everything is measured in this run.
-os.environ["AUTOHEURISTIC_DISABLE_CACHE"] = "1"
 
 import torch  # noqa: E402
 import torch._dynamo  # noqa: E402
 import triton  # noqa: E402
 
 import autoheuristic  # noqa: E402
+from autoheuristic import tools  # noqa: E402
 from autoheuristic.choices import choice_names  # noqa: E402
-from autoheuristic.collect import collect  # noqa: E402
 from autoheuristic.heuristic import Heuristic  # noqa: E402
 
 START = time.monotonic()
@@ -95,7 +94,7 @@ def collect_into(example, log, rows, seconds, *words):
     kernel = f"{HERE / example.name}.py:{example.name}_kernel"
     begin = time.monotonic()
     words = ["--inputs", str(shapes), "-o", str(log), "--max-seconds", str(seconds), *words]
-    if code := collect(kernel, words):
+    if code := tools.run(tools.collecting([kernel], words)):
         raise RuntimeError(f"ah-collect ended with {code}")
     return time.monotonic() - begin, len(autoheuristic.Log.read(log).inputs())
 
@@ -130,12 +129,12 @@ def judge(example, file):
     """Compares a heuristic's picks with the best of all and the best single configuration."""
     heuristic = Heuristic(file)
     train, fresh = autoheuristic.Log.read(example.log), autoheuristic.Log.read(example.fresh_log)
-    single = best_single(train)
+    single, offered = best_single(train), frozenset(example.kernel.kernel.names)
     fallback = heuristic.fallback or single
     slowdowns, singles, slower, declined = [], [], [], 0
     for values, times in medians(fresh).items():
         features = dict(zip(fresh.features, values))
-        picked = heuristic.decide(*(features[name] for name in heuristic.features)).name
+        picked = heuristic.decide(*(features[name] for name in heuristic.features), offered=offered).name
         declined += picked is None
         best, ms = min(times.values()), times.get(picked or fallback, math.inf)
         if not math.isfinite(ms):

@@ -1,9 +1,7 @@
 """A float16 matrix product with 18 configurations, from a decoding step's sizes to a training step's.
 
-python -m autoheuristic collect python/examples/matmul.py:matmul_kernel --inputs shapes.csv --max-seconds 300
+autoheuristic tune python/examples/matmul.py:matmul_kernel --inputs shapes.csv --max-seconds 300
 """
-
-from pathlib import Path
 
 import torch
 import triton
@@ -35,12 +33,9 @@ CONFIGS = [
     ]
 ]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # With TRITON_INTERPRET=1, a CPU will do.
-HEURISTIC = Path(__file__).with_name("matmul_h200.py")
 
 
-@autoheuristic.tune(
-    CONFIGS, key=["M", "N", "K"], heuristic=HEURISTIC if HEURISTIC.exists() else None, name="matmul", outputs=["c_ptr"]
-)
+@autoheuristic.tune(CONFIGS, key=["M", "N", "K"], name="matmul", outputs=["c_ptr"])
 @triton.jit
 def matmul_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,

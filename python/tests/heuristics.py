@@ -1,5 +1,7 @@
 """Heuristic files: stand-ins with what the package looks at, and real ones that the Rust tools make."""
 
+import csv
+import json
 import os
 import shutil
 import subprocess
@@ -8,48 +10,30 @@ from pathlib import Path
 import pytest
 from fake_device import IDENTITY
 
-from autoheuristic import Log
-from autoheuristic.outcome import TIMING
+from autoheuristic.worker import TIMING
 
 ROOT = Path(__file__).resolve().parents[2]
 
 TEXT = """
-from typing import NamedTuple, Optional
-
 FEATURES = ("n", "x_dtype")
 CHOICES = {choices!r}
 FALLBACK = {fallback!r}
 
-class Decision(NamedTuple):
-    choice: object
-    name: Optional[str]
-    reason: Optional[str]
-
-class Ranked(NamedTuple):
-    choice: object
-    name: str
-    share: float
-    allowed: bool
-
 def _order(n, x_dtype):
-    if str(x_dtype) not in ("torch.float32", "torch.float16"):
+    if str(x_dtype) not in ("torch.float32", "torch.float16") or float(n) > 1000.0:
         return ()
-    return CHOICES if float(n) <= 100.0 else CHOICES[::-1]
+    return (CHOICES if float(n) <= 100.0 else CHOICES[::-1])[:{allowed}]
 
 def ranked(n, x_dtype):
-    order = _order(n, x_dtype)
-    return [Ranked(name, name, 0.5, i < {allowed}) for i, name in enumerate(order)]
+    return list(_order(n, x_dtype))
 
-def decide(n, x_dtype, offered=None):
-    if float(n) > 1000.0:
-        return Decision(None, None, "unsafe leaf")
-    for r in ranked(n, x_dtype):
-        if r.allowed and (offered is None or r.name in offered):
-            return Decision(r.choice, r.name, None)
-    return Decision(None, None, "low confidence")
+def choose_among(offered, n, x_dtype):
+    for name in _order(n, x_dtype):
+        if name in offered:
+            return name
+    return None
 
-def device_mismatch(name=None, multiprocessors=None, *, capability=None, shared_memory=None, cores=None,
-                    instruction_sets=()):
+def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
     if name == {device!r}:
         return None
     return f"learned on the GPU {device!r}, here {{name!r}}"
@@ -62,14 +46,24 @@ def write(path, choices, fallback=None, device="Fake GPU", allowed=99):
     return path
 
 
+def write_log(path, name, features, inputs):
+    """Writes a log of numerical features as ``ah-collect`` does; ``inputs`` are values and the times of choices."""
+    ours = {"format": 1, "device": IDENTITY, "timing": TIMING, "seed": 0, "tool": "test"}
+    first = {"name": name, "shared_memory": 0, "device_capa": [0, 0], "numerical_features": features}
+    first |= {"categorical_features": [], "autoheuristic_rs": ours}
+    with open(path, "w", newline="") as file:
+        file.write(json.dumps(first) + "\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*features, "choice", "feedback"])
+        writer.writerows([*values, choice, ms] for values, times in inputs for choice, ms in times.items())
+
+
 def learned(folder, choices, *words):
     """Learns a heuristic and generates it: up to 100 the first choice wins, up to 1000 the third, then the second."""
-    log = Log("double", ["n"], [])
-    log.metadata["autoheuristic_rs"] = {"format": 1, "device": IDENTITY, "timing": TIMING, "seed": 0, "tool": "test"}
-    for n in {round(1.02**i) for i in range(500)}:
-        winner = choices[0 if n <= 100 else 2 if n <= 1000 else 1]
-        log.add({"n": n}, {choice: 1.0 if choice == winner else 2.0 for choice in choices})
-    log.write(folder / "train.txt")
+    sizes = sorted({round(1.02**i) for i in range(500)})
+    winners = [choices[0 if n <= 100 else 2 if n <= 1000 else 1] for n in sizes]
+    times = [{choice: 1.0 if choice == winner else 2.0 for choice in choices} for winner in winners]
+    write_log(folder / "train.txt", "double", ["n"], (((n,), found) for n, found in zip(sizes, times)))
     train = [tool("ah-train"), "train.txt", "--heuristic-name", "learned", "--no-codegen", *words]
     for command in (train, [tool("ah-codegen"), "model.json", "--target", "python", "--out", "."]):
         subprocess.run(command, cwd=folder, check=True, capture_output=True)

@@ -1,6 +1,7 @@
 """``attach`` on real kernels, real decorators and the real autotuner; only the launch is fake. Needs Triton, no GPU."""
 
 import importlib
+import json
 import os
 import sys
 
@@ -8,7 +9,7 @@ import fake_device
 import pytest
 
 import autoheuristic
-from autoheuristic import Log
+from autoheuristic.attachment import recorded
 
 if os.environ.get("AUTOHEURISTIC_TEST_TRITON") != "1":
     pytest.skip("AUTOHEURISTIC_TEST_TRITON is not 1: nothing is tested on Triton's decorators", allow_module_level=True)
@@ -70,20 +71,18 @@ def package(tmp_path, monkeypatch, device):
 
 @pytest.mark.parametrize("name", ["outside", "inside"])
 def test_heuristics_around_and_inside_an_autotuner(package, tmp_path, name):
-    for turn in range(2):
-        module, launched = package()
-        launched.clear()
-        x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
-        for length in (100, 200, 100):
-            grid = lambda meta: (triton.cdiv(meta["T"], meta["BLOCK"]),)  # noqa: E731
-            getattr(module, name)[grid](x, y, None, 0.5, length, D=64)
-        tuned = [] if turn else [(32, 2), (32, 4), (64, 2), (64, 4)]
-        assert launched == tuned + [(64, 4)] * 3, "the second process takes the log's best"
-    (log,) = (tmp_path / "attached").glob("*/*.txt")
-    log = Log.read(log)
-    assert {"T", "D", "grid_0", "x_dtype", "b_dtype"} <= set(log.features) and "scale" not in log.features
-    ((values, times),) = log.inputs().items()
-    assert dict(zip(log.features, values))["b_dtype"] == "None" and len(times) == 4
+    module, launched = package()
+    x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
+    for length in (100, 200, 100):
+        grid = lambda meta: (triton.cdiv(meta["T"], meta["BLOCK"]),)  # noqa: E731
+        getattr(module, name)[grid](x, y, None, 0.5, length, D=64)
+    assert launched == [(32, 2), (32, 4), (64, 2), (64, 4)] + [(64, 4)] * 3
+    (journal,) = (tmp_path / "attached").glob("*/calls.jsonl")
+    (line,) = map(json.loads, journal.read_text().splitlines())
+    assert {"T", "D", "grid_0", "x_dtype", "b_dtype"} <= set(line["features"]) and "scale" not in line["features"]
+    assert line["features"]["b_dtype"] == "None" and line["call"]["arguments"]["scale"] == {"value": 0.5}
+    found = recorded._autotuner({**line, "module": "real_package"})
+    assert found.base_fn.__name__ == name and found.keys == ["D"]
 
 
 def test_a_function_that_the_kernel_calls_is_part_of_its_identity(package, tmp_path):

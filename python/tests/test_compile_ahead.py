@@ -2,11 +2,13 @@
 
 import importlib
 import os
+import re
 import sys
 import time
 import types
 
 import fake_device
+import heuristics
 import pytest
 
 from autoheuristic import compile_ahead as module
@@ -24,6 +26,13 @@ def four_cores(monkeypatch):
     monkeypatch.setattr(module, "_cores", lambda: 4)
 
 
+def run(jobs, seconds=60.0, fits=None):
+    work = module.Work(jobs, [(fits or Fits([{}] * len(jobs), 0), i) for i in range(len(jobs))])
+    for _ in work.run(seconds):
+        time.sleep(0.005)
+    return work
+
+
 def test_each_job_runs_once_in_another_process(tmp_path):
     def job(i):
         def run():
@@ -36,7 +45,8 @@ def test_each_job_runs_once_in_another_process(tmp_path):
 
         return run
 
-    module.run_forked([job(i) for i in range(40)])
+    work = run([job(i) for i in range(40)])
+    assert not work.is_late and work.left <= {5}
     pids = [(tmp_path / f"{i}").read_text().split() for i in range(40)]
     assert all(len(found) == 1 for found in pids)
     assert str(os.getpid()) not in {found[0] for found in pids}
@@ -46,15 +56,23 @@ def test_each_job_runs_once_in_another_process(tmp_path):
 
 def test_a_process_that_hangs_is_ended(tmp_path):
     begin = time.monotonic()
-    module.run_forked([lambda: time.sleep(60), lambda: (tmp_path / "done").write_text("")], seconds=1.0)
+    jobs = [lambda: time.sleep(60), *[lambda: (tmp_path / "done").write_text("")] * 2]
+    work = run(jobs, seconds=1.0)
+    assert work.is_late and work.left == {0}
     assert time.monotonic() - begin < 30
     assert (tmp_path / "done").exists()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
 
+def test_two_jobs_end_whatever_they_take(tmp_path):
+    jobs = [lambda i=i: (time.sleep(0.5 + i), (tmp_path / f"{i}").write_text("")) for i in (0, 0, 60)]
+    work = run(jobs, seconds=0.1)
+    assert work.is_late and work.left == {2} and (tmp_path / "0").exists()
+
+
 def test_one_job_is_left_to_the_launch(tmp_path):
-    module.run_forked([lambda: (tmp_path / "done").write_text("")])
+    run([lambda: (tmp_path / "done").write_text("")])
     assert not (tmp_path / "done").exists()
 
 
@@ -68,7 +86,7 @@ def test_fewer_processes_where_the_system_gives_no_more(tmp_path, monkeypatch):
         return children[-1]
 
     monkeypatch.setattr(os, "fork", second_fails)
-    module.run_forked([lambda i=i: (tmp_path / f"{i}").write_text("") for i in range(9)])
+    run([lambda i=i: (tmp_path / f"{i}").write_text("") for i in range(9)])
     assert len(list(tmp_path.iterdir())) == 9 and len(children) == 1
 
 
@@ -92,7 +110,7 @@ def test_jobs_that_become_needless_do_not_begin(tmp_path):
 
         return run
 
-    module.run_forked([job(i) for i in range(200)], lambda i: fits.why_not(i) is None, fits.note, 60.0)
+    run([job(i) for i in range(200)], fits=fits)
     ran = {int(path.name) for path in tmp_path.iterdir()}
     assert set(range(21)) <= ran and len(ran) < 60, "the first that do not fit are 21 and 22"
     assert [fits.why_not(i) for i in (20, 21, 22)] == [None] * 3
@@ -164,18 +182,20 @@ def test_a_launch_finds_what_another_process_compiled(tmp_path, monkeypatch, dev
     monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
 
     fits = Fits(kernel.all_kwargs, 232448)
-    module.compile_ahead([module.Compilation(kernel, call, range(5), fits)])
+    said = []
+    assert module.compile_ahead([module.Compilation(kernel, call, range(5), fits)], 60.0, said.append) == set()
+    assert any(re.fullmatch("compiling [0-9]+ of [45]", text) for text in said)
     assert not hits, "this process compiled nothing"
     for i in range(4):
         assert kernel.launch(call, i, warmup=True).asm["cubin"]
     assert hits == [True] * 4
-    module.compile_ahead([module.Compilation(kernel, call, range(4), fits)])
+    module.compile_ahead([module.Compilation(kernel, call, range(4), fits)], 60.0, said.append)
     assert hits == [True] * 4, "known already"
     with pytest.raises(triton.compiler.errors.CompilationError):
         kernel.launch(call, 4, warmup=True)
     nothing_fits = Fits(kernel.all_kwargs, -1)
     other = Call((1,), (x, y, None, 0.5, 100), {"D": 32, "HAS_B": False})
-    module.compile_ahead([module.Compilation(kernel, other, range(4), nothing_fits)])
+    module.compile_ahead([module.Compilation(kernel, other, range(4), nothing_fits)], 60.0, said.append)
     assert "needs 0 bytes of -1" in nothing_fits.why_not(3), "what a compiled kernel needs is known"
 
 
@@ -208,7 +228,8 @@ def test_kernels_with_tensor_descriptors_are_compiled_ahead(tmp_path, monkeypatc
     call = Call((1,), (x, y, 128), {})
     hits = []
     monkeypatch.setattr(triton.knobs.compilation, "listener", lambda cache_hit, **_: hits.append(cache_hit))
-    module.compile_ahead([module.Compilation(kernel, call, range(2), Fits(kernel.all_kwargs, 232448))])
+    fits = Fits(kernel.all_kwargs, 232448)
+    module.compile_ahead([module.Compilation(kernel, call, range(2), fits)], 60.0, lambda text: None)
     for config in tuner.configs:
         config.pre_hook({"x": x, "y": y, **config.kwargs})
         assert kernel.run(x, y, 128, grid=(1,), warmup=True, **config.all_kwargs()).asm["cubin"]
@@ -221,7 +242,7 @@ def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device
     """A new process with an empty cache finds compiled what an earlier one launched."""
     import triton
 
-    from autoheuristic.attachment import variants
+    from autoheuristic.attachment.calls import describe
     from autoheuristic.attachment.identity import identify
     from autoheuristic.attachment.session import Session
     from autoheuristic.attachment.settings import Settings
@@ -230,12 +251,15 @@ def test_the_journal_is_compiled_in_the_background(tmp_path, monkeypatch, device
     tuner = imported("journal_package", SOURCE, tmp_path, monkeypatch).scaled.fn
     kernel = Kernel(tuner, tuner.configs)
     x, y = fake_device.Tensor([1.0]), fake_device.Tensor([1.0])
+    monkeypatch.setattr(fake_device.Tensor, "data_ptr", lambda tensor: 16)
     settings = Settings(("journal_package",), tmp_path / "attached")
     earlier = Session(settings)
     calls = [Call((1,), (x, y, None, 0.5, 100), {"D": width, "HAS_B": False}) for width in (64, 128)]
     for call in calls:
-        kinds = variants.kinds(kernel, call)
-        earlier.note(identify(kernel), {"D": call.kwargs["D"]}, "heuristic", kernel.names[1], kinds=kinds)
+        features = {"n": call.kwargs["D"], "x_dtype": "torch.float32"}
+        found = {"answer": "heuristic", "call": describe(kernel, call, with_values=False)}
+        earlier.note(identify(kernel), "journal_package", features, found)
+    heuristics.write(earlier.folder.here / f"{identify(kernel).stem}.py", [kernel.names[1]])
 
     session = Session(settings)
     session.autotuners = lambda: [tuner]

@@ -27,7 +27,7 @@ def _named(name, path, known):
 
 def test_no_circle():
     graph = imports(PACKAGE)
-    assert {"kernel", "measure"} <= graph["measuring"], "the reader of imports works"
+    assert {"kernel", "prepared"} <= graph["worker"], "the reader of imports works"
     graphlib.TopologicalSorter(graph).prepare()
 
 

@@ -1,18 +1,23 @@
 """The parts that need no kernel: names, keys, rows, the check, the environment, the source's hash."""
 
 import ast
+import re
 import types
+from pathlib import Path
 
 import pytest
 from fake_device import FLOAT16, INT32, Tensor
 from triton import Config
 
+import autoheuristic
+from autoheuristic import decision_time, tools
+from autoheuristic.attachment.identity import Identity
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
-from autoheuristic.environment import Environment, file_name
-from autoheuristic.errors import FeatureError
-from autoheuristic.key import KeyReader, feature
-from autoheuristic.outcome import Outcome
+from autoheuristic.environment import cache_folder, file_name, uses_heuristic
+from autoheuristic.errors import FeatureError, UsageError
+from autoheuristic.features import Features
+from autoheuristic.kernel import Call
 from autoheuristic.source import source_hash
 
 # Names
@@ -29,12 +34,13 @@ def test_rare_options_stand_only_where_they_are_set():
     assert choice_name(config) == "A=True_T=a-b_num_warps=4_num_stages=3_num_ctas=2_maxnreg=128"
 
 
-# Keys
+# Features
 
 
-def reader(*names, defaults=None):
-    parameters = ["a", "M", "N", "EVEN"]
-    return KeyReader([feature(name, parameters) for name in names], parameters, defaults or {})
+def features(*names, defaults=None):
+    kernel = types.SimpleNamespace(arg_names=["a", "M", "N", "EVEN"], defaults=defaults or {}, constants={"EVEN"})
+    kernel.named_args = lambda call: {**dict(zip(kernel.arg_names, call.args)), **call.kwargs}
+    return Features.of_names(kernel, names)
 
 
 @pytest.mark.parametrize(
@@ -45,37 +51,32 @@ def reader(*names, defaults=None):
         ((), {"a": Tensor([1], FLOAT16), "M": 5, "N": 6, "EVEN": True}),
     ],
 )
-def test_a_key_does_not_depend_on_the_layout_of_the_call(args, kwargs):
-    r = reader("N", "a_dtype", "EVEN", "M_dtype")
-    assert r.read(args, kwargs) == (6, FLOAT16, True, None) == r.fast(args, kwargs)(args, kwargs)
+def test_features_do_not_depend_on_the_layout_of_the_call(args, kwargs):
+    f, call = features("N", "a_dtype", "EVEN"), Call(None, args, kwargs)
+    assert f.read(call) == {"N": 6, "a_dtype": "torch.float16", "EVEN": True}
+    assert f.reader(f.names(), call)(args, kwargs) == (len(args), 6, FLOAT16, True)
 
 
-def test_a_fast_reader_never_misreads_another_layout():
-    r = reader("M", "N")
-    fast = r.fast((0, 5, 6), {})
+def test_a_compiled_reader_never_misreads_another_layout():
+    f = features("M", "N")
+    reader = f.reader(f.names(), Call(None, (0, 5, 6), {}))
     with pytest.raises(IndexError):
-        fast((0, 5), {"N": 6})
-    by_name = r.fast((0,), {"M": 5, "N": 6})
+        reader((0, 5), {"N": 6})
+    by_name = f.reader(f.names(), Call(None, (0,), {"M": 5, "N": 6}))
     with pytest.raises(KeyError):
         by_name((0, 5, 6), {})
 
 
-def test_defaults_are_read_slowly():
-    r = reader("M", "N", defaults={"N": 9})
-    assert r.read((0, 5), {}) == (5, 9) and r.fast((0, 5), {}) is None
+def test_defaults_are_read():
+    f, call = features("M", "N", defaults={"N": 9}), Call(None, (0, 5), {})
+    assert f.read(call) == {"M": 5, "N": 9} and f.reader(f.names(), call)((0, 5), {}) == (2, 5, 9)
+    with pytest.raises(FeatureError, match="lacks the argument 'M'"):
+        f.read(Call(None, (0,), {}))
 
 
 def test_a_feature_that_is_no_parameter():
     with pytest.raises(FeatureError, match="found 'K'"):
-        reader("K")
-
-
-# Rows
-
-
-def test_rows_are_means_of_the_fastest_three_quarters():
-    assert Outcome.of_samples([1.0, 2.0, 9.0, 4.0, 5.0, 6.0]).rows == [1.5, 4.5]
-    assert Outcome.of_samples([1.0]).rows == [1.0]
+        features("K")
 
 
 # The check
@@ -115,14 +116,67 @@ def test_nan_equals_nan_and_nothing_else():
 # The environment
 
 
-def test_the_environment_reads_as_the_rust_tools_read_it():
-    env = Environment.read({"AUTOHEURISTIC_USE": " a, b,", "HOME": "/home/u"})
-    assert env.use == {"a", "b"}
-    assert str(env.timings_folder) == "/home/u/.cache/autoheuristic/timings"
-    assert Environment.read({"AUTOHEURISTIC_DISABLE_CACHE": "1"}).timings_folder is None
-    env = Environment.read({"XDG_CACHE_HOME": "/c", "AUTOHEURISTIC_CACHE_DIR": "/d"})
-    assert env.use is None and str(env.cache_folder) == "/c/autoheuristic" and str(env.timings_folder) == "/d/timings"
+def test_the_environment(monkeypatch):
+    monkeypatch.setenv("AUTOHEURISTIC_USE", " a, b,")
+    assert uses_heuristic("a") and uses_heuristic("b") and not uses_heuristic("c")
+    monkeypatch.delenv("AUTOHEURISTIC_USE")
+    assert uses_heuristic("c")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/c")
+    assert str(cache_folder()) == "/c/autoheuristic"
     assert [file_name(n) for n in ("a/b c", ".x", "")] == ["a_b_c", "_.x", "_"]
+
+
+@pytest.mark.parametrize("function", ["matmul", "_dyt_fwd_kernel", "__", "_1", "a" * 200, "κ"])
+def test_a_stem_is_a_name_of_a_heuristic(function):
+    assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", Identity("module", function, "0123456789ab").stem)
+
+
+# The tools
+
+
+def script(folder, name, text):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    monkeypatch.setattr(tools.sysconfig, "get_path", lambda name: str(tmp_path / "scripts"))
+    monkeypatch.delenv("AH_TRAIN", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/bin:/usr/bin")
+    tools.tool.cache_clear()
+    yield tmp_path / "scripts"
+    tools.tool.cache_clear()
+
+
+def test_the_tools_of_the_environment_come_before_those_on_the_path(scripts, tmp_path):
+    script(tmp_path / "path", "ah-train", f"echo ah-train {autoheuristic.__version__}")
+    assert tools.tool("ah-train") == str(tmp_path / "path" / "ah-train")
+    tools.tool.cache_clear()
+    script(scripts, "ah-train", f"echo ah-train {autoheuristic.__version__} 0123abc")
+    assert tools.tool("ah-train") == str(scripts / "ah-train")
+
+
+def test_tools_of_another_version_are_refused(scripts, monkeypatch):
+    script(scripts, "ah-train", "echo ah-train 0.0.7")
+    with pytest.raises(UsageError, match=r"expected version .*, found 0.0.7; install both"):
+        tools.tool("ah-train")
+    monkeypatch.setenv("AH_TRAIN", str(scripts / "ah-train"))
+    assert tools.tool("ah-train") == str(scripts / "ah-train"), "named by its user"
+    monkeypatch.setenv("AH_TRAIN", "/absent")
+    tools.tool.cache_clear()
+    with pytest.raises(UsageError, match="ah-train is not installed"):
+        tools.tool("ah-train")
+
+
+def test_the_version_is_that_of_the_workspace():
+    manifest = (Path(__file__).resolve().parents[2] / "Cargo.toml").read_text()
+    assert f'version = "{autoheuristic.__version__}"' in manifest
+
+
+def test_the_fixed_decision_takes_time():
+    assert 5.0 < decision_time.nanoseconds() < 100_000.0
 
 
 # The hash of a kernel's source

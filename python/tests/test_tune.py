@@ -1,6 +1,7 @@
 """A kernel under ``tune`` with a heuristic."""
 
 import random
+import sys
 
 import heuristics
 import pytest
@@ -11,6 +12,7 @@ from triton.runtime.errors import OutOfResources
 
 import autoheuristic
 from autoheuristic import AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from autoheuristic.kernel import Call
 
 CONFIGS = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
 NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
@@ -36,6 +38,82 @@ def call(tuner, n, **kwargs):
     return x, y
 
 
+def bench(kernel):
+    """Returns a ``do_bench`` by the fake device's clock."""
+
+    def do_bench(call, quantiles):
+        begin = kernel.device.now
+        call()
+        return [kernel.device.now - begin] * 3
+
+    return do_bench
+
+
+def test_without_a_heuristic_it_is_tritons_autotuner(kernel):
+    kernel.ms = {16: 3.0, 32: 1.0, 64: 2.0}
+    tuner = tuned(kernel, do_bench=bench(kernel))
+    x, y = call(tuner, 100)
+    call(tuner, 100)
+    assert kernel.launched == [16, 32, 64, 32, 32]
+    assert y.values == [2 * v for v in x.values] and tuner.best_config is CONFIGS[1]
+
+
+def beside(kernel, tmp_path, monkeypatch, **options):
+    """Moves the kernel into a file of its own, beside which lies a heuristic."""
+    source = "def double(x, y, n, m, BLOCK):\n    pass\n"
+    made = {}
+    exec(compile(source, str(tmp_path / "kernels.py"), "exec"), made)
+    kernel.fn = made["double"]
+    heuristics.write(tmp_path / "double.heuristic.py", NAMES, **options)
+
+
+def test_the_heuristic_beside_the_source_is_found(kernel, tmp_path, monkeypatch):
+    beside(kernel, tmp_path, monkeypatch)
+    tuner = tuned(kernel)
+    call(tuner, 100)
+    call(tuner, 101)
+    assert kernel.launched == [16, 64]
+    tuner = tuned(kernel, do_bench=bench(kernel))
+    tuner.use(None)
+    call(tuner, 100)
+    assert len(kernel.launched) == 6, "measured by Triton, as it was asked to"
+
+
+def test_the_heuristic_beside_the_source_is_for_one_device(kernel, tmp_path, monkeypatch):
+    beside(kernel, tmp_path, monkeypatch, device="NVIDIA H100")
+    with pytest.warns(AutoHeuristicWarning, match="learned on the GPU 'NVIDIA H100'.*Triton's autotuner runs"):
+        call(tuned(kernel, do_bench=bench(kernel)), 100)
+    assert kernel.launched[:3] == [16, 32, 64]
+
+
+def test_the_heuristic_is_told_what_is_offered(kernel, file):
+    text = file.read_text().replace("    for name in _order", "    SEEN.append(offered)\n    for name in _order")
+    file.write_text(text + "\nSEEN = []\n")
+    tuner = tuned(kernel, heuristic=file)
+    call(tuner, 100)
+    call(tuner, 101)
+    module = sys.modules[tuner._picker.heuristic.choose_among.__module__]
+    assert [frozenset(NAMES)] * 2 == module.SEEN
+
+
+def test_configurations_that_a_pruner_makes_anew_are_known_by_their_content(kernel, file):
+    def prune(configs, named_args, **kwargs):
+        return [triton.Config({"BLOCK": block}) for block in (8, 32, 64)]
+
+    call(tuned(kernel, heuristic=file, prune_configs_by={"early_config_prune": prune}), 100)
+    assert kernel.launched == [32]
+
+
+def test_compile_time_defaults_do_not_hide_configurations(kernel):
+    def double(x, y, n, m, BLOCK, EXTRA=2):
+        pass
+
+    kernel.fn, kernel.arg_names, kernel.constexprs = double, [*kernel.arg_names, "EXTRA"], [4, 5]
+    tuner = tuned(kernel)
+    assert [config.kwargs["EXTRA"] for config in tuner.configs] == [2, 2, 2], "torch.compile needs a value"
+    assert tuner.kernel.pruned(Call((1,), (*tensors(), 100, 5), {})) == [0, 1, 2]
+
+
 def test_the_pick_is_launched_at_once(kernel, file):
     tuner = tuned(kernel, heuristic=file)
     x, y = call(tuner, 100)
@@ -48,8 +126,7 @@ def test_the_pick_is_launched_at_once(kernel, file):
 def test_a_known_key_does_not_ask_again(kernel, file):
     tuner = tuned(kernel, heuristic=file)
     call(tuner, 100)
-    tuner._mode = None  # Asking again would fail.
-    tuner._ready = None
+    tuner._ready = None  # Asking again would fail.
     call(tuner, 100)
     assert kernel.launched == [16, 16]
 

@@ -14,7 +14,6 @@ import heuristics
 import pytest
 
 from autoheuristic import Log
-from autoheuristic.__main__ import main
 
 HERE = Path(__file__).resolve().parent
 SITE = HERE / "worker_site"
@@ -103,8 +102,8 @@ def test_all_cells_of_a_request_are_answered(session):
     [
         ("wrong", "failed", "wrong result: 'y' differs from the first configuration's by 4"),
         ("too large", "failed", "OutOfResources: out of resource: shared memory, Required: 300000"),
-        ("pruned", "skipped", "pruned by prune_configs_by"),
-        ("remade", "skipped", "pruned by prune_configs_by"),
+        ("pruned", "skipped", "pruned"),
+        ("remade", "skipped", "pruned"),
         ("memory", "skipped", f"{N128}: the device's memory does not suffice (CUDA out of memory."),
     ],
 )
@@ -166,10 +165,14 @@ def test_without_a_gpu_it_says_so(session):
 # With ah-collect
 
 
-def collect(tmp_path, *words, fault="", kernel=f"{SITE / 'doubling.py'}:kernel"):
-    command = [sys.executable, "-m", "autoheuristic", "collect", kernel, "-o", str(tmp_path / "train.txt"), *words]
-    variables = {**environment(fault), "AH_COLLECT": heuristics.tool("ah-collect")}
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+def command(*words):
+    worker = f'"{sys.executable}" -m autoheuristic worker {SITE / "doubling.py"}:kernel'
+    return [heuristics.tool("ah-collect"), "collect", "--worker", worker, "--hang-seconds", "60", *words]
+
+
+def collect(tmp_path, *words, fault=""):
+    words = command("-o", str(tmp_path / "train.txt"), *words)
+    return subprocess.run(words, env=environment(fault), capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture
@@ -198,7 +201,7 @@ def test_a_log_holds_each_configuration_and_the_reasons_of_failures(tmp_path, in
     assert done.returncode == 0, done.stderr
     log = Log.read(tmp_path / "train.txt")
     assert (log.name, log.choices) == ("double", sorted([N16, N32, N64, N128]))
-    assert log.collection["device"] == fake_device.IDENTITY
+    assert log.metadata["autoheuristic_rs"]["device"] == fake_device.IDENTITY
     found = times(tmp_path)
     assert sorted(found) == [10, 77, 200, 500]
     assert found[10][N32] == pytest.approx([0.003] * 2) and found[200][N32] == pytest.approx([0.006] * 2)
@@ -229,18 +232,59 @@ def test_a_lost_device_costs_one_cell(tmp_path, inputs):
 def test_an_interrupted_run_ends_after_the_input_in_hand(tmp_path):
     path = tmp_path / "many.csv"
     path.write_text("n,x_dtype\n" + "".join(f"{n},torch.float32\n" for n in range(100, 40_000)))
-    command = [sys.executable, "-m", "autoheuristic", "collect", "doubling:kernel", "--inputs", str(path)]
-    variables = {**environment(), "AH_COLLECT": heuristics.tool("ah-collect")}
-    log = tmp_path / "train.txt"
-    with subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as run:
+    log, words = tmp_path / "train.txt", command("--inputs", str(path))
+    with subprocess.Popen(
+        words, env=environment(), cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    ) as run:
         while run.poll() is None and (not log.exists() or log.read_text().count("\n") < 20):
             time.sleep(0.05)
-        run.send_signal(signal.SIGINT)  # To this process alone: ah-collect has its place.
+        run.send_signal(signal.SIGINT)
         run.communicate(timeout=30)
     assert run.returncode == 130 and all(len(found) == 4 for found in times(tmp_path).values())
 
 
-def test_without_ah_collect_it_says_how_to_get_it(monkeypatch, capsys):
-    monkeypatch.setenv("AH_COLLECT", "/absent/ah-collect")
-    assert main(["collect", "doubling:kernel", "--inputs", "shapes.csv"]) == 2
-    assert "cargo install --locked --path crates/ah-collect" in capsys.readouterr().err
+# autoheuristic tune
+
+
+def tune(tmp_path, *words, **variables):
+    """Tunes a copy of the kernel, beside which the heuristic comes to lie."""
+    (tmp_path / "mine.py").write_text((SITE / "doubling.py").read_text().replace("CONFIGS =", f"{SOURCE}CONFIGS =", 1))
+    tools = {"AH_COLLECT": "ah-collect", "AH_TRAIN": "ah-train", "AH_CODEGEN": "ah-codegen"}
+    tools = {variable: heuristics.tool(tool) for variable, tool in tools.items()}
+    words = [sys.executable, "-m", "autoheuristic", "tune", "mine.py:kernel", *words]
+    return subprocess.run(
+        words, env={**environment(), **tools, **variables}, cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+
+
+SOURCE = "def double(x, y, n, m, BLOCK):\n    pass\nFAKE.fn = double\n"
+
+
+def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
+    sizes = [round(10 * 1.05**i) for i in range(80)]
+    (tmp_path / "shapes.csv").write_text("n,x_dtype\n" + "".join(f"{n},torch.float32\n" for n in sizes))
+    done = tune(tmp_path, "--inputs", "shapes.csv", "--", "--max-risk", "none")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("importing mine.py:kernel\n80 shapes with 4 configurations: about ")
+    assert done.stderr.rstrip().splitlines()[-1].startswith(f"Wrote {tmp_path / 'double.heuristic.py'}")
+    assert len(Log.read(tmp_path / "double.txt").inputs()) == len({*sizes} - {13, 14}), "these are unlucky"
+    program = (
+        "import mine; from fake_triton import tensors; mine.bare[(1,)](*tensors(), {}, 5); print(mine.FAKE.launched)"
+    )
+    for n in (20, 400):
+        run = subprocess.run(
+            [sys.executable, "-c", program.format(n)], cwd=tmp_path, env=environment(), capture_output=True, text=True
+        )
+        assert run.stdout == "[128]\n", run.stderr
+
+
+def test_too_few_shapes_are_said_to_be_so(tmp_path):
+    (tmp_path / "shapes.csv").write_text("n,x_dtype\n5,torch.float32\n")
+    done = tune(tmp_path, "--inputs", "shapes.csv")
+    assert done.returncode == 6 and "1 shapes are too few to learn from; add lines to shapes.csv" in done.stderr
+
+
+def test_without_ah_collect_it_says_how_to_get_it(tmp_path):
+    (tmp_path / "shapes.csv").write_text("n,x_dtype\n5,torch.float32\n")
+    done = tune(tmp_path, "--inputs", "shapes.csv", AH_COLLECT="/absent/ah-collect")
+    assert done.returncode == 2 and "pip install ./python" in done.stderr

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares packages under `autoheuristic attach` with their own autotuning on this GPU, and prints one table.
 
-    python3 scripts/attach/measure.py all --wheels DIR --ah-train PATH --ah-codegen PATH --out DIR
+    python3 scripts/attach/measure.py all --wheels DIR --tools DIR --out DIR
     python3 scripts/attach/measure.py fla …         # chunk_gla and chunk_delta_rule
     python3 scripts/attach/measure.py others …      # liger, cut_cross_entropy, torchao, flag_gems
     python3 scripts/attach/measure.py before …      # fla's own autotuner in a fresh process: minutes
 
-For each operation: collects, learns, times the first calls of a fresh process with an empty Triton cache, and compares
+For each operation: runs shapes under --mode collect, measures and learns, times the first calls of a fresh process with an empty Triton cache, and compares
 the steady state on unseen shapes. The fresh process is timed without `attach` too, for fla by `before` alone. A stage
 is a process of its own, so one that fails is reported and the others go on. It needs no network: the packages come from
 the wheels. After --seconds no stage is begun.
@@ -18,7 +18,6 @@ of each stage.
 import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -65,7 +64,7 @@ class Comparison:
     def run(self, command, title, variables, seconds):
         """Runs a command; returns its output, also where it failed or took too long; None where it printed nothing."""
         path = os.pathsep.join([str(PYTHON), str(self.sites), os.environ.get("PYTHONPATH", "")])
-        tools = {"AH_TRAIN": str(self.options.ah_train), "AH_CODEGEN": str(self.options.ah_codegen)}
+        tools = {f"AH_{tool.upper()}": str(self.options.tools / f"ah-{tool}") for tool in ("collect", "train", "codegen")}
         environment = {**os.environ, "PYTHONPATH": path, **tools, **variables}
         begin = time.monotonic()
         with subprocess.Popen(
@@ -97,7 +96,7 @@ class Comparison:
         say(f"FAILED: {title} ({code})\n{errors[-1500:]}")
         return output.strip() or None
 
-    def child(self, name, stage, words=(), mode=None, cache=None, limit=None):
+    def child(self, name, stage, words=(), mode=None, cache=None, limit=None, measuring=()):
         """Runs one stage of a workload in a process of its own; attached in `mode`."""
         if self.left() < 15:
             self.failed.append(f"{name}: {stage} (no time left)")
@@ -106,18 +105,18 @@ class Comparison:
         command = [sys.executable, HERE / "child.py", stage, name, *words]
         if mode:
             attach = ["-m", "autoheuristic", "attach", workload.package, "--mode", mode, "--folder", self.folder(name)]
-            command = [sys.executable, *attach, "--", *command]
+            command = [sys.executable, *attach, *measuring, "--", *command]
         # A home of its own: some packages keep what they tuned there.
         home = Path(tempfile.mkdtemp(dir=self.work))
         cache = cache or Path(tempfile.mkdtemp(dir=self.work))
         variables = {**workload.variables, "TRITON_CACHE_DIR": str(cache), "HOME": str(home)}
         output = self.run(command, f"{name}: {stage}{' ' + mode if mode else ''}", variables, limit or self.left())
+        lines = [line for line in (output or "").splitlines() if line.startswith("{")]
         try:
-            found = json.loads(output.splitlines()[-1]) if output else {}
+            return json.loads(lines[-1])
         except (ValueError, IndexError):
             self.failed.append(f"{name}: {stage} printed no result")
-            found = {}
-        return found
+            return {}
 
     def folder(self, name):
         return self.work / "learned" / name.replace(" ", "_")
@@ -138,8 +137,11 @@ class Comparison:
         workload = WORKLOADS[name]
         seconds = seconds or workload.collecting
         cache = Path(tempfile.mkdtemp(dir=self.work))
-        found = self.child(name, "collect", [seconds], "collect", cache, seconds + 90)
-        self.keep(name, **{"collecting, s": found.get("seconds"), "shapes": found.get("shapes")})
+        begin = time.monotonic()
+        measuring = ["--max-seconds", seconds]
+        found = self.child(name, "collect", [self.options.program], "collect", cache, 2 * seconds + 90, measuring)
+        self.keep(name, **{"program, s": found.get("seconds"), "shapes": found.get("shapes")})
+        self.keep(name, **{"program and measuring, s": time.monotonic() - begin})
         begin = time.monotonic()
         learn = [sys.executable, "-m", "autoheuristic", "learn", "--folder", self.folder(name)]
         output = self.run(learn, f"{name}: learn", {}, self.left())
@@ -148,34 +150,31 @@ class Comparison:
         if output is None or not learned:
             return
         journal = next(self.folder(name).glob("*/calls.jsonl"))
-        calls = journal.read_bytes()
         # With the journal of the calls so far, an empty cache is filled in the background; without it, at each launch.
-        # The journal goes: from then on it has what the heuristics were asked.
         fresh = Path(tempfile.mkdtemp(dir=self.work))
-        for title, kept, compiled in (
-            ("attached", calls, fresh),
-            ("attached, compiled before", calls, fresh),
-            ("attached without a journal", b"", None),
-        ):
-            journal.write_bytes(kept)
-            found = self.child(name, "first", mode="serve", cache=compiled, limit=min(90.0, self.left()))
-            if found:
-                self.keep(name, **{f"{title}, first": found["first"], f"{title}, others": found["others"]})
+        self.first(name, "attached", fresh)
         self.asked(name, "first calls", journal)
-        if not shapes:
-            return
-        seconds = min(self.left() - 20, workload.steady)
-        found = self.child(name, "steady", [self.folder(name), shapes, seconds], None, cache, seconds + 60)
-        self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
-        self.asked(name, "all calls", journal)
+        if shapes:
+            seconds = min(self.left() - 20, workload.steady)
+            found = self.child(name, "steady", [self.folder(name), shapes, seconds], None, cache, seconds + 60)
+            self.keep(name, **{f"steady, {key}": value for key, value in found.items()})
+            self.asked(name, "all calls", journal)
+        self.first(name, "attached, compiled before", fresh)
+        journal.write_bytes(b"")
+        self.first(name, "attached without a journal", None)
+
+    def first(self, name, title, cache):
+        """Times the first calls of a fresh process."""
+        found = self.child(name, "first", mode="serve", cache=cache, limit=min(90.0, self.left()))
+        if found:
+            self.keep(name, **{f"{title}, first": found["first"], f"{title}, others": found["others"]})
 
     def asked(self, name, when, journal):
         """Notes who chose."""
         if journal.exists():
             kernels = report.asked(journal)
             counts = {a: sum(kernel.answers[a] for kernel in kernels) for a in report.ANSWERS}
-            reasons = {reason: n for kernel in kernels for reason, n in kernel.reasons.items()}
-            self.keep(name, **{f"asked, {when}": {a: n for a, n in counts.items() if n}, f"declined, {when}": reasons})
+            self.keep(name, **{f"asked, {when}": {a: n for a, n in counts.items() if n}})
 
     def pack(self):
         with tarfile.open(self.options.out / "attach.tar.gz", "w:gz") as archive:
@@ -187,7 +186,8 @@ class Comparison:
 ROWS = (
     "kernels",
     "shapes",
-    "collecting, s",
+    "program, s",
+    "program and measuring, s",
     "learning, s",
     "package, first",
     "attached, first",
@@ -204,7 +204,6 @@ ROWS = (
     "steady, notes",
     "steady, largest difference of a result",
     "asked, all calls",
-    "declined, all calls",
 )
 
 
@@ -225,18 +224,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("section", choices=["all", "fla", "others", "before"])
     parser.add_argument("--wheels", type=Path, default=Path("wheels"), help="a folder of wheels [wheels]")
-    parser.add_argument("--ah-train", default=shutil.which("ah-train") or "target/release/ah-train")
-    parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
+    parser.add_argument("--tools", type=Path, default="target/release", help="a folder of tools [target/release]")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "attach")))
     parser.add_argument("--seconds", type=float, default=510.0, help="begin no stage after this time")
     parser.add_argument("--before", type=float, default=40.0, help="limit of a package's own first calls; 0: not run")
-    parser.add_argument("--collect", type=float, help="seconds of collecting for each operation [240, 120, others 12, FlagGems 75]")
+    parser.add_argument("--collect", type=float, help="seconds of measuring for each operation [240, 120, others 12, FlagGems 75]")
+    parser.add_argument("--program", type=float, default=20.0, help="seconds of the program under --mode collect")
     parser.add_argument("--shapes", type=int, default=40, help="unseen shapes of the steady state; 0: none")
     parser.add_argument("--only", help="operations of the section, separated by commas")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for tool in ("ah_train", "ah_codegen"):
-        setattr(options, tool, Path(getattr(options, tool)).resolve())
+    options.tools = options.tools.resolve()
     comparison = Comparison(options)
     versions = "import torch, triton; print(torch.__version__, triton.__version__, torch.cuda.get_device_name())"
     say("torch, triton, GPU:", comparison.run([sys.executable, "-c", versions], "device", {}, 60))

@@ -4,7 +4,8 @@
 #
 #   scripts/slurm/test.sh [--install]     --install: apt-get install slurm-wlm munge, as root
 #
-# KEEP=1 keeps the folder with all logs. AH_COLLECT and AH_TRAIN: the programs, built here unless they are given.
+# KEEP=1 keeps the folder with all logs. AH_COLLECT, AH_TRAIN and AH_FAKE (the example `fake` of ah-collect): the programs,
+# built here unless they are given.
 # shellcheck disable=SC2016 # wait_for evaluates its condition again and again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,9 +19,9 @@ if missing=$(slurm_missing) && [ -n "$missing" ]; then
   exit 0
 fi
 if [ -z "${AH_COLLECT:-}" ] || [ -z "${AH_TRAIN:-}" ]; then
-  cargo build --quiet --bin ah-collect --bin ah-train
+  cargo build --quiet --bin ah-collect --bin ah-train --example fake
   bin=$PWD/${CARGO_TARGET_DIR:-target}/debug
-  export AH_COLLECT=$bin/ah-collect AH_TRAIN=$bin/ah-train
+  export AH_COLLECT=$bin/ah-collect AH_TRAIN=$bin/ah-train AH_FAKE=$bin/examples/fake
 fi
 cluster=$(mktemp -d /tmp/ah-slurm.XXXXXX)
 disk=$cluster/disk
@@ -40,7 +41,7 @@ fail() {
 
 # submit FOLDER PACE: sets `array` and `last`.
 submit() {
-  read -r array last < <(AH_FAKE_PACE_US=$2 scripts/collect.sbatch submit $tasks fake $draws "$1" --backend fake)
+  read -r array last < <(AH_FAKE_PACE_US=$2 scripts/collect.sbatch submit $tasks fake $draws "$1" --worker "$AH_FAKE")
   say "submitted array $array and job $last"
 }
 state_of() { scontrol show job "$1" 2>/dev/null | grep -oP 'JobState=\K\w+' | sort -u | paste -sd, ; }
@@ -56,7 +57,7 @@ expect_whole() {
 }
 
 say "one machine measures $draws draws"
-AH_FAKE_PACE_US=1 "$AH_COLLECT" --backend fake --name fake --draws $draws --output "$cluster/one.txt" 2>/dev/null
+AH_FAKE_PACE_US=1 "$AH_COLLECT" --worker "$AH_FAKE" --draws $draws --output "$cluster/one.txt" 2>/dev/null
 cluster_start
 say "cluster: $(sinfo --noheader --format='%N %T')"
 

@@ -21,17 +21,19 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
-from autoheuristic.example import find_kernel  # noqa: E402
-from autoheuristic.outcome import NEAR, TURNS, TURNS_OF_ALL  # noqa: E402
+from autoheuristic.example import Example, find_kernel  # noqa: E402
 from autoheuristic.worker import Worker  # noqa: E402
 from live import shapes  # noqa: E402
+
+
+TURNS, TURNS_OF_ALL, NEAR = 6, 2, 1.2
 
 
 class Steps:
     """A worker whose requests are timed."""
 
     def __init__(self, kernel):
-        self.worker = Worker(find_kernel(kernel))
+        self.worker = Worker(Example(find_kernel(kernel)))
         self.choices = self.ask("describe", protocol=1)[0]["choices"]
         self.seconds = defaultdict(list)
         self.samples = self.late = 0

@@ -1,12 +1,11 @@
 //! The flags that all command lines share, built on clap.
 
 use std::ffi::OsString;
-use std::str::FromStr;
 
 #[cfg(feature = "shell")]
 use clap::ColorChoice;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Command, CommandFactory, Parser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Command, Parser};
 
 use crate::messages::{Color, Verbosity, set_style};
 
@@ -39,7 +38,7 @@ impl TerminalFlags {
 
 /// Parses this process's arguments. Wrong ones, `--help` and `--version` end the process.
 pub fn parse<T: Parser>() -> T {
-    T::from_arg_matches(&matches(command::<T>())).unwrap_or_else(|e| e.exit())
+    T::from_arg_matches(&matches(T::command().version(version()))).unwrap_or_else(|e| e.exit())
 }
 
 /// Returns the version of the tools, with the commit where it is known: `0.2.0 (1b6064bfa)`.
@@ -51,19 +50,13 @@ fn version() -> &'static str {
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("AH_COMMIT"), ")")
 }
 
-/// Returns the command of a tool, with its name in the examples of the shared subcommands.
-pub(crate) fn command<T: CommandFactory>() -> Command {
-    let command = T::command().version(version());
-    let name = command.get_name().to_owned();
-    command.mut_subcommands(|part| match part.get_after_help().map(ToString::to_string) {
-        Some(help) => part.after_help(help.replace("TOOL", &name)),
-        None => part,
-    })
-}
-
 /// Matches this process's arguments against a command; see [`parse`].
 pub fn matches(command: Command) -> clap::ArgMatches {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    matches_from(command, std::env::args_os().collect())
+}
+
+/// Matches these arguments against a command, the program's name included; see [`parse`].
+pub fn matches_from(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     #[cfg(feature = "shell")]
     let command = command.color(color(&arguments));
     command.get_matches_from(arguments)
@@ -95,17 +88,6 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     })
 }
 
-/// Returns the parser of a flag that takes one of these names. The help does not list the `former` name, whose error says
-/// what it is now.
-pub fn one_of_or_former<T: FromStr<Err = String> + Clone + Send + Sync + 'static, const N: usize>(
-    values: [(&'static str, T); N],
-    former: &'static str,
-) -> impl TypedValueParser<Value = T> {
-    let former = PossibleValue::new(former).hide(true);
-    let names = values.map(|(name, _)| PossibleValue::new(name)).into_iter().chain([former]);
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
-}
-
 /// Returns what is wrong with the examples in the help texts of a command and its subcommands: each needs one,
 /// and each must be a valid command line. For tests.
 pub fn wrong_examples(command: &Command) -> Vec<String> {
@@ -113,7 +95,7 @@ pub fn wrong_examples(command: &Command) -> Vec<String> {
     let of = |part: &Command| part.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut wrong = Vec::new();
     for part in std::iter::once(command).chain(command.get_subcommands()) {
-        if matches!(part.get_name(), "help" | "completions" | "man") {
+        if matches!(part.get_name(), "help" | "completions") {
             continue;
         }
         let help = of(part);

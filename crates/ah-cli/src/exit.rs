@@ -7,7 +7,7 @@
 //! |
 //! | 2 | [`USAGE`] | the command line is wrong |
 //! | 3 | [`BAD_INPUT`] | a log, model, optimization or expression is malformed |
-//! | 4 | [`IO`] | reading or writing failed: no such file, no permission, disk full; out of memory |
+//! | 4 | [`IO`] | reading or writing failed: no such file, no permission, disk full |
 //! | 5 | [`DEVICE`] | the requested device or backend is missing or does not work |
 //! | 6 | [`TOO_LITTLE`] | the input is well-formed but too small or too poor for the request |
 //! | 130 | [`INTERRUPTED`] | ended by SIGINT, after the input in progress |

@@ -6,20 +6,18 @@
 //!   full disk, as `println!` and `eprintln!` do.
 //! - [`error`], [`warning`], [`note`], [`status`] and [`detail`] print messages in one style, as much as `-q`
 //!   and `-v` ask for and in the colours of `--color`.
-//! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommands
-//!   `completions` and `man`.
-//! - [`Memory`] ends a process that runs out of memory with a sentence.
+//! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommand
+//!   `completions`.
 //! - [`page`] is the frame of the reports.
 //! - [`finish`] turns the result of a command line into the process's exit code and prints its error.
 //!
 //! Only binaries, and libraries with their feature `cli`, use this crate.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 #[cfg(feature = "cli")]
 pub mod arguments;
 mod error;
 pub mod exit;
-mod memory;
 mod messages;
 mod output;
 pub mod page;
@@ -27,7 +25,6 @@ pub mod page;
 mod shell;
 
 pub use error::{FatalError, finish};
-pub use memory::Memory;
 pub use messages::{Color, Verbosity, detail, error, is_quiet, is_verbose, note, set_style, status, warning};
 pub use output::{OutputError, printable, stderr, stdout};
 #[cfg(feature = "shell")]

@@ -1,111 +1,200 @@
 //! A run: plan → measure → append.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
-use ah_measure::{Runner, Subject};
+use ah_measure::{Failure, Measurement, Subject};
+use ah_types::Outcome;
 
-use crate::adaptive::AdaptivePlan;
 use crate::append::Appender;
+use crate::cli::Progress;
 use crate::error::CollectError;
-use crate::measuring::{LimitedQueue, measure_inputs};
-use crate::observer::Observer;
+use crate::measuring::{MeasuredInput, measure_inputs};
 use crate::options::Options;
-use crate::plan::InputQueue;
+use crate::plan::Plan;
 use crate::summary::Summary;
 use crate::undefined_features::UndefinedFeatures;
-use crate::units;
+use crate::units::count;
+use crate::worker::Worker;
 
-/// Measures with all runners at once and appends each input to the log as soon as it is done. Ends at a
-/// limit of `options`, when the inputs end, or when `stop` is set. The runners are of one optimization on
+/// A run gives up after this many skipped inputs in a row: their cause is probably the same.
+const MAX_SKIPPED: u32 = 500;
+
+/// A run gives up after this many inputs in a row that fail, each with all its choices.
+const MAX_FAILED: usize = 10;
+
+/// Measures with all workers at once and appends each input to the log as soon as it is done. Ends at a
+/// limit of `options`, when the inputs end, or when `stop` is set. The workers are of one optimization on
 /// devices of one kind. A crash costs only the inputs in progress.
 ///
 /// # Errors
-/// The log cannot be written or belongs to another run; the device is lost; no input can be made.
-pub fn collect(
-    runners: &mut [Box<dyn Runner>],
+/// The log cannot be written or belongs to another run; the device is lost; no input can be made or measured.
+pub(crate) fn collect(
+    workers: &mut [Worker],
     options: &Options,
     stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    progress: &mut Progress,
 ) -> Result<Summary, CollectError> {
-    let subject = common_subject(runners)?;
-    let mut appender = Appender::open(options, &subject)?;
-    let mut summary = Summary::new(appender.earlier.done(), runners.len());
-    let queue = plan(options, &subject, &appender, observer)?;
-    let mut undefined = UndefinedFeatures::new(&subject.optimization.schema()?);
-    let result = measure_inputs(runners, queue, options.policy, stop, |input| {
-        let result = appender.append(input)?;
-        summary.count(&subject.choices, &input.result, input.planned.wanted.is_none());
-        if input.result.is_ok() {
-            undefined.note(&input.planned.context);
-        }
-        observer.input_done(&format!("{} {result}", input.label));
-        Ok(())
-    });
-    observer.finish();
-    undefined.warnings().for_each(|warning| observer.warning(&warning));
-    summary.finish(stop.load(Ordering::Relaxed));
-    result.map(|()| summary)
+    let subject = common_subject(workers)?;
+    let schema = subject.optimization.schema()?;
+    let (appender, earlier, torn_line) = Appender::open(options, &workers[0])?;
+    let (done, short) = (earlier.done(), earlier.short());
+    let plan = Plan::new(options, earlier, schema.clone());
+    progress.start(done, plan.goal(), options.max_time);
+    let log = options.output.display();
+    if let Some(line) = torn_line {
+        let shown: String = line.chars().take(60).collect();
+        progress.warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
+    }
+    if done > 0 {
+        progress.message(&format!("{log} holds {} already", count(done, "input")));
+    }
+    if short > 0 {
+        progress.message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
+    }
+    let mut record = Record {
+        appender,
+        summary: Summary::new(done, workers.len()),
+        undefined: UndefinedFeatures::new(&schema),
+        choices: subject.choices,
+        failed: Vec::new(),
+        skipped_in_a_row: 0,
+        is_known_to_work: done > 0,
+    };
+    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
+    let result = result.and_then(|()| record.end(progress));
+    progress.finish();
+    record.undefined.warnings().for_each(|warning| progress.warning(&warning));
+    record.summary.finish(stop.load(Ordering::Relaxed));
+    result.map(|()| record.summary)
 }
 
-/// Returns the subject of all runners.
-fn common_subject(runners: &[Box<dyn Runner>]) -> Result<Subject, CollectError> {
-    let Some(first) = runners.first() else {
-        return Err(CollectError::Usage("no runner was given".to_owned()));
+/// Returns the subject of all workers.
+fn common_subject(workers: &[Worker]) -> Result<Subject, CollectError> {
+    let Some(first) = workers.first() else {
+        return Err(CollectError::Usage("there is nothing to measure".to_owned()));
     };
     let device = &first.subject().device;
-    if let Some(other) = runners.iter().map(|r| &r.subject().device).find(|other| *other != device) {
+    if let Some(other) = workers.iter().map(|w| &w.subject().device).find(|other| *other != device) {
         return Err(CollectError::Device(format!(
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
-    let subject = first.subject().clone();
-    let optimization = &subject.optimization;
-    ah_measure::check_eligibility(optimization)
-        .map_err(|e| CollectError::Usage(format!("{}: {e}", optimization.name)))?;
-    Ok(subject)
+    Ok(first.subject().clone())
 }
 
-/// Returns the inputs that this run measures. Tells the observer how many there are and what an earlier run
-/// left.
-fn plan(
-    options: &Options,
-    subject: &Subject,
-    appender: &Appender,
-    observer: &mut dyn Observer,
-) -> Result<LimitedQueue, CollectError> {
-    let schema = subject.optimization.schema()?;
-    let earlier = &appender.earlier;
-    let mut queue =
-        InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.clone(), schema.clone())
-            .with_draws(options.draws);
-    let (done, short) = (earlier.done(), earlier.short());
-    let goal = options.num_samples.into_iter().chain(queue.remaining().map(|left| left + done)).min();
-    observer.start(done, goal, options.max_time);
-    let log = options.output.display();
-    if let Some(line) = &appender.torn_line {
-        let shown: String = line.chars().take(60).collect();
-        observer.warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
+/// Where measured inputs go.
+///
+/// Inputs that fail, each with all its choices, wait until another input has a time: ten in a row show that the worker or the
+/// machine is at fault, and then nothing of them is recorded.
+struct Record {
+    appender: Appender,
+    summary: Summary,
+    undefined: UndefinedFeatures,
+    choices: Vec<String>,
+    failed: Vec<MeasuredInput>,
+    skipped_in_a_row: u32,
+    /// Whether an input had a time, in this run or before.
+    is_known_to_work: bool,
+}
+
+/// How an input went.
+enum Course {
+    /// A choice has a time.
+    Timed,
+    /// The input, or each of its choices, cannot be measured here.
+    Skipped,
+    /// It failed with all its choices, with the first reason.
+    Failed(String),
+}
+
+fn course(result: &Result<Measurement, Failure>) -> Course {
+    let measurement = match result {
+        Ok(measurement) => measurement,
+        Err(Failure::Skipped(_)) => return Course::Skipped,
+        Err(failure) => return Course::Failed(failure.reason().to_owned()),
+    };
+    if measurement.winner().is_some() {
+        return Course::Timed;
     }
-    if done > 0 {
-        observer.message(&format!("{log} holds {} already", units::count(done, "input")));
-    }
-    if short > 0 {
-        observer
-            .message(&format!("{log}: measuring the missing choices of {}", units::count(short, "input")));
-    }
-    let adaptive = options.adaptive.then(|| {
-        let objective = subject.optimization.training.objective.unwrap_or_default();
-        let (part, choices) = (options.random_part, &subject.choices);
-        AdaptivePlan::new(part, earlier.clone(), schema, choices, objective, options.seed, goal)
+    let failed = measurement.outcomes.iter().find_map(|outcome| match outcome {
+        Some(Outcome::Failed { reason }) => Some(reason.clone()),
+        None => Some("the machine was at fault".to_owned()),
+        _ => None,
     });
-    if adaptive.is_some() {
-        queue = queue.with_earlier_inputs();
+    failed.map_or(Course::Skipped, Course::Failed)
+}
+
+impl Record {
+    /// Takes an input: appends it, or lets it wait.
+    fn take(&mut self, input: MeasuredInput, progress: &mut Progress) -> Result<(), CollectError> {
+        let lost = input.lost_device().map(str::to_owned);
+        if let Some(reason) = lost {
+            // What is known of it is appended; the rest is for another run.
+            if input.result.is_ok() {
+                self.append(&input, progress)?;
+            }
+            return Err(CollectError::Device(format!("the device is lost: {reason}")));
+        }
+        match course(&input.result) {
+            Course::Timed => {
+                self.is_known_to_work = true;
+                self.skipped_in_a_row = 0;
+                self.append_failed(progress)?;
+                self.append(&input, progress)
+            }
+            Course::Skipped => {
+                self.skipped_in_a_row += 1;
+                self.append(&input, progress)?;
+                match &input.result {
+                    // The plan counts these.
+                    _ if input.planned.flaw.is_some() => Ok(()),
+                    Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED => {
+                        Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Course::Failed(reason) => {
+                self.failed.push(input);
+                if self.failed.len() < MAX_FAILED {
+                    return Ok(());
+                }
+                Err(CollectError::Device(format!(
+                    "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
+                     last one: {reason}"
+                )))
+            }
+        }
     }
-    Ok(LimitedQueue {
-        queue,
-        adaptive,
-        left: options.num_samples.map(|n| n.saturating_sub(done)),
-        deadline: options.max_time.map(|t| Instant::now() + t),
-    })
+
+    /// Ends the run.
+    ///
+    /// # Errors
+    /// Every input failed, and nothing is known to work.
+    fn end(&mut self, progress: &mut Progress) -> Result<(), CollectError> {
+        if let Some(last) = self.failed.last().filter(|_| !self.is_known_to_work)
+            && let Course::Failed(reason) = course(&last.result)
+        {
+            let failed = count(self.failed.len() as u64, "input");
+            return Err(CollectError::TooLittle(format!(
+                "nothing has a time, and nothing is recorded: {failed} failed; the last one: {reason}"
+            )));
+        }
+        self.append_failed(progress)
+    }
+
+    fn append_failed(&mut self, progress: &mut Progress) -> Result<(), CollectError> {
+        let failed = std::mem::take(&mut self.failed);
+        failed.iter().try_for_each(|input| self.append(input, progress))
+    }
+
+    fn append(&mut self, input: &MeasuredInput, progress: &mut Progress) -> Result<(), CollectError> {
+        let result = self.appender.append(input)?;
+        self.summary.count(&self.choices, &input.result);
+        if input.result.is_ok() {
+            self.undefined.note(&input.planned.context);
+        }
+        progress.input_done(&format!("{} {result}", input.label));
+        Ok(())
+    }
 }

@@ -5,7 +5,7 @@ use ah_types::log::LogError;
 
 /// A run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
-pub enum CollectError {
+pub(crate) enum CollectError {
     /// A log or a file of inputs cannot be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -28,12 +28,10 @@ pub enum CollectError {
     #[error("{0}")]
     TooLittle(String),
     /// Standard output cannot be written.
-    #[cfg(feature = "cli")]
     #[error(transparent)]
     Output(#[from] ah_cli::OutputError),
 }
 
-#[cfg(feature = "cli")]
 impl ah_cli::FatalError for CollectError {
     fn exit_code(&self) -> u8 {
         use ah_cli::exit;

@@ -1,65 +1,44 @@
 //! Measures the choices of an optimization on real inputs and appends the times to the log.
 //!
-//! A run is **plan → measure → append**, and [`collect()`] reads that way:
+//! A run is **plan → measure → append**, and `collect` reads that way:
 //!
-//! 1. `plan` lists the inputs: the seeded sequence that a runner
-//!    [draws](ah_measure::BenchmarkRunner::draw), or a list from the user, without the inputs in the log.
-//! 2. [`measure()`](ah_measure::measure) measures one input. Every choice's result is checked against a
-//!    reference, then the choices take turns until each median is known well enough
-//!    ([`Race`](ah_measure::Race) has the rules).
-//! 3. Each input is appended as one write of whole lines; skips and failures with their reasons go to
+//! 1. `plan` lists the inputs: the seeded sequence, or a list from the user, without the inputs in the log.
+//! 2. A `worker`, a process for each device, measures one input after the other. Every choice's result is checked
+//!    against a reference, then the choices take turns until each median is known well enough
+//!    ([`Race`](ah_measure::Race) has the rules). Whatever is measured is a worker: functions, shipped kernels,
+//!    CUDA sources, commands, programs in other languages. A choice that hangs or crashes costs only its time on
+//!    one input.
+//! 3. `append` adds each input as one write of whole lines; skips and failures with their reasons go to
 //!    `<log>.outcomes.jsonl`. A `kill -9` costs only the input in progress.
 //!
 //! Begin with [`decision`] and `examples/sort.rs`: a collecting program for functions of your own. For anything
-//! else, implement [`BenchmarkRunner`](ah_measure::BenchmarkRunner); `ah-kernels` has the shipped runners.
-//! In a worker process, a kernel that hangs or crashes costs only its choice on one input; the fake device does all that
-//! on purpose.
+//! else, implement [`BenchmarkRunner`](ah_measure::BenchmarkRunner), [serve](ah_measure::serve()) it, and measure
+//! your program with `ah-collect --worker`.
 //!
 //! A lost sample is never written as 0, a wrong result is never timed, and no clock or setting of
 //! a device is ever changed.
 #![forbid(unsafe_code)]
 
-mod adaptive;
 mod append;
-#[cfg(feature = "kernels")]
-mod backend;
-#[cfg(feature = "cli")]
 mod cli;
 mod collect;
 mod custom;
 mod error;
-#[cfg(feature = "kernels")]
-mod fake;
 mod measuring;
-mod observer;
 mod options;
 mod plan;
-#[cfg(feature = "cli")]
 mod process_group;
-#[cfg(feature = "kernels")]
-mod replay;
-#[cfg(feature = "cli")]
 mod report;
 mod summary;
 mod undefined_features;
 mod units;
-#[cfg(feature = "cli")]
 mod worker;
 
-pub use ah_measure::{self, sampling};
+pub use ah_measure::sampling;
 #[cfg(feature = "kernels")]
-pub use backend::Backend;
-#[cfg(feature = "kernels")]
-#[doc(hidden)]
-pub use cli::tool::main as main_of_the_tool;
-pub use collect::collect;
+pub use cli::tool;
 pub use custom::{Decision, FeatureValue, NamedDecision, decision};
-pub use error::CollectError;
-pub use observer::Observer;
-pub use options::Options;
-pub use plan::Shard;
 pub use rand;
-pub use summary::Summary;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use worker::measure_scripted;

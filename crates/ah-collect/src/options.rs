@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ah_types::log::RandomPart;
 use ah_types::{Context, TimingPolicy};
 
 use crate::plan::Shard;
 
 /// The options of a run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// The log.
     pub output: PathBuf,
     /// The timing policy.
@@ -27,26 +26,4 @@ pub struct Options {
     pub shard: Shard,
     /// Exactly these contexts, instead of the sequence.
     pub inputs: Option<Vec<Context>>,
-    /// Choices that are expected to be slow are left out.
-    pub adaptive: bool,
-    /// The inputs of an adaptive run on which every choice is timed.
-    pub random_part: Option<RandomPart>,
-}
-
-impl Options {
-    /// Into this log, without limits, under this policy, with seed 0.
-    pub fn new(output: impl Into<PathBuf>, policy: TimingPolicy) -> Self {
-        Self {
-            output: output.into(),
-            policy,
-            seed: 0,
-            num_samples: None,
-            draws: None,
-            max_time: None,
-            shard: Shard::default(),
-            inputs: None,
-            adaptive: false,
-            random_part: None,
-        }
-    }
 }

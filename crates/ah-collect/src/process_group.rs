@@ -1,7 +1,7 @@
 //! Processes that this one starts: ended with all that they started, and the end of what they print is kept.
 
-use std::io::{self, Read};
-use std::process::{Child, Command, ExitStatus};
+use std::io::{self, Read, Write as _};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,6 +38,7 @@ impl ProcessGroup {
         std::os::unix::process::CommandExt::process_group(command, 0);
         let child = command.spawn()?;
         running().push(child.id());
+        tell_guard('+', child.id());
         Ok(Self { child, status: None })
     }
 
@@ -80,6 +81,7 @@ impl ProcessGroup {
         kill(self.child.id());
         let _ = self.child.kill();
         running().retain(|id| *id != self.child.id());
+        tell_guard('-', self.child.id());
         let status = self.child.wait()?;
         self.status = Some(status);
         Ok(status)
@@ -90,6 +92,48 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let _ = self.end();
     }
+}
+
+/// The process that ends the groups of this one if this one is killed: it reads their ids from a pipe that then closes.
+static GUARD: Mutex<Option<ChildStdin>> = Mutex::new(None);
+
+/// Starts the guard, which is this program in its mode `guard`. Without one, everything else works.
+pub(crate) fn start_guard() {
+    let Ok(program) = std::env::current_exe() else { return };
+    let mut command = Command::new(program);
+    #[cfg(unix)]
+    {
+        std::os::unix::process::CommandExt::arg0(&mut command, "ah-collect");
+        // Ctrl-C does not reach it.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    command.arg("guard").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Ok(mut child) = command.spawn() {
+        *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = child.stdin.take();
+    }
+}
+
+fn tell_guard(sign: char, id: u32) {
+    if let Some(pipe) = GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        let _ = writeln!(pipe, "{sign}{id}");
+    }
+}
+
+/// The mode `guard`: ends the groups that are left when standard input ends.
+pub(crate) fn guard() {
+    let mut left: Vec<u32> = Vec::new();
+    for line in io::stdin().lines().map_while(Result::ok) {
+        match line.split_at_checked(1) {
+            Some(("+", id)) => left.extend(id.parse::<u32>()),
+            Some(("-", id)) => left.retain(|known| Ok(*known) != id.parse()),
+            _ => {}
+        }
+    }
+    // A worker ends by itself when its standard input does, and ends what it started.
+    if !left.is_empty() {
+        thread::sleep(PATIENCE);
+    }
+    left.into_iter().for_each(kill);
 }
 
 /// Ends a group. Its first process must not have been waited for: else the id may belong to another one.
@@ -139,12 +183,4 @@ impl Tail {
 /// Returns the last line that is not blank.
 pub(crate) fn last_line(text: &str) -> Option<&str> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty())
-}
-
-/// Returns at most 160 characters of a text.
-pub(crate) fn shorten(text: &str) -> String {
-    match text.char_indices().nth(160) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

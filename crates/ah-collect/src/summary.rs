@@ -9,7 +9,7 @@ use ah_types::Outcome;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use crate::units::{self, count, duration};
+use crate::units::{count, duration};
 
 /// The summary of a run.
 #[derive(Clone, Debug)]
@@ -29,16 +29,12 @@ pub struct Summary {
     start: Instant,
     /// Wall time.
     pub elapsed: Duration,
-    /// The time spent running choices, summed over the runners.
+    /// The time spent running choices, summed over the workers.
     pub measuring: Duration,
     /// The milliseconds of the timed runs.
     pub kernel_ms: f64,
-    /// The sum of the winners' times.
-    best_ms: f64,
-    /// `kernel_ms` and `best_ms` of the inputs on which every choice was timed.
-    complete: (f64, f64),
-    /// The runners that measured at once.
-    pub runners: usize,
+    /// The workers that measured at once.
+    pub workers: usize,
     /// Ended by a signal.
     pub interrupted: bool,
 }
@@ -51,7 +47,7 @@ pub(crate) const NO_CHOICE: &str = "no choice is offered";
 
 impl Summary {
     /// Starts the summary of a run on a log with `resumed` inputs.
-    pub(crate) fn new(resumed: u64, runners: usize) -> Self {
+    pub(crate) fn new(resumed: u64, workers: usize) -> Self {
         Self {
             measured: 0,
             resumed,
@@ -63,9 +59,7 @@ impl Summary {
             elapsed: Duration::ZERO,
             measuring: Duration::ZERO,
             kernel_ms: 0.0,
-            best_ms: 0.0,
-            complete: (0.0, 0.0),
-            runners,
+            workers,
             interrupted: false,
         }
     }
@@ -76,13 +70,8 @@ impl Summary {
         self.interrupted = interrupted;
     }
 
-    /// Counts an input. `is_complete` is true if every choice was timed.
-    pub(crate) fn count(
-        &mut self,
-        choices: &[String],
-        result: &Result<Measurement, Failure>,
-        is_complete: bool,
-    ) {
+    /// Counts an input.
+    pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
         let measurement = match result {
             Ok(measurement) => measurement,
             Err(failure) => {
@@ -90,26 +79,20 @@ impl Summary {
                 return;
             }
         };
-        if measurement.outcomes.iter().all(|outcome| matches!(outcome, Outcome::Skipped { .. })) {
+        if measurement.outcomes.iter().all(|outcome| matches!(outcome, Some(Outcome::Skipped { .. }))) {
             *self.skipped_inputs.entry(NO_CHOICE.to_owned()).or_default() += 1;
         } else {
             self.measured += 1;
         }
         self.measuring += measurement.measuring;
         self.kernel_ms += measurement.kernel_ms;
-        let best_ms = measurement.winner().map_or(0.0, |(_, ms)| ms);
-        self.best_ms += best_ms;
-        if is_complete {
-            self.complete.0 += measurement.kernel_ms;
-            self.complete.1 += best_ms;
-        }
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
             match outcome {
-                Outcome::Measured { .. } => {}
-                Outcome::Skipped { reason } => {
+                Some(Outcome::Measured { .. }) | None => {}
+                Some(Outcome::Skipped { reason }) => {
                     *self.skipped.entry((choice.clone(), reason.clone())).or_default() += 1;
                 }
-                Outcome::Failed { reason } => {
+                Some(Outcome::Failed { reason }) => {
                     *self.failed.entry((choice.clone(), reason.clone())).or_default() += 1;
                 }
             }
@@ -125,17 +108,10 @@ impl Summary {
         measured / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Returns the milliseconds that all choices would have taken on all inputs, if some were left out: the
-    /// winners' times, multiplied by the ratio that the inputs with every choice have.
-    pub fn all_choices_ms(&self) -> Option<f64> {
-        let (kernel_ms, best_ms) = self.complete;
-        (0.0 < best_ms && best_ms < self.best_ms).then(|| self.best_ms * kernel_ms / best_ms)
-    }
-
-    /// Returns the share of the runners' time that was spent running choices.
+    /// Returns the share of the workers' time that was spent running choices.
     pub fn busy(&self) -> f64 {
-        let runners = self.runners.max(1) as f64;
-        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * runners).max(1e-9)
+        let workers = self.workers.max(1) as f64;
+        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * workers).max(1e-9)
     }
 }
 
@@ -148,14 +124,6 @@ impl fmt::Display for Summary {
         }
         if *resumed > 0 {
             write!(f, "; the log held {resumed} before")?;
-        }
-        if let Some(all) = self.all_choices_ms() {
-            let (spent, share) = (units::time(self.kernel_ms), all / self.kernel_ms);
-            write!(
-                f,
-                "\nkernels ran {spent}; with every choice on every input about {} ({share:.1} times)",
-                units::time(all)
-            )?;
         }
         let mut wins: Vec<_> = self.wins.iter().collect();
         wins.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
@@ -266,8 +234,7 @@ impl Serialize for Summary {
             "seconds": self.elapsed.as_secs_f64(),
             "seconds_in_choices": self.measuring.as_secs_f64(),
             "kernel_ms": self.kernel_ms,
-            "all_choices_kernel_ms": self.all_choices_ms(),
-            "runners": self.runners,
+            "workers": self.workers,
             "interrupted": self.interrupted,
             "wins": self.wins,
             "skipped_inputs": self.skipped_inputs,
@@ -284,10 +251,10 @@ mod tests {
 
     #[test]
     fn an_input_without_any_time_is_skipped() {
-        let outcomes = vec![Outcome::skipped("not here"); 2];
+        let outcomes = vec![Some(Outcome::skipped("not here")); 2];
         let measurement = Measurement { outcomes, measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
         let mut summary = Summary::new(0, 1);
-        summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement), true);
+        summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement));
         assert_eq!((summary.measured, summary.skipped_inputs.get(NO_CHOICE)), (0, Some(&1)));
     }
 
@@ -307,9 +274,10 @@ mod tests {
                 Outcome::skipped("the processor lacks avx512f"),
                 Outcome::skipped("the processor lacks avx512f"),
             ];
+            let outcomes = outcomes.into_iter().map(Some).collect();
             let measurement =
                 Measurement { outcomes, measuring: Duration::from_secs(1), kernel_ms: 4.5, lost: None };
-            summary.count(&choices, &Ok(measurement), fast < 1.0);
+            summary.count(&choices, &Ok(measurement));
         }
         summary.finish(true);
         summary.elapsed = Duration::from_secs(2);

@@ -27,10 +27,23 @@ CHANGES = {
     "no inputs": {"inputs": {}},
     "more choices": {"choices": CHOICES + ["more"]},
     "impossible times": {"simulated": False},
+    "many die": {"choices": CHOICES + [f"bad{i}" for i in range(55)]},
+    "a negative feature_ms": {"feature_ms": {"size": -1.0}},
+    "an unknown feature_ms": {"feature_ms": {"length": 1.0}},
+    "a feature called choice": {"features": [{"name": "choice", "kind": "numerical"}], "inputs": {}},
+    "changed commands": {"commands_hash": "2"},
+    "well": {"commands_hash": "1", "decision_ns": {"python": 210.0}},
+    "copies": {"simulated": False},
+    "jumps": {"simulated": False},
+    "seconds": {"simulated": False},
     "fields": {"choices": ["BLOCK=64_warps=4", "BLOCK=x_warps=inf", "BLOCK=_warps=1e400", "good"], "fallback": ["good"]},
 }
 if MODE == "contexts of text":
     DESCRIPTION.update(inputs={}, can=["draw"])
+if MODE in ("draws by the process", "draws a fraction"):
+    DESCRIPTION.update(inputs={}, can=["draw", "check"])
+if MODE == "describes itself anew":
+    DESCRIPTION["fallback"] = [CHOICES[os.getpid() % 2]]
 if MODE == "records":
     DESCRIPTION["can"] = ["check", "compile", "release", "accept", "label"]
 DESCRIPTION.update(CHANGES.get(MODE, {}))
@@ -52,6 +65,28 @@ def restarted():
 def misbehave(ask, at):
     """Returns fields of the answer, or does something worse."""
     answer = lambda **fields: say(json.dumps({"id": ask["id"], **fields}))
+    if MODE in ("dies once", "dies once and then has another fallback", "dies for good"):
+        if not restarted():
+            os._exit(7)
+    if MODE == "many die" and size % 2 == 1:
+        os._exit(7)
+    if MODE == "always fails":
+        return {"failed": "no"}
+    if MODE == "unmeasured":
+        return {"unmeasured": "the card is throttled"}
+    if MODE == "a time and a failure":
+        return {"ms": [1.0] * ask["cells"][at]["samples"], "failed": "no"}
+    if MODE == "a key twice":
+        say('{"id": %d, "cell": %d, "cell": %d, "ms": [1.0]}' % (ask["id"], at, at))
+    if MODE in ("copies", "jumps", "seconds"):
+        count = ask["cells"][at]["samples"]
+        time.sleep(0.03 if count > 1 else 0.001)
+        if count == 1:
+            return {"ms": [1e-6]}
+        ms = [(1e-6 if MODE == "seconds" else 1e-4) * (1 + 0.01 * i) for i in range(count)]
+        if MODE == "jumps":
+            ms = [x / 100 if i % 2 else x for i, x in enumerate(ms)]
+        return {"ms": [1e-4] * count if MODE == "copies" else ms}
     if MODE == "dies":
         sys.stderr.write("first words\nlast words\n")
         sys.stderr.flush()
@@ -129,11 +164,16 @@ for line in sys.stdin:
         if MODE == "cannot begin":
             answer(failed="no device")
             continue
+        if MODE == "dies for good" and os.path.exists("died"):
+            sys.exit(3)
+        if MODE == "dies once and then has another fallback" and os.path.exists("died"):
+            DESCRIPTION["fallback"] = ["slow"]
         if MODE == "dies once and then offers other choices" and os.path.exists("died"):
             DESCRIPTION["choices"] = CHOICES[::-1]
         answer(**DESCRIPTION)
     elif name == "draw":
-        answer(context={"size": "large", "kind": "a"})
+        drawn = {"draws by the process": os.getpid() * 1000 + ask["seed"][1], "draws a fraction": 1.5 + ask["seed"][1]}
+        answer(context={"size": drawn.get(MODE, "large"), "kind": "a"})
     elif name == "prepare":
         size = ask["context"]["size"]
         if MODE == "always dies":
@@ -147,9 +187,9 @@ for line in sys.stdin:
             answer(cell=at, **({"failed": "wrong result"} if cell["choice"] == "late" and MODE == "wrong" else {}))
     elif name == "time":
         for at, cell in enumerate(ask["cells"]):
-            fields = misbehave(ask, at) if cell["choice"] == "bad" else None
+            fields = misbehave(ask, at) if cell["choice"].startswith("bad") or MODE == "always fails" else None
             factor = {"slow": 10.0, "late": 1.5}.get(cell["choice"], 1.0)
-            honest = 1e-6 if MODE == "impossible times" else size * factor * 1e-3
+            honest = 1e-6 if not DESCRIPTION["simulated"] else size * factor * 1e-3
             answer(cell=at, **(fields or {"ms": [honest] * cell["samples"]}))
     else:
         answer(label="a label")

@@ -10,80 +10,59 @@ use ah_types::{FeatureKind, Scalar};
 pub enum Cell {
     /// Nothing, null or NaN.
     Missing,
-    /// Text of a format without types: a number if it reads as one.
-    Untyped(String),
-    /// A name, even if it reads as a number.
-    Name(String),
+    /// Text: a number if it reads as one.
+    Text(String),
+    /// A number of a format with types.
     Number(f64),
     /// A truth value.
     Truth(bool),
     /// Several values, for example the times of repeated runs.
     List(Vec<Cell>),
-    /// Text to show for anything that is not a value.
-    Other(String),
 }
 
 impl Cell {
-    /// Returns a cell of a format without types.
-    pub fn untyped(text: &str) -> Self {
+    /// Returns the cell of a text.
+    pub fn text(text: &str) -> Self {
         let text = text.trim();
-        if is_missing(text) { Self::Missing } else { Self::Untyped(text.to_owned()) }
-    }
-
-    /// Returns a cell of a format with types that holds text.
-    pub fn text(text: String) -> Self {
-        if is_missing(text.trim()) { Self::Missing } else { Self::Name(text) }
-    }
-
-    /// Returns a number; NaN is missing, as in pandas.
-    pub fn number(x: f64) -> Self {
-        if x.is_nan() { Self::Missing } else { Self::Number(x) }
+        if is_missing(text) { Self::Missing } else { Self::Text(text.to_owned()) }
     }
 
     /// Returns the text that the cell holds, if it holds text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Untyped(text) | Self::Name(text) => Some(text),
+            Self::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    /// Returns the number that the cell holds, or reads as.
-    pub fn as_number(&self) -> Option<f64> {
-        match self {
-            Self::Number(x) => Some(*x),
-            cell => cell.as_text()?.trim().parse().ok(),
-        }
-    }
-
     /// Adds the cell's text in a log to `text`: a number in its shortest form, so that `64`, `64.0` and
-    /// `6.4e1` are the same; with `verbatim` untyped text as it is. Returns the kind of feature that such a
-    /// value belongs to, or `None` if the cell has no single value.
-    pub fn write(&self, verbatim: bool, text: &mut String) -> Option<FeatureKind> {
+    /// `6.4e1` are the same; with `verbatim` text as it is. Returns the kind of feature that such a value belongs to.
+    ///
+    /// # Errors
+    /// The value that was expected instead.
+    pub fn write(&self, verbatim: bool, text: &mut String) -> Result<FeatureKind, &'static str> {
         let name = match self {
-            Self::Missing | Self::List(_) | Self::Other(_) => return None,
-            Self::Number(x) => {
-                let _ = write!(text, "{x}");
-                return Some(FeatureKind::Numerical);
-            }
+            Self::Missing | Self::List(_) => return Err("a value"),
+            Self::Number(x) => return write_number(*x, text),
             Self::Truth(b) => Scalar::Bool(*b).category().unwrap_or_default(),
-            Self::Name(name) => name,
-            Self::Untyped(name) if verbatim => name,
-            Self::Untyped(name) => match name.as_str() {
+            Self::Text(name) if verbatim => name,
+            Self::Text(name) => match name.as_str() {
                 "true" | "TRUE" => "True",
                 "false" | "FALSE" => "False",
-                name if is_short_integer(name) => {
-                    text.push_str(name);
-                    return Some(FeatureKind::Numerical);
-                }
-                name => match name.parse::<f64>() {
-                    Ok(x) => return Self::Number(x).write(verbatim, text),
-                    Err(_) => name,
+                name => match ah_types::number(name) {
+                    Some(x) => return write_number(x, text),
+                    None if name.parse::<f64>().is_ok() => {
+                        return Err("a number that 64-bit floating point holds exactly (or --categorical)");
+                    }
+                    None => name,
                 },
             },
         };
+        if name.contains(['\n', '\r']) {
+            return Err("a name of one line");
+        }
         text.push_str(name);
-        Some(FeatureKind::Categorical)
+        Ok(FeatureKind::Categorical)
     }
 
     /// Returns the cell for a message.
@@ -91,14 +70,19 @@ impl Cell {
         match self {
             Self::Missing => "nothing".to_owned(),
             Self::List(list) => format!("a list of {}", list.len()),
-            Self::Other(text) => text.clone(),
-            value => {
-                let mut text = String::new();
-                value.write(true, &mut text);
-                quoted(&text)
-            }
+            Self::Text(text) => quoted(text),
+            Self::Number(x) => quoted(&x.to_string()),
+            Self::Truth(b) => quoted(&b.to_string()),
         }
     }
+}
+
+fn write_number(x: f64, text: &mut String) -> Result<FeatureKind, &'static str> {
+    if x.is_infinite() {
+        return Err("a finite number");
+    }
+    let _ = write!(text, "{x}");
+    Ok(FeatureKind::Numerical)
 }
 
 /// What to do about a decimal comma.
@@ -112,55 +96,38 @@ pub fn has_decimal_comma(text: &str) -> bool {
     })
 }
 
-/// Returns whether pandas, polars, R or SQL write a missing value in this way.
+/// Returns whether pandas, polars, R, SQL or Python write a missing value in this way.
 fn is_missing(text: &str) -> bool {
-    matches!(text, "" | "NaN" | "nan" | "NA" | "N/A" | "<NA>" | "null" | "NULL")
-}
-
-/// Returns whether the text is already the shortest form of a whole number that f64 holds exactly.
-fn is_short_integer(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    (1..=15).contains(&digits.len())
-        && digits.bytes().all(|b| b.is_ascii_digit())
-        && !digits.starts_with('0') | (text == "0")
+    text.eq_ignore_ascii_case("nan") || matches!(text, "" | "NA" | "N/A" | "<NA>" | "null" | "NULL" | "None")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn written(text: &str) -> String {
-        let mut out = String::new();
-        let kind = Cell::untyped(text).write(false, &mut out);
-        format!("{out} {kind:?}")
-    }
-
     #[test]
-    fn a_number_has_one_text() {
+    fn a_value_has_one_text() {
+        let written = |text: &str| {
+            let mut out = String::new();
+            Cell::text(text).write(false, &mut out).map(|kind| format!("{out} {kind}"))
+        };
         for text in ["64", " 64", "64.0", "6.4e1", "064", "+64"] {
-            assert_eq!(written(text), "64 Some(Numerical)", "{text}");
+            assert_eq!(written(text), Ok("64 numerical".to_owned()), "{text}");
         }
-        assert_eq!(written("0"), "0 Some(Numerical)");
-        assert_eq!(written("-3"), "-3 Some(Numerical)");
-        assert_eq!(written("0.1"), "0.1 Some(Numerical)");
-        assert_eq!(written("12345678901234567"), "12345678901234568 Some(Numerical)");
-    }
-
-    #[test]
-    fn names_and_truth_values() {
-        assert_eq!(written("torch.float16"), "torch.float16 Some(Categorical)");
-        assert_eq!(written("TRUE"), "True Some(Categorical)");
-        assert_eq!(written("1_000"), "1_000 Some(Categorical)");
+        for (text, expected) in [
+            ("-3", "-3 numerical"),
+            ("0.1", "0.1 numerical"),
+            ("torch.float16", "torch.float16 categorical"),
+            ("TRUE", "True categorical"),
+            ("1_000", "1_000 categorical"),
+        ] {
+            assert_eq!(written(text), Ok(expected.to_owned()));
+        }
+        for text in ["9007199254740993", "1e400", "inf", "", "<NA>", "a\nb"] {
+            assert!(written(text).is_err(), "{text}");
+        }
         let mut text = String::new();
-        assert_eq!(Cell::untyped("1.10").write(true, &mut text), Some(FeatureKind::Categorical));
+        assert_eq!(Cell::text("1.10").write(true, &mut text), Ok(FeatureKind::Categorical));
         assert_eq!(text, "1.10");
-    }
-
-    #[test]
-    fn what_stands_for_nothing() {
-        for text in ["", " ", "NaN", "NA", "<NA>", "null"] {
-            assert_eq!(Cell::untyped(text), Cell::Missing, "{text:?}");
-        }
-        assert_eq!(Cell::number(f64::NAN), Cell::Missing);
     }
 }

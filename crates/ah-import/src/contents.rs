@@ -4,17 +4,17 @@ use std::rc::Rc;
 
 use ah_types::log::RowBatch;
 use ah_types::shown::listed;
-use ah_types::{FeatureKind, Schema, Tally};
+use ah_types::{FeatureKind, Place, Schema, Tally};
 use rustc_hash::FxHashMap;
 
-use crate::error::{ImportError, RowPlace};
+use crate::error::ImportError;
 use crate::kinds::Kinds;
 use crate::params::ImportParams;
-use crate::repetitions::{Repetitions, RowId};
 use crate::report::ImportReport;
 use crate::roles::Roles;
 use crate::row::RowReader;
-use crate::table::{self, FeatureTimes, Row};
+use crate::suspicions::{Repetitions, RowId, are_mostly_short};
+use crate::table::{self, Row};
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
@@ -32,14 +32,10 @@ pub struct Contents {
     times: Vec<(u32, u32, f64)>,
     repetitions: Repetitions,
     bad_rows: Tally,
-    /// The time limit of a run in milliseconds.
-    pub timeout_ms: Option<f64>,
-    /// What computing the features takes, by the first table.
-    pub feature_times: FeatureTimes,
-    /// What the tables left out.
-    notes: Vec<String>,
     /// The names of the features, in the order of each input's text.
     features: Vec<String>,
+    /// Whether nobody named the unit of the times.
+    is_unit_assumed: bool,
     /// The counts of rows and times so far.
     counts: ImportReport,
 }
@@ -66,6 +62,10 @@ impl Contents {
         let features = kinds.into_iter().map(Kinds::feature).collect::<Result<Vec<_>, _>>()?;
         contents.schema = Schema::new(features)
             .map_err(|e| ImportError::parameter("--features", "each column once", e.to_string()))?;
+        if contents.is_unit_assumed && are_mostly_short(contents.times.iter().map(|time| time.2)) {
+            let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
+            return Err(ImportError::parameter("--unit", "the unit of the times (ns, us, ms or s)", found));
+        }
         if contents.times.is_empty() {
             let what = format!("no row holds a time (rows: {})", contents.counts.rows);
             return too_little(&what, "name the column of the times with --time");
@@ -80,12 +80,10 @@ impl Contents {
         path: &std::path::Path,
         kinds: &mut Vec<Kinds>,
     ) -> Result<(), ImportError> {
-        let table = table::open(path, params.format)?;
+        let table = table::open(path, params)?;
         let mut reader = RowReader::new(Roles::find(path, &table, params)?);
-        self.limit(path, table.timeout_ms)?;
-        self.notes.extend(table.notes);
         if kinds.is_empty() {
-            self.feature_times = table.feature_times;
+            self.is_unit_assumed = reader.roles.rules.is_assumed;
             kinds.extend(reader.roles.features.iter().map(Kinds::new));
             self.counts.unused.clone_from(&reader.roles.unused);
             let rules = &reader.roles.rules;
@@ -97,40 +95,27 @@ impl Contents {
         for row in table.rows {
             let read = row.and_then(|Row { number, cells }| match reader.read(&cells) {
                 Ok(()) => Ok(number),
-                Err(fault) => Err(fault.at(path, number)),
+                Err(fault) => Err(fault.at(path, number).into()),
             });
             let number = match read {
                 Ok(number) => number,
-                Err(ImportError::Row { place, fault }) if params.skip_bad_rows => {
-                    self.bad_rows.add(&format!("{}\n{}", fault.column, fault.expected), || {
-                        format!("{place}: {fault}")
-                    });
+                Err(ImportError::Malformed(fault)) if params.skip_bad_rows && fault.place.row.is_some() => {
+                    let kind = format!("{:?}\n{}", fault.place.column, fault.expected);
+                    self.bad_rows.add(&kind, || fault.to_string());
                     continue;
                 }
                 Err(e) => return Err(e),
             };
             for (kinds, (text, kind)) in kinds.iter_mut().zip(&reader.features) {
                 let Some(kind) = *kind else { continue };
-                kinds.add(kind, text, || RowPlace { path: path.to_owned(), number: number.clone() });
+                kinds.add(kind, text, || Place {
+                    path: path.to_owned(),
+                    row: Some(number.clone()),
+                    column: None,
+                });
             }
             self.add(&reader, (index, number.get()))?;
         }
-        Ok(())
-    }
-
-    /// Sets the time limit of the log, which all tables share.
-    fn limit(&mut self, path: &std::path::Path, limit: Option<f64>) -> Result<(), ImportError> {
-        if let (Some(ours), Some(other)) = (self.timeout_ms, limit)
-            && ours != other
-        {
-            let found = format!("{other} ms");
-            return Err(ImportError::unreadable(
-                path,
-                &format!("a cutoff of {ours} ms, as in the first table"),
-                found,
-            ));
-        }
-        self.timeout_ms = self.timeout_ms.or(limit);
         Ok(())
     }
 
@@ -179,7 +164,7 @@ impl Contents {
 
     /// Returns the report of an import of these rows.
     pub fn report(self, params: &ImportParams) -> ImportReport {
-        let mut warnings = self.notes.clone();
+        let mut warnings = Vec::new();
         let bad_rows = self.bad_rows.count();
         if bad_rows > 0 {
             warnings.push(format!("bad rows skipped: {bad_rows}, for example {}", self.bad_rows));

@@ -1,81 +1,10 @@
 //! Errors of imports: each is one sentence with what was expected, what was found and where.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
+use ah_types::Fault;
 use ah_types::log::LogError;
 use ah_types::shown::{did_you_mean, listed, quoted};
-
-/// A row of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowPlace {
-    /// The file.
-    pub path: PathBuf,
-    /// The row.
-    pub number: RowNumber,
-}
-
-/// The number of a row, from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RowNumber {
-    /// The line of a text file.
-    Line(u64),
-    /// The row of another file.
-    Row(u64),
-    /// A row with a name, for example the key of a cache.
-    Named(u64, String),
-}
-
-impl RowNumber {
-    pub(crate) fn get(&self) -> u64 {
-        let (Self::Line(number) | Self::Row(number) | Self::Named(number, _)) = self;
-        *number
-    }
-}
-
-impl fmt::Display for RowPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        match &self.number {
-            RowNumber::Line(number) => write!(f, ":{number}"),
-            RowNumber::Row(number) => write!(f, ", row {number}"),
-            RowNumber::Named(number, name) => write!(f, ", row {number} ({})", quoted(name)),
-        }
-    }
-}
-
-/// Why a row cannot be imported.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The column; empty if the whole row is meant.
-    pub column: String,
-    /// The expected value.
-    pub expected: String,
-    /// The value found.
-    pub found: String,
-    /// What to do.
-    pub hint: String,
-}
-
-impl Fault {
-    pub(crate) fn new(column: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
-        let hint = "mend the row, or skip such rows with --skip-bad-rows".to_owned();
-        Self { column: column.to_owned(), expected: expected.into(), found: found.into(), hint }
-    }
-
-    pub(crate) fn at(self, path: &Path, number: RowNumber) -> ImportError {
-        ImportError::Row { place: RowPlace { path: path.to_owned(), number }, fault: Box::new(self) }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.column.is_empty() {
-            write!(f, "column {}: ", quoted(&self.column))?;
-        }
-        write!(f, "expected {}, found {}; {}", self.expected, self.found, self.hint)
-    }
-}
 
 /// A table cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -93,12 +22,9 @@ pub enum ImportError {
         did_you_mean(column, known)
     )]
     UnknownColumn { path: PathBuf, flag: &'static str, column: String, known: Vec<String> },
-    /// A row is not what it should be.
-    #[error("{place}: {fault}")]
-    Row { place: RowPlace, fault: Box<Fault> },
-    /// The file is not of its format.
-    #[error("{}: expected {expected}, found {found}; {hint}", path.display())]
-    Unreadable { path: PathBuf, expected: String, found: String, hint: &'static str },
+    /// A file or a row is not what it should be.
+    #[error(transparent)]
+    Malformed(Box<Fault>),
     /// The file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { path: PathBuf, action: &'static str, source: std::io::Error },
@@ -110,6 +36,12 @@ pub enum ImportError {
     Log(#[from] LogError),
 }
 
+impl From<Fault> for ImportError {
+    fn from(fault: Fault) -> Self {
+        Self::Malformed(Box::new(fault))
+    }
+}
+
 impl ImportError {
     pub(crate) fn parameter(
         flag: &'static str,
@@ -118,11 +50,16 @@ impl ImportError {
     ) -> Self {
         Self::Parameter { flag, expected: expected.into(), found: found.into() }
     }
+}
 
-    pub(crate) fn unreadable(path: &Path, expected: &str, found: impl Into<String>) -> Self {
-        let hint = "mend the file, or name its format with --format";
-        Self::Unreadable { path: path.to_owned(), expected: expected.to_owned(), found: found.into(), hint }
-    }
+/// Returns the fault of a row.
+pub(crate) fn bad_row(expected: impl Into<String>, found: impl Into<String>) -> Fault {
+    Fault::new(expected, found, "mend the row, or skip such rows with --skip-bad-rows")
+}
+
+/// Returns the fault of a whole file.
+pub(crate) fn bad_file(expected: impl Into<String>, found: impl Into<String>) -> Fault {
+    Fault::new(expected, found, "mend the file, or name its format with --format")
 }
 
 pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> ImportError {
@@ -135,7 +72,7 @@ impl ah_cli::FatalError for ImportError {
         use ah_cli::exit;
         match self {
             Self::Parameter { .. } | Self::UnknownColumn { .. } => exit::USAGE,
-            Self::Row { .. } | Self::Unreadable { .. } => exit::BAD_INPUT,
+            Self::Malformed(_) => exit::BAD_INPUT,
             Self::Io { .. } => exit::IO,
             Self::TooLittle { .. } => exit::TOO_LITTLE,
             Self::Log(e) => e.exit_code(),

@@ -1,42 +1,34 @@
 //! Whether a feature is numerical: the kinds of its values in all rows.
 
 use ah_types::shown::quoted;
-use ah_types::{Feature, FeatureKind};
+use ah_types::{Fault, Feature, FeatureKind, Place};
 
 use crate::cell::{DECIMAL_COMMA, has_decimal_comma};
-use crate::error::{Fault, ImportError, RowPlace};
 use crate::roles::FeatureRole;
 
-/// The kinds of one feature's values so far.
+/// The kinds of one feature's values so far: numbers, then names.
 pub struct Kinds {
     name: String,
     categorical: bool,
-    numbers: Values,
-    names: Values,
+    values: [Values; 2],
 }
 
+/// The number of values, and the first with its place.
 #[derive(Default)]
 struct Values {
     count: u64,
-    first: Option<(RowPlace, String)>,
+    first: Option<(Place, String)>,
 }
 
 impl Kinds {
     pub fn new(role: &FeatureRole) -> Self {
-        Self {
-            name: role.name().to_owned(),
-            categorical: matches!(role, FeatureRole::Column(column) if column.categorical),
-            numbers: Values::default(),
-            names: Values::default(),
-        }
+        let categorical = matches!(role, FeatureRole::Column(column) if column.categorical);
+        Self { name: role.name().to_owned(), categorical, values: Default::default() }
     }
 
     /// Adds the value of a row.
-    pub fn add(&mut self, kind: FeatureKind, text: &str, place: impl FnOnce() -> RowPlace) {
-        let values = match kind {
-            FeatureKind::Numerical => &mut self.numbers,
-            FeatureKind::Categorical => &mut self.names,
-        };
+    pub fn add(&mut self, kind: FeatureKind, text: &str, place: impl FnOnce() -> Place) {
+        let values = &mut self.values[usize::from(kind == FeatureKind::Categorical)];
         values.count += 1;
         values.first.get_or_insert_with(|| (place(), text.to_owned()));
     }
@@ -45,31 +37,28 @@ impl Kinds {
     ///
     /// # Errors
     /// The first odd row, where some values are numbers and others are names.
-    pub fn feature(self) -> Result<Feature, ImportError> {
-        if let Some((place, found)) = self.names.first.as_ref().filter(|_| !self.categorical)
-            && has_decimal_comma(found)
-        {
-            let fault = Fault {
-                column: self.name,
-                expected: "a number".to_owned(),
-                found: quoted(found),
-                hint: format!("{DECIMAL_COMMA}, or give --categorical with this column"),
-            };
-            return Err(ImportError::Row { place: place.clone(), fault: Box::new(fault) });
+    pub fn feature(self) -> Result<Feature, Fault> {
+        let [numbers, names] = self.values;
+        let fault = |(place, found): (Place, String), expected: String, hint: String| {
+            let fault = Fault { place, ..Fault::new(expected, quoted(&found), hint) };
+            fault.in_column(&self.name)
+        };
+        match (numbers.first, names.first) {
+            (Some(_), None) if !self.categorical => Ok(Feature::numerical(self.name)),
+            (_, Some(name)) if !self.categorical && has_decimal_comma(&name.1) => {
+                let hint = format!("{DECIMAL_COMMA}, or give --categorical with this column");
+                Err(fault(name, "a number".to_owned(), hint))
+            }
+            (Some(number), Some(name)) if !self.categorical => {
+                let (odd, expected) = if names.count <= numbers.count {
+                    (name, format!("a number, as in {} other rows", numbers.count))
+                } else {
+                    (number, format!("a name, as in {} other rows", names.count))
+                };
+                let hint = "mend it, or give --categorical with this column if its numbers are names";
+                Err(fault(odd, expected, hint.to_owned()))
+            }
+            _ => Ok(Feature::categorical(self.name)),
         }
-        let (number, name) = match (self.numbers.first, self.names.first) {
-            (Some(_), None) if !self.categorical => return Ok(Feature::numerical(self.name)),
-            (Some(number), Some(name)) if !self.categorical => (number, name),
-            _ => return Ok(Feature::categorical(self.name)),
-        };
-        let (numbers, names) = (self.numbers.count, self.names.count);
-        let ((place, found), expected) = if names <= numbers {
-            (name, format!("a number, as in {numbers} other rows"))
-        } else {
-            (number, format!("a name, as in {names} other rows"))
-        };
-        let hint = "mend it, or give --categorical with this column if its numbers are names".to_owned();
-        let fault = Fault { column: self.name, expected, found: quoted(&found), hint };
-        Err(ImportError::Row { place, fault: Box::new(fault) })
     }
 }

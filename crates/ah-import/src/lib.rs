@@ -1,7 +1,7 @@
 //! Imports tables of timings: any file with features, choices and times becomes a log to learn from.
 //!
 //! 1. [`ImportParams`] are the flags.
-//! 2. `table` opens a file as rows of cells: one file a format. `tools` knows the files of other tools.
+//! 2. `table` opens a file as rows of cells: one file a format. `tools` knows the files of three autotuners.
 //! 3. `roles` finds the columns that the flags name.
 //! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be.
 //! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes.
@@ -14,15 +14,15 @@ mod error;
 mod kinds;
 mod log;
 mod params;
-mod repetitions;
 mod report;
 mod roles;
 mod row;
+mod suspicions;
 mod table;
 mod times;
 mod tools;
 
-pub use error::{Fault, ImportError, RowNumber, RowPlace};
+pub use error::ImportError;
 pub use params::{Format, ImportParams, Unit};
 pub use report::ImportReport;
 

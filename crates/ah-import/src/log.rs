@@ -2,6 +2,7 @@
 //! measured on.
 
 use ah_types::FeatureKind;
+use ah_types::artefact::create_new;
 use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read_metadata};
 
 use crate::contents::Contents;
@@ -17,29 +18,16 @@ const BLOCK: usize = 4 << 20;
 /// [`ImportError`]. A new log then does not exist; an existing one may have a part of the new rows.
 pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), ImportError> {
     let metadata = metadata(params, contents)?;
-    let write = |path| {
+    let write = |path: &std::path::Path| {
         let (mut writer, _) = LogWriter::open(path, &metadata, &contents.schema)?;
         let schema = writer.schema().clone();
         contents.batches(&schema, BLOCK, |batch| Ok(writer.append_rows(batch)?))
     };
-    let path = &params.output;
-    if path.exists() {
-        return write(path);
+    if params.output.exists() {
+        return write(&params.output);
     }
-    // A new log is renamed into place when it is complete.
-    let mut partial = path.file_name().unwrap_or_default().to_owned();
-    partial.push(".partial");
-    let partial = path.with_file_name(partial);
-    if partial.exists() {
-        std::fs::remove_file(&partial).map_err(io_error(&partial, "replace"))?;
-    }
-    let written =
-        write(&partial).and_then(|()| std::fs::rename(&partial, path).map_err(io_error(path, "write")));
-    if written.is_err() {
-        // Best effort: the error to report is the first one.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
+    // A new log gets its name when it is complete; of two imports to one name, the second fails.
+    create_new(&params.output, write, |error| io_error(&params.output, "write")(error))
 }
 
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, ImportError> {
@@ -54,32 +42,18 @@ fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, Impo
         choices: None,
         collection: None,
     };
-    let collection = Collection {
-        format: LOG_FORMAT,
-        device: None,
-        timing: None,
-        seed: 0,
-        eligible: Default::default(),
-        fallback: Vec::new(),
-        feature_ms: contents.feature_times.ms.clone(),
-        decision_ns: Default::default(),
-        date: String::new(),
-        timeout_ms: contents.timeout_ms,
-        random_part: None,
-        tool: concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned(),
-    };
-    metadata.collection = match &params.device {
-        None => Some(collection).filter(|collection| collection.timeout_ms.is_some()),
-        Some(path) => {
-            // Only the device in that log's metadata is true of the tables.
-            let there = read_metadata(path)?;
-            (metadata.device_capa, metadata.shared_memory) = (there.device_capa, there.shared_memory);
-            there.collection.map(|there| Collection {
-                format: there.format,
-                device: there.device,
-                ..collection
-            })
-        }
-    };
+    if let Some(path) = &params.device {
+        // Only the device in that log's metadata is true of the tables.
+        let there = read_metadata(path)?;
+        (metadata.device_capa, metadata.shared_memory) = (there.device_capa, there.shared_memory);
+        let tool = concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned();
+        metadata.collection = there.collection.map(|there| Collection {
+            format: LOG_FORMAT,
+            device: there.device,
+            decision_ns: there.decision_ns,
+            tool,
+            ..Collection::default()
+        });
+    }
     Ok(metadata)
 }

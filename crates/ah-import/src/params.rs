@@ -52,6 +52,9 @@ pub struct ImportParams {
         arg(long, num_args = 0.., require_equals = true, value_delimiter = ',', value_name = "TEXT,…")
     )]
     pub failed: Option<Vec<String>>,
+    /// In JSON: the keys, separated by points, that lead to the list of rows; the other values around it become columns too.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "KEY.KEY"))]
+    pub rows: Option<String>,
     /// The format of the tables [default: by their names].
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub format: Option<Format>,
@@ -116,16 +119,12 @@ impl Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Format {
-    /// The folder of an ASlib scenario, with its ARFF files.
-    Aslib,
     /// Text with a line of names, separated by commas, tabs or semicolons.
     Csv,
     /// A JSON object a line.
     Jsonl,
-    /// A list of JSON objects, or what a tuner or a benchmark tool writes (docs/tables.md).
+    /// A list of JSON objects, a document with one inside (--rows), or what an autotuner writes (docs/tables.md).
     Json,
-    /// Parquet.
-    Parquet,
 }
 
 impl ImportParams {
@@ -135,8 +134,8 @@ impl ImportParams {
         if self.tables.is_empty() {
             return wrong("TABLE", "at least one table", "none".to_owned());
         }
-        if self.name.is_empty() {
-            return wrong("--name", "a name", "\"\"".to_owned());
+        if self.name.is_empty() || self.name.contains(char::is_control) {
+            return wrong("--name", "a name of one line", quoted(&self.name));
         }
         for (flag, list) in
             [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)]

@@ -50,7 +50,7 @@ impl fmt::Display for ImportReport {
         writeln!(f, "choices: {}", listed(&self.choice_names))?;
         for (kind, names) in [("numerical", &self.numerical), ("categorical", &self.categorical)] {
             if !names.is_empty() {
-                writeln!(f, "{kind}: {}", names.join(", "))?;
+                writeln!(f, "{kind}: {}", listed(names))?;
             }
         }
         let unused: Vec<&String> = self.unused.iter().filter(|name| !name.is_empty()).collect();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ah_types::Fault;
 use ah_types::shown::{listed, quoted};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -63,26 +64,26 @@ impl Roles {
         let defaults = &table.defaults;
         let finder = Finder::new(path, &table.columns, params);
         let features = finder.features(defaults)?;
-        let names: FxHashSet<&str> = features.iter().map(FeatureRole::name).collect();
-        let is_feature = |name: &String| names.contains(name.as_str());
+        let of_features: FxHashSet<usize> = features.iter().filter_map(FeatureRole::index).collect();
         let (choice, times) = if params.wide {
-            (Vec::new(), finder.wide(&is_feature)?)
+            (Vec::new(), finder.wide(&of_features)?)
         } else {
-            finder.long(defaults, &is_feature)?
+            finder.long(defaults, &of_features)?
         };
         finder.all("--categorical", &params.categorical)?;
-        let others: FxHashSet<&str> =
-            choice.iter().chain(&times).map(|column| column.name.as_str()).collect();
-        let used = |name: &String| is_feature(name) || others.contains(name.as_str());
-        let unused = table.columns.iter().filter(|name| !used(name)).cloned().collect();
+        let others: FxHashSet<usize> = choice.iter().chain(&times).map(|column| column.index).collect();
+        let is_unused = |(at, _): &(usize, &String)| !of_features.contains(at) && !others.contains(at);
+        let unused = table.columns.iter().enumerate().filter(is_unused).map(|(_, name)| name.clone());
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
+        let unit = params.unit.or_else(|| named_unit(params)).or(defaults.unit);
         let rules = TimeRules {
-            unit: params.unit.or_else(|| named_unit(params)).unwrap_or(defaults.unit),
+            unit: unit.unwrap_or_default(),
+            is_assumed: unit.is_none() && !params.higher_is_better,
             higher_is_better: params.higher_is_better,
             missing_is_failed: params.failed.is_some(),
             failed: failed.chain(defaults.failed.iter().map(|&text| text.to_owned())).collect(),
         };
-        Ok(Self { features, choice, times, unused, rules })
+        Ok(Self { features, choice, times, unused: unused.collect(), rules })
     }
 
     /// Checks that this table has the features of the first one, in the same order.
@@ -92,17 +93,22 @@ impl Roles {
             return Ok(());
         }
         let expected = format!("the features {}, as in {}", listed(features), first.display());
-        Err(ImportError::Unreadable {
-            path: path.to_owned(),
-            expected,
-            found: listed(ours()),
-            hint: "name the features of all tables with --features",
-        })
+        let hint = "name the features of all tables with --features";
+        Err(Fault::new(expected, listed(ours()), hint).of_file(path).into())
     }
 
     /// Returns true if each choice has a column of times.
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
+    }
+}
+
+impl FeatureRole {
+    fn index(&self) -> Option<usize> {
+        match self {
+            Self::Column(column) => Some(column.index),
+            Self::Constant(..) => None,
+        }
     }
 }
 
@@ -117,6 +123,8 @@ struct Finder<'a> {
     columns: &'a [String],
     /// The position of each column by its name.
     places: FxHashMap<&'a str, usize>,
+    /// The position of each column by the ends of its name behind a point; `None` where several have that end.
+    ends: FxHashMap<&'a str, Option<usize>>,
     categorical: FxHashSet<&'a str>,
     params: &'a ImportParams,
 }
@@ -125,12 +133,20 @@ impl<'a> Finder<'a> {
     fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
         // The first of equal names counts.
         let places = columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
+        let mut ends = FxHashMap::default();
+        for (place, name) in columns.iter().enumerate() {
+            for (point, _) in name.match_indices('.') {
+                ends.entry(&name[point + 1..]).and_modify(|known| *known = None).or_insert(Some(place));
+            }
+        }
         let categorical = params.categorical.iter().map(String::as_str).collect();
-        Self { path, columns, places, categorical, params }
+        Self { path, columns, places, ends, categorical, params }
     }
 
+    /// Returns the column of this name, or of a path of keys that alone ends with it.
     fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
-        let index = *self.places.get(name).ok_or_else(|| ImportError::UnknownColumn {
+        let found = self.places.get(name).copied().or_else(|| self.ends.get(name).copied().flatten());
+        let index = found.ok_or_else(|| ImportError::UnknownColumn {
             path: self.path.to_owned(),
             flag,
             column: name.to_owned(),
@@ -158,7 +174,7 @@ impl<'a> Finder<'a> {
         let columns = self.all("--features", names)?.into_iter().map(FeatureRole::Column);
         let constants = constants
             .iter()
-            .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), Cell::untyped(value)));
+            .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), Cell::text(value)));
         let features: Vec<FeatureRole> = columns.chain(constants).collect();
         if features.is_empty() {
             return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));
@@ -174,10 +190,11 @@ impl<'a> Finder<'a> {
 
     /// Returns a column a choice: the named ones, else all that are no features. A column without a name is
     /// the index that pandas writes.
-    fn wide(&self, is_feature: &dyn Fn(&String) -> bool) -> Result<Vec<Column>, ImportError> {
-        let index = |name: &str| name.is_empty() || name.starts_with("__index_level_");
-        let others: Vec<String> =
-            self.columns.iter().filter(|name| !is_feature(name) && !index(name)).cloned().collect();
+    fn wide(&self, of_features: &FxHashSet<usize>) -> Result<Vec<Column>, ImportError> {
+        let others = self.columns.iter().enumerate().filter(|(at, name)| {
+            !of_features.contains(at) && !name.is_empty() && !name.starts_with("__index_level_")
+        });
+        let others: Vec<String> = others.map(|(_, name)| name.clone()).collect();
         let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
         if names.is_empty() {
             return Err(self.missing("--wide", "columns of times besides the features"));
@@ -189,22 +206,30 @@ impl<'a> Finder<'a> {
     fn long(
         &self,
         defaults: &Defaults,
-        is_feature: &dyn Fn(&String) -> bool,
+        of_features: &FxHashSet<usize>,
     ) -> Result<(Vec<Column>, Vec<Column>), ImportError> {
-        let by_default: Vec<String> = defaults.choice.iter().filter(|c| !is_feature(c)).cloned().collect();
-        let choice = if self.params.choice.is_empty() { &by_default } else { &self.params.choice };
-        let time = if self.params.time.is_empty() { &defaults.time } else { &self.params.time };
+        let choice = match self.params.choice.is_empty() {
+            true => {
+                let mut columns = self.all("--choice", &defaults.choice)?;
+                columns.retain(|column| !of_features.contains(&column.index));
+                columns
+            }
+            false => self.all("--choice", &self.params.choice)?,
+        };
         if choice.is_empty() {
             let expected =
                 "the columns that make up the choice, or --wide where each choice has a column of times";
             return Err(self.missing("--choice", expected));
         }
+        let time = if self.params.time.is_empty() { &defaults.time } else { &self.params.time };
         if time.is_empty() {
             return Err(self.missing("--time", "the column of the times"));
         }
-        if let Some(both) = choice.iter().find(|name| time.contains(name)) {
-            return Err(ImportError::parameter("--time", "a column that is not the choice", quoted(both)));
+        let time = self.all("--time", time)?;
+        if let Some(both) = choice.iter().find(|column| time.iter().any(|time| time.index == column.index)) {
+            let expected = "a column that is not the choice";
+            return Err(ImportError::parameter("--time", expected, quoted(&both.name)));
         }
-        Ok((self.all("--choice", choice)?, self.all("--time", time)?))
+        Ok((choice, time))
     }
 }

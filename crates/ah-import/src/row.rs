@@ -1,11 +1,11 @@
 //! One row of a table as an input, a choice and its timings.
 
 use ah_types::shown::{listed, quoted};
-use ah_types::{FeatureKind, fields};
+use ah_types::{Fault, FeatureKind, fields};
 use rustc_hash::FxHashSet;
 
 use crate::cell::Cell;
-use crate::error::Fault;
+use crate::error::bad_row;
 use crate::roles::{Column, FeatureRole, Roles};
 use crate::times::Timing;
 
@@ -71,14 +71,9 @@ fn write_feature(
     if *cell == Cell::Missing {
         return Ok(None);
     }
-    let fault = |expected: &str| Fault::new(role.name(), expected, cell.shown());
-    let kind = cell.write(categorical, text).ok_or_else(|| fault("a value, as it is a feature"))?;
-    if text.contains(['\n', '\r']) {
-        return Err(fault("a name of one line"));
-    }
-    if kind == FeatureKind::Numerical && cell.as_number().is_some_and(f64::is_infinite) {
-        return Err(fault("a finite number, as it is a feature"));
-    }
+    let fault =
+        |expected| bad_row(format!("{expected}, as it is a feature"), cell.shown()).in_column(role.name());
+    let kind = cell.write(categorical, text).map_err(fault)?;
     Ok(Some(if categorical { FeatureKind::Categorical } else { kind }))
 }
 
@@ -92,28 +87,22 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
             continue;
         }
         let mut value = String::new();
-        let kind = cell.write(column.categorical, &mut value);
-        match kind {
-            None => {
-                return Err(Fault::new(&column.name, "a value, as it is part of the choice", cell.shown()));
-            }
-            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(&value),
-            Some(_) => {
-                let separator = if name.is_empty() { "" } else { "_" };
-                for part in [separator, &column.name, "=", &value] {
-                    name.push_str(part);
-                }
+        let fault = |expected| {
+            bad_row(format!("{expected}, as it is part of the choice"), cell.shown()).in_column(&column.name)
+        };
+        let kind = cell.write(column.categorical, &mut value).map_err(fault)?;
+        if kind == FeatureKind::Categorical && columns.len() == 1 {
+            name.push_str(&value);
+        } else {
+            let separator = if name.is_empty() { "" } else { "_" };
+            for part in [separator, &column.name, "=", &value] {
+                name.push_str(part);
             }
         }
     }
-    let fault = |expected: &str, found: String| {
-        Fault::new(&listed(columns.iter().map(|column| &column.name)), expected, found)
-    };
     if name.is_empty() {
-        return Err(fault("the name of a choice", "nothing".to_owned()));
-    }
-    if name.contains(['\n', '\r']) {
-        return Err(fault("the name of a choice on one line", quoted(name)));
+        let names = listed(columns.iter().map(|column| &column.name));
+        return Err(bad_row("the name of a choice", "nothing").in_column(&names));
     }
     Ok(())
 }
@@ -124,16 +113,13 @@ fn check_structure(columns: &[Column], cells: &[Cell], name: &str) -> Result<(),
     if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
         return Ok(());
     }
-    let broken = |column: &&Column| {
+    let breaks = |column: &&Column| {
         let mut text = String::new();
-        column.of(cells).write(column.categorical, &mut text);
+        let _ = column.of(cells).write(column.categorical, &mut text);
         text.contains(['_', '=']) || column.name.contains('=')
     };
-    let column = columns.iter().find(broken).map_or("", |column| &column.name);
+    let column = columns.iter().find(breaks).unwrap_or(&columns[0]);
     let expected = "keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE";
-    let mut fault = Fault::new(column, expected, quoted(name));
-    if !column.is_empty() {
-        fault.hint = "rename it in the table, or give one column with whole names".to_owned();
-    }
-    Err(fault)
+    let hint = "rename it in the table, or give one column with whole names";
+    Err(Fault::new(expected, quoted(name), hint).in_column(&column.name))
 }

@@ -1,15 +1,13 @@
-//! Boosted regression trees over many rows of few columns: one output, codes of eight bits, sums of whole numbers.
-//!
-//! The trees of the choices (`learners`) have an output for each choice and a row for each input. Here a row is an input and
-//! a choice: up to a million rows, and a single output.
+//! Boosted regression trees over rows of an input and a choice: one number to predict.
 
+use ah_types::random;
 use rayon::prelude::*;
 
-use crate::grow::{RegressionTree, Sample, grow};
-use ah_types::random;
+use crate::growth::{Codes, Limits, Sample, Tree, grow};
+use crate::rows::Coded;
 
-/// A residual of 1.
-pub const ONE: f64 = (1_u32 << 16) as f64;
+/// A leaf's value is drawn towards 0 as by rows of this weight.
+const SHRINKAGE: f64 = 5.0;
 
 /// The parameters of boosted regression trees.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +17,7 @@ pub struct Boosting {
     /// Most leaves of a tree.
     pub leaves: usize,
     /// Fewest rows in a leaf.
-    pub min_rows: u32,
+    pub min_rows: usize,
     /// The share of a leaf's mean residual that its value takes back.
     pub rate: f64,
     /// The share of the rows that grow a tree.
@@ -28,68 +26,91 @@ pub struct Boosting {
     pub column_share: f64,
 }
 
-/// Learned trees.
+/// Learned trees, each with the values of its nodes.
 #[derive(Clone, Debug, Default)]
 pub struct BoostedTrees {
-    trees: Vec<RegressionTree>,
+    trees: Vec<(Tree, Vec<f64>)>,
 }
 
 impl Boosting {
-    /// Learns trees. `residuals` are left with the part of the targets that the trees do not predict.
-    pub fn fit(&self, sample: &Sample<'_>, seed: u64) -> (BoostedTrees, Vec<i32>) {
-        let mut residuals = sample.targets.to_vec();
+    /// Learns the differences of these targets within each group of rows. Returns the trees and what they leave of the targets.
+    pub fn fit(&self, rows: &Coded, targets: &[f64], weights: &[u32], seed: u64) -> (BoostedTrees, Vec<f64>) {
+        let mut residuals = targets.to_vec();
         let mut trees = Vec::new();
         for number in 0..self.trees {
-            centre(&mut residuals, sample);
-            let seed = random::mix(seed, number);
-            let picked = |row: &u32| random::fraction(seed, u64::from(*row)) < self.row_share;
-            let rows: Vec<u32> = (0..residuals.len() as u32).filter(picked).collect();
-            let stream = random::mix(seed, 1);
-            let kept = |column: &usize| random::fraction(stream, *column as u64) < self.column_share;
-            let mut columns: Vec<usize> = (0..sample.width).filter(kept).collect();
-            if columns.is_empty() {
-                columns = (0..sample.width).collect();
-            }
-            let part = Sample { targets: &residuals, ..*sample };
-            let tree = grow(&part, rows, &columns, (self.leaves, self.min_rows), self.rate);
-            residuals.par_chunks_mut(4096).enumerate().for_each(|(chunk, residuals)| {
-                for (at, residual) in residuals.iter_mut().enumerate() {
-                    let row = chunk * 4096 + at;
-                    *residual -= tree.value(&sample.codes[row * sample.width..][..sample.width]);
-                }
+            centre(&mut residuals, &rows.groups, weights);
+            let (tree, values) = self.tree(rows, &residuals, weights, random::mix(seed, number));
+            residuals.par_iter_mut().enumerate().with_min_len(4096).for_each(|(row, residual)| {
+                *residual -= values[tree.leaf(|column| rows.codes[column][row])];
             });
-            trees.push(tree);
+            trees.push((tree, values));
         }
-        centre(&mut residuals, sample);
+        centre(&mut residuals, &rows.groups, weights);
         (BoostedTrees { trees }, residuals)
+    }
+
+    /// Grows a tree from a random part of the rows and columns. Returns it with the value of each node.
+    fn tree(&self, rows: &Coded, residuals: &[f64], weights: &[u32], seed: u64) -> (Tree, Vec<f64>) {
+        let is_picked = |row: &u32| random::fraction(seed, u64::from(*row)) < self.row_share;
+        let picked: Vec<u32> = (0..residuals.len() as u32).filter(is_picked).collect();
+        let stream = random::mix(seed, 1);
+        let is_kept = |column: &usize| random::fraction(stream, *column as u64) < self.column_share;
+        let mut kept: Vec<usize> = (0..rows.codes.len()).filter(is_kept).collect();
+        if kept.is_empty() {
+            kept = (0..rows.codes.len()).collect();
+        }
+        let codes = |&at: &usize| Codes { codes: &rows.codes[at], levels: rows.coding.levels(at) };
+        let columns: Vec<Codes<'_>> = kept.iter().map(codes).collect();
+        let numbers: Vec<f32> = picked.iter().map(|&row| residuals[row as usize] as f32).collect();
+        let picked_weights: Vec<u32> = picked.iter().map(|&row| weights[row as usize]).collect();
+        let limits = Limits {
+            depth: usize::MAX,
+            leaves: self.leaves,
+            rows: self.min_rows,
+            gain: 0.0,
+            shrinkage: SHRINKAGE,
+        };
+        let sample = Sample::new(1, &numbers, &picked_weights);
+        let mut tree = grow(&columns, &picked, &sample, &limits);
+        tree.nodes
+            .iter_mut()
+            .for_each(|node| node.column = kept.get(node.column as usize).map_or(0, |&at| at as u32));
+        let mut sums = vec![(0.0, 0.0); tree.nodes.len()];
+        for &row in &picked {
+            let (sum, weight) = &mut sums[tree.leaf(|column| rows.codes[column][row as usize])];
+            *sum += residuals[row as usize] * f64::from(weights[row as usize]);
+            *weight += f64::from(weights[row as usize]);
+        }
+        let values = sums.into_iter().map(|(sum, weight)| self.rate * sum / (weight + SHRINKAGE)).collect();
+        (tree, values)
     }
 }
 
 impl BoostedTrees {
-    /// Returns the prediction for a row's codes.
-    pub fn predict(&self, codes: &[u8]) -> f64 {
-        self.trees.iter().map(|tree| i64::from(tree.value(codes))).sum::<i64>() as f64 / ONE
+    /// Returns the prediction for a row whose code in each column `code` returns.
+    pub fn predict(&self, code: impl Fn(usize) -> u16) -> f64 {
+        self.trees.iter().map(|(tree, values)| values[tree.leaf(&code)]).sum()
     }
 
-    /// Returns how much the splits on each column lower the squared error.
-    pub fn gains(&self, width: usize) -> Vec<f64> {
-        let mut gains = vec![0.0; width];
-        self.trees.iter().for_each(|tree| tree.add_gains(&mut gains));
+    /// Returns how much the splits on each of these columns lower the squared error.
+    pub fn gains(&self, columns: usize) -> Vec<f64> {
+        let mut gains = vec![0.0; columns];
+        let nodes = self.trees.iter().flat_map(|(tree, _)| &tree.nodes);
+        nodes.for_each(|node| gains[node.column as usize] += node.gain);
         gains
     }
 }
 
 /// Subtracts from each group its mean residual.
-fn centre(residuals: &mut [i32], sample: &Sample<'_>) {
+fn centre(residuals: &mut [f64], groups: &[u32], weights: &[u32]) {
     let mut start = 0;
-    for group in sample.groups.chunk_by(|a, b| a == b) {
+    for group in groups.chunk_by(|a, b| a == b) {
         let range = start..start + group.len();
-        let weights = &sample.weights[range.clone()];
-        let residuals = &mut residuals[range];
-        let sum: i64 = residuals.iter().zip(weights).map(|(r, w)| i64::from(*r) * i64::from(*w)).sum();
-        let count: i64 = weights.iter().map(|w| i64::from(*w)).sum();
-        let mean = sum / count.max(1);
-        residuals.iter_mut().for_each(|residual| *residual -= mean as i32);
-        start += group.len();
+        let (residuals, weights) = (&mut residuals[range.clone()], &weights[range.clone()]);
+        let sum: f64 =
+            residuals.iter().zip(weights).map(|(residual, &weight)| residual * f64::from(weight)).sum();
+        let mean = sum / weights.iter().map(|&weight| f64::from(weight)).sum::<f64>().max(1.0);
+        residuals.iter_mut().for_each(|residual| *residual -= mean);
+        start = range.end;
     }
 }

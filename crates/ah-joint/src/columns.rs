@@ -95,17 +95,21 @@ impl Coding {
         self.columns.len()
     }
 
-    /// Returns the number of codes of each column.
-    pub fn lengths(&self) -> Vec<usize> {
-        self.bounds.iter().map(Vec::len).collect()
+    /// Returns the number of codes of a column.
+    pub fn levels(&self, column: usize) -> usize {
+        self.bounds[column].len()
     }
 
-    /// Writes the codes of a row.
-    pub fn encode(&self, numbers: &Numbers, input: u32, choice: u32, codes: &mut [u8]) {
-        for ((code, column), bounds) in codes.iter_mut().zip(&self.columns).zip(&self.bounds) {
-            let value = finite(numbers.value(column, input as usize, choice as usize));
-            *code = bounds.partition_point(|bound| *bound < value).min(bounds.len() - 1) as u8;
-        }
+    /// Returns the code of a row in a column.
+    pub fn code(&self, numbers: &Numbers, column: usize, input: u32, choice: u32) -> u16 {
+        let value = finite(numbers.value(&self.columns[column], input as usize, choice as usize));
+        let bounds = &self.bounds[column];
+        bounds.partition_point(|bound| *bound < value).min(bounds.len() - 1) as u16
+    }
+
+    /// Returns the codes of a row.
+    pub fn codes(&self, numbers: &Numbers, input: u32, choice: u32) -> Vec<u16> {
+        (0..self.width()).map(|column| self.code(numbers, column, input, choice)).collect()
     }
 }
 

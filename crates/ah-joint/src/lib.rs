@@ -1,17 +1,15 @@
 //! A joint model of inputs and choices, for hundreds of choices of which each input times a few.
 //!
 //! Choices named `KEY=VALUE_…` have fields ([`fields`]). The [`JointModel`] predicts the log time of any choice on any
-//! input, timed or not, from [`columns`] of both: numbers of the input, fields of the choice, tile counts, which
-//! [`tilings`] finds, and the [`footprints`] of tiles. [`failures`] predicts which choices fail. `ah-collect` plans with it which choices to time
-//! ([`JointModel::worth_timing`]), and `ah-train` completes sparse logs.
+//! input, timed or not, from [`columns`] of both: numbers of the input, fields of the choice, and tile counts, which
+//! [`tilings`] finds. `ah-collect` plans with it which choices to time ([`JointModel::worth_timing`]), and `ah-train`
+//! completes sparse logs. Its trees grow by the engine in [`growth`], as those of `ah-train` do.
 #![forbid(unsafe_code)]
 
 mod boost;
 mod columns;
-mod failures;
 mod fields;
-mod footprints;
-mod grow;
+pub mod growth;
 mod levels;
 mod model;
 mod numbers;

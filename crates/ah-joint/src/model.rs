@@ -5,7 +5,6 @@ use rayon::prelude::*;
 
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
-use crate::failures::Failures;
 use crate::fields;
 use crate::levels::Levels;
 use crate::rows::{Coded, Timing, thinned};
@@ -35,7 +34,6 @@ pub struct JointModel {
     coding: Coding,
     /// Of each fit the broad trees, then those that focus on the fast choices.
     fits: Vec<[BoostedTrees; 2]>,
-    failures: Option<Failures>,
 }
 
 impl JointModel {
@@ -45,41 +43,35 @@ impl JointModel {
             timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
         let levels = Levels::new(&finite, inputs.first().map_or(0, Vec::len), choices.len());
         let fields = fields::columns(choices, &levels.choices);
-        let mut numbers = Numbers { inputs, fields, ranks: ranks(&levels.choices) };
+        let numbers = Numbers { inputs, fields, ranks: ranks(&levels.choices) };
         let kept = thinned(&finite, MAX_ROWS, seed);
-        let columns = tilings::columns(&mut numbers, &kept, &levels, seed);
-        let fit_failures = || Failures::fit(&numbers, &columns, timings, seed);
-        let fit_times = || {
-            let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
-            let coded = Coded::new(columns.clone(), &numbers, &kept, target);
-            let even = vec![1; kept.len()];
-            let fit = |number: u64| {
-                let seed = random::mix(seed, 10 + number);
-                let (broad, residuals) = BROAD.fit(&coded.sample(&coded.targets, &even), seed);
-                let weights = coded.weights(&broad, &residuals);
-                let (focused, _) = FOCUSED.fit(&coded.sample(&residuals, &weights), random::mix(seed, 1));
-                [broad, focused]
-            };
-            let cells = levels.inputs.len() * choices.len();
-            let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
-            let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
-            (coded.coding, fits)
+        let columns = tilings::columns(&numbers, &kept, &levels, seed);
+        let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
+        let coded = Coded::new(columns, &numbers, &kept, target);
+        let even = vec![1; kept.len()];
+        let fit = |number: u64| {
+            let seed = random::mix(seed, 10 + number);
+            let (broad, residuals) = BROAD.fit(&coded, &coded.targets, &even, seed);
+            let weights = coded.weights(&broad, &residuals);
+            let (focused, _) = FOCUSED.fit(&coded, &residuals, &weights, random::mix(seed, 1));
+            [broad, focused]
         };
-        let ((coding, fits), failures) = rayon::join(fit_times, fit_failures);
-        Self { numbers, coding, fits, failures }
+        let cells = levels.inputs.len() * choices.len();
+        let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
+        let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
+        Self { numbers, coding: coded.coding, fits }
     }
 
     /// Returns the predicted log time of a choice on an input, less the input's own level.
     pub fn predict(&self, input: u32, choice: u32) -> f64 {
-        let mut codes = vec![0; self.coding.width()];
-        self.coding.encode(&self.numbers, input, choice, &mut codes);
-        let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(&codes)).sum();
+        let codes = self.coding.codes(&self.numbers, input, choice);
+        let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(|column| codes[column])).sum();
         sum / self.fits.len() as f64
     }
 
     /// Returns at most `most` choices of an input that are worth timing, the fastest first. `may` leaves choices out.
     pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<u32> {
-        let choices = (0..self.numbers.ranks.len() as u32).filter(|choice| !self.fails(input, *choice));
+        let choices = 0..self.numbers.ranks.len() as u32;
         let mut times: Vec<(u32, f64)> =
             choices.map(|choice| (choice, self.predict(input, choice))).collect();
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -92,11 +84,6 @@ impl JointModel {
     pub fn fastest(&self, most: usize) -> Vec<ChoiceId> {
         let ranks = self.numbers.ranks.iter().enumerate().filter(|(_, rank)| **rank < most as f64);
         ranks.map(|(choice, _)| ChoiceId(choice as u32)).collect()
-    }
-
-    /// Returns whether a choice is expected to fail on an input.
-    pub fn fails(&self, input: u32, choice: u32) -> bool {
-        self.failures.as_ref().is_some_and(|failures| failures.fails(&self.numbers, input, choice))
     }
 }
 

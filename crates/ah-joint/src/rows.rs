@@ -2,9 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::boost::{BoostedTrees, ONE};
+use crate::boost::BoostedTrees;
 use crate::columns::{Coding, Column, Numbers};
-use crate::grow::Sample;
 use ah_types::random;
 
 /// One timing: of a choice on an input.
@@ -37,11 +36,12 @@ pub fn weight(slowdown: f64) -> f64 {
 #[derive(Debug)]
 pub struct Coded {
     pub coding: Coding,
-    /// The number of codes of each column.
-    lengths: Vec<usize>,
-    codes: Vec<u8>,
-    groups: Vec<u32>,
-    pub targets: Vec<i32>,
+    /// By column, the code of each row.
+    pub codes: Vec<Vec<u16>>,
+    /// The input of each row, ascending: the model learns differences within an input only.
+    pub groups: Vec<u32>,
+    /// What to predict.
+    pub targets: Vec<f64>,
 }
 
 /// Rows that set the bounds of codes.
@@ -58,32 +58,22 @@ impl Coded {
         let step = timings.len().div_ceil(CODING_ROWS).max(1);
         let pairs: Vec<(u32, u32)> = timings.iter().step_by(step).map(|t| (t.input, t.choice)).collect();
         let coding = Coding::new(columns, numbers, &pairs);
-        let width = coding.width();
-        let mut codes = vec![0; timings.len() * width];
-        codes.par_chunks_exact_mut(width.max(1)).zip(timings).for_each(|(codes, timing)| {
-            coding.encode(numbers, timing.input, timing.choice, codes);
-        });
+        let column = |column: usize| {
+            timings.iter().map(|t| coding.code(numbers, column, t.input, t.choice)).collect::<Vec<u16>>()
+        };
         Self {
-            lengths: coding.lengths(),
-            coding,
-            codes,
+            codes: (0..coding.width()).into_par_iter().map(column).collect(),
             groups: timings.iter().map(|timing| timing.input).collect(),
-            targets: timings.iter().map(|timing| (target(timing) * ONE).round() as i32).collect(),
+            targets: timings.iter().map(target).collect(),
+            coding,
         }
-    }
-
-    /// The rows to learn from.
-    pub fn sample<'a>(&'a self, targets: &'a [i32], weights: &'a [u32]) -> Sample<'a> {
-        let (width, lengths) = (self.coding.width(), &*self.lengths);
-        Sample { codes: &self.codes, width, lengths, groups: &self.groups, targets, weights }
     }
 
     /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as in
     /// weighted least squares. `residuals` are what these trees leave of the targets. Times of 5 us vary by 4 % where those of 50 us
     /// vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585 instead of 1.0617 (docs/laboratory.md).
-    pub fn weights(&self, trees: &BoostedTrees, residuals: &[i32]) -> Vec<u32> {
-        let width = self.coding.width();
-        let predict = |row: usize| trees.predict(&self.codes[row * width..][..width]);
+    pub fn weights(&self, trees: &BoostedTrees, residuals: &[f64]) -> Vec<u32> {
+        let predict = |row: usize| trees.predict(|column| self.codes[column][row]);
         let predicted: Vec<f64> = (0..self.groups.len()).into_par_iter().map(predict).collect();
         let mut weights = Vec::with_capacity(predicted.len());
         for group in self.groups.chunk_by(|a, b| a == b) {
@@ -104,10 +94,9 @@ fn clearness(variance: f64) -> f64 {
 }
 
 /// Returns the weighted variance of residuals, in log time.
-fn variance(residuals: &[i32], weights: &[f64]) -> f64 {
+fn variance(residuals: &[f64], weights: &[f64]) -> f64 {
     let mean = |of: &dyn Fn(f64) -> f64| {
-        let sum: f64 =
-            residuals.iter().zip(weights).map(|(x, weight)| weight * of(f64::from(*x) / ONE)).sum();
+        let sum: f64 = residuals.iter().zip(weights).map(|(x, weight)| weight * of(*x)).sum();
         sum / weights.iter().sum::<f64>()
     };
     let centre = mean(&|x| x);
@@ -130,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_input_with_more_noise_counts_less() {
-        let residuals = |noise: f64| [1.0, -1.0, 1.0, -1.0].map(|x: f64| ((3.0 + x * noise) * ONE) as i32);
+        let residuals = |noise: f64| [1.0, -1.0, 1.0, -1.0].map(|x: f64| 3.0 + x * noise);
         let of = |noise: f64| clearness(variance(&residuals(noise), &[17.0, 1.0, 1.0, 17.0]));
         // The level of an input is no noise.
         assert!((of(0.0) - CLEAR).abs() < 1e-3);

@@ -7,7 +7,6 @@
 use crate::boost::Boosting;
 use crate::columns::{Column, Numbers, Tiling};
 use crate::fields::Field;
-use crate::footprints;
 use crate::levels::Levels;
 use crate::rows::{Coded, Timing, thinned};
 use ah_types::random;
@@ -27,21 +26,16 @@ const MAX_COLUMNS: usize = 28;
 const TRIAL: Boosting =
     Boosting { trees: 40, leaves: 31, min_rows: 10, rate: 0.2, row_share: 1.0, column_share: 0.7 };
 
-/// Returns the columns of the joint model. The fields get the [footprints] of the tiles.
-pub fn columns(numbers: &mut Numbers, timings: &[Timing], levels: &Levels, seed: u64) -> Vec<Column> {
+/// Returns the columns of the joint model.
+pub fn columns(numbers: &Numbers, timings: &[Timing], levels: &Levels, seed: u64) -> Vec<Column> {
     let plain = plain(numbers);
     let trial = thinned(timings, ROWS, random::mix(seed, 2));
     let tilings = regressed(numbers, &trial);
     if tilings.is_empty() {
         return plain;
     }
-    let own = numbers.fields.len();
-    numbers.fields.extend(footprints::fields(&tilings, &numbers.fields));
-    let numbers = &*numbers;
-    let footprints = (own..numbers.fields.len()).map(Column::Field);
     let tiles = tilings.iter().flat_map(|&tiling| [Column::Tiles(vec![tiling]), Column::Fill(tiling)]);
-    let with: Vec<Column> =
-        plain.iter().cloned().chain(tiles).chain(products(&tilings)).chain(footprints).collect();
+    let with: Vec<Column> = plain.iter().cloned().chain(tiles).chain(products(&tilings)).collect();
     let (learning, judging): (Vec<Timing>, Vec<Timing>) =
         trial.iter().partition(|t| random::fraction(random::mix(seed, 3), u64::from(t.input)) < 0.7);
     let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
@@ -174,15 +168,14 @@ impl Trial {
     ) -> Self {
         let coded = Coded::new(columns, numbers, learning, target);
         let even = vec![1; learning.len()];
-        let (trees, _) = TRIAL.fit(&coded.sample(&coded.targets, &even), seed);
-        let mut codes = vec![0; coded.coding.width()];
+        let (trees, _) = TRIAL.fit(&coded, &coded.targets, &even, seed);
         let mut total = 0.0;
         for group in judging.chunk_by(|a, b| a.input == b.input) {
             let left: Vec<f64> = group
                 .iter()
                 .map(|t| {
-                    coded.coding.encode(numbers, t.input, t.choice, &mut codes);
-                    t.log_time - trees.predict(&codes)
+                    let codes = coded.coding.codes(numbers, t.input, t.choice);
+                    t.log_time - trees.predict(|column| codes[column])
                 })
                 .collect();
             let mean = left.iter().sum::<f64>() / left.len() as f64;

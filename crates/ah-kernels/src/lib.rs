@@ -9,3 +9,35 @@
 pub mod cpu;
 pub mod cuda;
 mod features;
+
+/// Serves a collector over standard input and output, see [`ah_measure::serve()`].
+pub type Server = Box<dyn FnOnce() -> std::io::Result<()>>;
+
+#[cfg(test)]
+mod tests {
+    use ah_types::Optimization;
+
+    use super::cpu::kernels::{MatMul, PadMm, Softmax};
+    use super::cuda::kernels as gpu;
+
+    /// A log whose choices are not its optimization's own loses the built-in features.
+    #[test]
+    fn every_choice_is_its_optimizations_own() {
+        let mm = MatMul::CHOICES.iter().map(MatMul::name).chain(gpu::Mm::choices().iter().map(gpu::Mm::name));
+        let pad_mm = PadMm::CHOICES.iter().map(|choice| choice.name().to_owned());
+        let softmax = Softmax::choices().iter().map(Softmax::name).collect::<Vec<_>>();
+        let softmax = softmax.into_iter().chain(gpu::Softmax::choices().iter().map(gpu::Softmax::name));
+        for (name, choices) in
+            [("mm", mm.collect::<Vec<_>>()), ("pad_mm", pad_mm.collect()), ("softmax", softmax.collect())]
+        {
+            let own = Optimization::built_in(name).unwrap().own_choices;
+            for choice in choices {
+                let is_own = own.iter().any(|own| match own.strip_suffix('*') {
+                    Some(begin) => choice.starts_with(begin),
+                    None => choice == *own,
+                });
+                assert!(is_own, "{name}: {choice} is none of {own:?}");
+            }
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! One input that is loaded: its choices can be checked and timed.
 
+use std::time::Duration;
+
 use ah_types::ChoiceId;
 
 use crate::failure::Failure;
@@ -27,34 +29,22 @@ pub struct Cell {
     pub burst: Burst,
 }
 
-/// The choices of one input, ready to be checked and timed.
+/// The choices of one input, ready to be checked and timed. Each method returns a result for each choice, in order.
 pub trait Bench {
-    /// Runs `choice` once and compares its result with a reference.
-    ///
-    /// # Errors
-    /// [`Failure::Skipped`] if the choice is not offered, [`Failure::Failed`] if it fails or its result is
-    /// wrong, with the error.
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure>;
+    /// Runs each choice once and compares its result with a reference. [`Failure::Skipped`] if the choice is not offered,
+    /// [`Failure::Failed`] if it fails or its result is wrong.
+    fn check(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>>;
 
-    /// Times `choice`.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure>;
+    /// Times the choices, one turn of each.
+    fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>>;
 
-    /// Returns the most choices of one [`check_all`](Self::check_all) or [`run_all`](Self::run_all): more than one if
-    /// the device can queue them.
+    /// Returns the most choices of one call: more than one if the device can queue them.
     fn batch(&self) -> usize {
         1
     }
 
-    /// [Checks](Self::check) several choices.
-    fn check_all(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
-        choices.iter().map(|choice| self.check(*choice)).collect()
-    }
-
-    /// [Times](Self::run) several choices, one turn of each.
-    fn run_all(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
-        cells.iter().map(|cell| self.run(cell.choice, cell.burst)).collect()
+    /// Returns how much of the last call was no work of its choices, but the replacement of a process.
+    fn interruption(&mut self) -> Duration {
+        Duration::ZERO
     }
 }

@@ -9,8 +9,12 @@ pub enum Failure {
     /// The choice is offered, and it failed or gave a wrong result.
     #[error("failed: {0}")]
     Failed(String),
-    /// The choice failed, and this process can no longer use the device (an illegal address on a GPU). A
-    /// worker process is restarted; without one the run ends.
+    /// The machine is at fault and not the choice: another program holds the memory, the card is throttled. Nothing is
+    /// recorded, so that a later run measures it.
+    #[error("not measured: {0}")]
+    Unmeasured(String),
+    /// This process can no longer use the device (an illegal address on a GPU). The process is replaced, and the
+    /// choice is tried again; without another process the run ends.
     #[error("the device is lost: {0}")]
     DeviceLost(String),
 }
@@ -31,7 +35,10 @@ impl Failure {
     /// Returns the reason.
     pub fn reason(&self) -> &str {
         match self {
-            Self::Skipped(reason) | Self::Failed(reason) | Self::DeviceLost(reason) => reason,
+            Self::Skipped(reason)
+            | Self::Failed(reason)
+            | Self::Unmeasured(reason)
+            | Self::DeviceLost(reason) => reason,
         }
     }
 }

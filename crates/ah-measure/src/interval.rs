@@ -13,6 +13,9 @@ pub const LEAST_SAMPLES: usize = 6;
 /// *Practical Nonparametric Statistics*, 3.2), so it assumes no shape of the noise. The noise of kernels
 /// has a sharp lower edge and a long upper tail.
 ///
+/// It is tested after every sample, and sampling stops as soon as it is narrow. At that moment it contains the median with
+/// 92 to 97 %, on synthetic noise of that shape, and not with 95 %: it decides how long to measure and proves nothing.
+///
 /// ```
 /// use ah_measure::interval::relative_error;
 /// assert_eq!(relative_error(&[10.0, 10.1, 9.9, 10.0, 10.2, 9.8]), Some((10.2 - 9.8) / 2.0 / 10.0));
@@ -62,6 +65,33 @@ mod tests {
         // Conover, table A3: the order statistics (r+1, n−r) of the two-sided 95 % interval.
         for (n, r) in [(6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (15, 3), (20, 5), (30, 9), (50, 17)] {
             assert_eq!(ranks_below(n), r, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn at_the_moment_of_stopping_it_still_holds_the_median_with_92_percent() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut uniform = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        for scale in [0.005, 0.01, 0.02, 0.03, 0.05] {
+            let truth = 1.0 + scale * 2_f64.ln();
+            let tries = 2000;
+            let mut held = 0;
+            for _ in 0..tries {
+                let mut samples = Vec::new();
+                while samples.len() < 30 && relative_error(&samples).is_none_or(|error| error > 0.01) {
+                    samples.push(1.0 - scale * (1.0 - uniform()).ln());
+                }
+                held += u32::from(
+                    median_interval(&samples).is_some_and(|(low, high)| low <= truth && truth <= high),
+                );
+            }
+            let share = f64::from(held) / f64::from(tries);
+            assert!((0.915..=0.985).contains(&share), "scale {scale}: {share}");
         }
     }
 

@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ah_types::{ChoiceId, Context, Outcome, TimingPolicy};
+use ah_types::{ChoiceId, Outcome, TimingPolicy};
 
 use crate::bench::{Bench, Burst, Cell, Times};
-use crate::eligibility::EligibleChoices;
 use crate::failure::Failure;
 use crate::race::Race;
-use crate::runner::Runner;
 use crate::sampling::Seed;
 
 /// The most runs in one sample. For a shorter kernel, the choice does not matter.
@@ -23,8 +21,9 @@ const BUDGETS_OF_A_SINGLE_RUN: f64 = 4.0;
 /// The result of measuring one input.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// By choice. A measured outcome holds all samples in the order in which they were taken.
-    pub outcomes: Vec<Outcome>,
+    /// By choice. A measured outcome holds all samples in the order in which they were taken. `None`: nothing is known,
+    /// because the machine was at fault, or the device was lost before.
+    pub outcomes: Vec<Option<Outcome>>,
     /// The time spent running choices: warm-up, samples, emptying caches.
     pub measuring: Duration,
     /// The milliseconds of all runs that were timed, warm-up included.
@@ -38,62 +37,22 @@ impl Measurement {
     /// Returns the measured choice with the least median, and that median in milliseconds.
     pub fn winner(&self) -> Option<(ChoiceId, f64)> {
         let medians = (0..).map(ChoiceId).zip(&self.outcomes).filter_map(|(id, outcome)| match outcome {
-            Outcome::Measured { .. } => Some((id, outcome.median()?)),
+            Some(outcome @ Outcome::Measured { .. }) => Some((id, outcome.median()?)),
             _ => None,
         });
         medians.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
 
-/// Measures every choice of `runner` that is eligible on one input, under `policy`. Random operands come from `seed`.
-///
-/// # Errors
-/// The input itself could not be made.
-pub fn measure(
-    runner: &mut dyn Runner,
-    context: &Context,
-    seed: Seed,
-    policy: &TimingPolicy,
-) -> Result<Measurement, Failure> {
-    measure_some(runner, context, seed, policy, |_| true)
-}
-
-/// [`measure`] for the choices where `wanted` is true. The others are skipped; if no wanted choice has a time, they are
-/// measured too.
-///
-/// # Errors
-/// As [`measure`].
-pub fn measure_some(
-    runner: &mut dyn Runner,
-    context: &Context,
-    seed: Seed,
-    policy: &TimingPolicy,
-    wanted: impl Fn(usize) -> bool,
-) -> Result<Measurement, Failure> {
-    runner.load(context, seed)?;
-    let choices = runner.subject().choices.len();
-    let mut bench = EligibleChoices::new(runner, context)?;
-    bench.leave_out((0..choices).filter(|choice| !wanted(*choice)));
-    let mut measurement = measure_choices(&mut bench, choices, policy);
-    let in_vain = measurement.winner().is_none() && measurement.lost.is_none();
-    if in_vain && bench.offer_left_out(&measurement.outcomes) {
-        let Measurement { measuring, kernel_ms, .. } = measurement;
-        measurement = measure_choices(&mut bench, choices, policy);
-        measurement.measuring += measuring;
-        measurement.kernel_ms += kernel_ms;
-    }
-    runner.unload();
-    Ok(measurement)
-}
-
-/// Measures the first `choices` choices of `bench` under `policy`.
+/// Measures the first `choices` choices of `bench` under `policy`. `seed` shuffles their turns.
 pub fn measure_choices<B: Bench + ?Sized>(
     bench: &mut B,
     choices: usize,
     policy: &TimingPolicy,
+    seed: Seed,
 ) -> Measurement {
     let mut contest = Contest {
-        race: Race::new(*policy, choices),
+        race: Race::new(*policy, choices, seed),
         policy,
         failures: vec![None; choices],
         runs: vec![1; choices],
@@ -145,8 +104,9 @@ impl Contest<'_> {
     /// Checks the results of some choices, warms them up and finds how many runs of each fill a sample.
     fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId]) {
         let start = Instant::now();
-        let checked = self.guarded(choices.len(), || bench.check_all(choices));
-        let check_ms = start.elapsed().as_secs_f64() * 1e3 / choices.len().max(1) as f64;
+        let checked = self.guarded(choices.len(), || bench.check(choices));
+        let elapsed = start.elapsed().saturating_sub(bench.interruption());
+        let check_ms = elapsed.as_secs_f64() * 1e3 / choices.len().max(1) as f64;
         let right = choices.iter().zip(checked).filter_map(|(choice, result)| match result {
             Ok(()) => Some(*choice),
             Err(failure) => {
@@ -212,8 +172,9 @@ impl Contest<'_> {
             return Vec::new();
         }
         let start = Instant::now();
-        let results = self.guarded(cells.len(), || bench.run_all(cells));
-        let elapsed = start.elapsed();
+        let results = self.guarded(cells.len(), || bench.time(cells));
+        // The replacement of a process is no work of the choices: it must not use their budgets up.
+        let elapsed = start.elapsed().saturating_sub(bench.interruption());
         self.measuring += elapsed;
         let mut timed = Vec::new();
         for (&Cell { choice, burst }, result) in cells.iter().zip(results) {
@@ -239,10 +200,7 @@ impl Contest<'_> {
         run: impl FnOnce() -> Vec<Result<T, Failure>>,
     ) -> Vec<Result<T, Failure>> {
         match &self.lost {
-            Some(reason) => {
-                let lost = Failure::skipped(format!("the device was lost before: {reason}"));
-                (0..count).map(|_| Err(lost.clone())).collect()
-            }
+            Some(reason) => (0..count).map(|_| Err(Failure::Unmeasured(reason.clone()))).collect(),
             None => run(),
         }
     }
@@ -257,9 +215,10 @@ impl Contest<'_> {
 
     fn finish(self) -> Measurement {
         let outcomes = self.failures.into_iter().enumerate().map(|(choice, failure)| match failure {
-            None => Outcome::Measured { feedback: self.race.samples(choice).to_vec() },
-            Some(Failure::Skipped(reason)) => Outcome::Skipped { reason },
-            Some(Failure::Failed(reason) | Failure::DeviceLost(reason)) => Outcome::Failed { reason },
+            None => Some(Outcome::Measured { feedback: self.race.samples(choice).to_vec() }),
+            Some(Failure::Skipped(reason)) => Some(Outcome::Skipped { reason }),
+            Some(Failure::Failed(reason)) => Some(Outcome::Failed { reason }),
+            Some(Failure::Unmeasured(_) | Failure::DeviceLost(_)) => None,
         });
         Measurement {
             outcomes: outcomes.collect(),
@@ -300,36 +259,90 @@ mod tests {
         ms: Vec<f64>,
         runs: Vec<u32>,
         checks_run: bool,
+        /// After this many calls of `time`, the next one replaces its process, and one after it loses the device.
+        calls: u32,
+        replaced_at: u32,
+        lost_at: u32,
+        interruption: Duration,
+    }
+
+    impl Clock {
+        fn new(ms: &[f64]) -> Self {
+            let (ms, runs) = (ms.to_vec(), vec![0; ms.len()]);
+            let (never, interruption) = (u32::MAX, Duration::ZERO);
+            Self { ms, runs, checks_run: false, calls: 0, replaced_at: never, lost_at: never, interruption }
+        }
     }
 
     impl Bench for Clock {
-        fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
-            if self.checks_run {
+        fn check(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
+            for choice in choices.iter().filter(|_| self.checks_run) {
                 self.runs[choice.index()] += 1;
                 std::thread::sleep(Duration::from_secs_f64(self.ms[choice.index()] / 1e3));
             }
-            Ok(())
+            vec![Ok(()); choices.len()]
         }
 
-        fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-            self.runs[choice.index()] += burst.samples * burst.runs;
-            Ok(vec![self.ms[choice.index()]; burst.samples as usize])
+        fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
+            self.calls += 1;
+            if self.calls == self.replaced_at {
+                self.interruption = Duration::from_millis(50);
+                std::thread::sleep(self.interruption);
+            }
+            let time = |cell: &Cell| {
+                if self.calls >= self.lost_at {
+                    return Err(Failure::DeviceLost("gone".to_owned()));
+                }
+                self.runs[cell.choice.index()] += cell.burst.samples * cell.burst.runs;
+                Ok(vec![self.ms[cell.choice.index()]; cell.burst.samples as usize])
+            };
+            cells.iter().map(time).collect()
         }
+
+        fn interruption(&mut self) -> Duration {
+            std::mem::take(&mut self.interruption)
+        }
+    }
+
+    fn measure(clock: &mut Clock, policy: &TimingPolicy) -> Measurement {
+        let choices = clock.ms.len();
+        measure_choices(clock, choices, policy, Seed(0, 0))
     }
 
     #[test]
     fn a_kernel_of_many_budgets_is_run_twice() {
         let policy = TimingPolicy { warmup_runs: 3, budget_ms: 5.0, ..TimingPolicy::default() };
-        let mut clock = Clock { ms: vec![20.0, 0.01], runs: vec![0, 0], checks_run: true };
-        let measurement = measure_choices(&mut clock, 2, &policy);
+        let mut clock = Clock { checks_run: true, ..Clock::new(&[20.0, 0.01]) };
+        let measurement = measure(&mut clock, &policy);
         assert_eq!(clock.runs[0], 2, "one run to check it, one that is its sample");
         assert!(clock.runs[1] > 6, "{:?}", clock.runs);
-        assert_eq!(measurement.outcomes[0], Outcome::Measured { feedback: vec![20.0] });
+        assert_eq!(measurement.outcomes[0], Some(Outcome::Measured { feedback: vec![20.0] }));
         assert_eq!(measurement.winner(), Some((ChoiceId(1), 0.01)));
         // If the check runs nothing, the first run may be a slow start and is not a sample.
-        let mut clock = Clock { ms: vec![20.0, 0.01], runs: vec![0, 0], checks_run: false };
-        let _ = measure_choices(&mut clock, 2, &policy);
+        let mut clock = Clock::new(&[20.0, 0.01]);
+        let _ = measure(&mut clock, &policy);
         assert!(clock.runs[0] > 3, "{:?}", clock.runs);
+    }
+
+    #[test]
+    fn the_replacement_of_a_process_costs_no_sample() {
+        // A budget of 5 ms: a replacement of 50 ms would end each choice after its first sample.
+        let policy = TimingPolicy { warmup_runs: 2, budget_ms: 5.0, ..TimingPolicy::default() };
+        let mut clock = Clock { replaced_at: 5, ..Clock::new(&[0.01, 0.012]) };
+        let measurement = measure(&mut clock, &policy);
+        for outcome in measurement.outcomes {
+            let Some(Outcome::Measured { feedback }) = outcome else { panic!("{outcome:?}") };
+            assert!(feedback.len() >= crate::interval::LEAST_SAMPLES, "{feedback:?}");
+        }
+        assert!(measurement.measuring < Duration::from_millis(50), "{:?}", measurement.measuring);
+    }
+
+    #[test]
+    fn a_lost_device_is_the_fault_of_no_choice() {
+        let mut clock = Clock { lost_at: 1, ..Clock::new(&[0.01, 0.02, 0.03]) };
+        let measurement = measure(&mut clock, &TimingPolicy::default());
+        assert_eq!(measurement.outcomes, vec![None; 3]);
+        assert_eq!(measurement.lost.as_deref(), Some("gone"));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The choices of one input, timed in turns.
 
 use ah_types::{TimingPolicy, median};
+use rand::seq::SliceRandom as _;
 
 use crate::interval;
+use crate::sampling::{Rng, Seed};
 
 /// A choice does not drop out before it has this many samples: an interrupt can hit a single one, which on
 /// a busy host made a choice look ten times slower than it is.
@@ -25,17 +27,18 @@ pub enum Standing {
     Withdrawn,
 }
 
-/// The turns of the choices of one input: round robin, so that a drift of the clock affects all of them.
+/// The turns of the choices of one input: each has one in every round, so that a drift of the clock affects all of them.
+/// The order changes in every round, so that no choice always follows the same one, whose heat and caches it would inherit.
 ///
 /// A race needs no clock and no device. Its caller asks [`next`](Self::next) for the choice whose turn it
 /// is and [`record`](Self::record)s each sample.
 ///
 /// ```
-/// use ah_measure::{Race, Standing};
+/// use ah_measure::{Race, Standing, sampling::Seed};
 /// use ah_types::TimingPolicy;
 ///
 /// let policy = TimingPolicy { early_stop_ratio: 3.0, ..TimingPolicy::default() };
-/// let mut race = Race::new(policy, 2);
+/// let mut race = Race::new(policy, 2, Seed(0, 0));
 /// while let Some(choice) = race.next() {
 ///     let ms = [0.1, 0.9][choice];
 ///     race.record(choice, ms, ms);
@@ -48,7 +51,11 @@ pub enum Standing {
 pub struct Race {
     policy: TimingPolicy,
     lanes: Vec<Lane>,
+    /// The order of this round.
+    order: Vec<usize>,
+    /// How many of `order` had their turn.
     turn: usize,
+    shuffle: Rng,
 }
 
 #[derive(Clone, Debug)]
@@ -61,11 +68,13 @@ struct Lane {
 }
 
 impl Race {
-    /// Returns a race of `choices` choices.
-    pub fn new(policy: TimingPolicy, choices: usize) -> Self {
+    /// Returns a race of `choices` choices on the input of this seed.
+    pub fn new(policy: TimingPolicy, choices: usize, seed: Seed) -> Self {
         let lane =
             Lane { samples: Vec::new(), median: f64::INFINITY, spent_ms: 0.0, standing: Standing::Running };
-        Self { policy, lanes: vec![lane; choices], turn: 0 }
+        // Not the stream that the input was drawn from.
+        let shuffle = Seed(!seed.0, seed.1).rng();
+        Self { policy, lanes: vec![lane; choices], order: (0..choices).collect(), turn: choices, shuffle }
     }
 
     /// Returns the choice whose turn it is; `None` when all are done.
@@ -74,14 +83,21 @@ impl Race {
         self.turn(1).pop()
     }
 
-    /// Returns the next `most` choices whose turn it is, each once; none when all are done. A sample changes only the
-    /// standing of its own choice, so the order of all samples does not depend on `most`.
+    /// Returns the next choices of this round, or of a new one, at most `most`; none when all are done. A sample changes
+    /// only the standing of its own choice, so the order of all samples does not depend on `most`.
     pub fn turn(&mut self, most: usize) -> Vec<usize> {
-        let running = |i: &usize| self.lanes[*i].standing == Standing::Running;
-        let turn: Vec<usize> =
-            (self.turn..self.lanes.len()).chain(0..self.turn).filter(running).take(most).collect();
-        if let Some(last) = turn.last() {
-            self.turn = last + 1;
+        let is_running = |choice: usize| self.lanes[choice].standing == Standing::Running;
+        if !self.order[self.turn..].iter().any(|choice| is_running(*choice)) {
+            self.turn = 0;
+            self.order.shuffle(&mut self.shuffle);
+        }
+        let mut turn = Vec::new();
+        while turn.len() < most && self.turn < self.order.len() {
+            let choice = self.order[self.turn];
+            self.turn += 1;
+            if is_running(choice) {
+                turn.push(choice);
+            }
         }
         turn
     }
@@ -150,7 +166,7 @@ mod tests {
 
     /// Runs a race over synthetic clocks: `time(choice, sample)` in milliseconds.
     fn run(policy: TimingPolicy, choices: usize, time: impl Fn(usize, usize) -> f64) -> (Race, Vec<usize>) {
-        let mut race = Race::new(policy, choices);
+        let mut race = Race::new(policy, choices, Seed(7, 1));
         let mut order = Vec::new();
         while let Some(choice) = race.next() {
             let ms = time(choice, race.samples(choice).len());
@@ -162,11 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn choices_take_turns() {
-        let policy = TimingPolicy { max_samples: 3, target_relative_error: 0.0, ..TimingPolicy::default() };
+    fn choices_take_turns_in_an_order_that_changes() {
+        let policy = TimingPolicy { max_samples: 30, target_relative_error: 0.0, ..TimingPolicy::default() };
         let (race, order) = run(policy, 3, |_, _| 1.0);
-        assert_eq!(order, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        let mut rounds: Vec<Vec<usize>> = order.chunks(3).map(<[usize]>::to_vec).collect();
+        // Each choice follows each other one about equally often.
+        for choice in 0..3 {
+            let follows = |other: usize| order.windows(2).filter(|pair| **pair == [other, choice]).count();
+            assert!((0..3).filter(|other| *other != choice).all(|other| follows(other) >= 8), "{order:?}");
+        }
+        rounds.iter_mut().for_each(|round| round.sort_unstable());
+        assert_eq!(rounds, vec![vec![0, 1, 2]; 30], "each has one turn in every round");
         assert_eq!(race.standing(2), Standing::Full);
+        assert_eq!(order, run(policy, 3, |_, _| 1.0).1, "the same seed gives the same order");
     }
 
     #[test]
@@ -176,7 +200,7 @@ mod tests {
             |choice: usize, sample: usize| 1.0 + (choice * 7 % 5) as f64 + (sample * 3 % 4) as f64 * 0.1;
         let (one, order) = run(policy, 11, time);
         for most in [2, 4, 11, 100] {
-            let (mut race, mut turns) = (Race::new(policy, 11), Vec::new());
+            let (mut race, mut turns) = (Race::new(policy, 11, Seed(7, 1)), Vec::new());
             loop {
                 let turn = race.turn(most);
                 if turn.is_empty() {
@@ -243,10 +267,10 @@ mod tests {
 
     #[test]
     fn a_withdrawn_choice_keeps_no_samples() {
-        let mut race = Race::new(TimingPolicy::default(), 2);
+        let mut race = Race::new(TimingPolicy::default(), 2, Seed(0, 0));
         race.record(0, 1.0, 1.0);
         race.withdraw(0);
-        assert_eq!((race.next(), race.samples(0).len()), (Some(1), 0));
+        assert_eq!((race.samples(0).len(), race.turn(2)), (0, vec![1]));
         race.withdraw(1);
         assert_eq!(race.next(), None);
     }

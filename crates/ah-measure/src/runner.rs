@@ -1,10 +1,10 @@
-//! The trait [`BenchmarkRunner`], with one implementation for each optimization and backend.
+//! The trait [`BenchmarkRunner`], with one implementation for each optimization and device.
 
 use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
 
-use crate::bench::{Bench, Burst, Times};
+use crate::bench::{Burst, Times};
 use crate::failure::Failure;
-use crate::sampling::{Rng, Seed};
+use crate::sampling::Rng;
 
 /// The constant facts of a runner: the decision, the device, the choices and the timing policy.
 #[derive(Clone, Debug)]
@@ -20,16 +20,16 @@ pub struct Subject {
     pub timing: TimingPolicy,
 }
 
-/// Measures the choices of one optimization on one device.
+/// Measures the choices of one optimization on one device. [`serve`](crate::serve()) makes a worker of it, which
+/// `ah-collect --worker PROGRAM` measures.
 ///
-/// For each input, the framework calls [`draw`](Self::draw) and [`create_input`](Self::create_input)
-/// once, [`check`](Self::check) once per choice, then [`run_benchmark`](Self::run_benchmark) in turns for
-/// the choices that passed.
+/// For each input, the framework calls [`draw`](Self::draw) and [`load`](Self::load) once,
+/// [`check`](Self::check) once per choice, then [`run_benchmark`](Self::run_benchmark) in turns for the choices
+/// that passed.
 ///
-/// `draw` and `create_input` get generators in the same state. A runner whose features are computed from
-/// the input makes the input in both: `draw` returns its features, `create_input` the input. A runner whose
-/// input follows from the features draws only these, so that a resumed run skips measured inputs at little
-/// cost.
+/// `draw` and `load` get generators in the same state. A runner whose features are computed from the input makes
+/// the input in both: `draw` returns its features, `load` the input. A runner whose input follows from the
+/// features draws only these, so that a resumed run skips measured inputs at little cost.
 pub trait BenchmarkRunner {
     /// The operands of one input, made once and shared by all its choices.
     type Input;
@@ -40,6 +40,14 @@ pub trait BenchmarkRunner {
     /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the same seed
     /// gives the same inputs.
     fn draw(&self, rng: &mut Rng) -> Context;
+
+    /// Checks that [`draw`](Self::draw) can be called.
+    ///
+    /// # Errors
+    /// The reason why the user has to list the inputs.
+    fn can_draw(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Checks that a context from the user is in the optimization's domain.
     ///
@@ -59,21 +67,30 @@ pub trait BenchmarkRunner {
     /// the same state as at the call of [`draw`](Self::draw).
     ///
     /// # Errors
-    /// [`Failure::Skipped`] if the input cannot be made here.
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Self::Input, Failure>;
+    /// [`Failure::Skipped`] if the input cannot be measured here, [`Failure::Failed`] if making it failed.
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Self::Input, Failure>;
+
+    /// Drops an input.
+    ///
+    /// # Errors
+    /// A failure would spoil the next inputs, so it ends the run.
+    fn unload(&mut self, input: Self::Input) -> Result<(), Failure> {
+        drop(input);
+        Ok(())
+    }
 
     /// Runs `choice` once and compares its result with a reference that was computed in another way (the
     /// shipped runners accumulate in f64).
     ///
     /// # Errors
     /// [`Failure::Skipped`] if the choice is not offered, [`Failure::Failed`] if it fails or its result is
-    /// wrong, with the error.
+    /// wrong, with the error, [`Failure::Unmeasured`] if the machine is at fault.
     fn check(&mut self, input: &mut Self::Input, choice: ChoiceId) -> Result<(), Failure>;
 
     /// Times `choice`. The clock belongs to the runner: a monotonic one on a processor, events on a GPU.
     ///
     /// # Errors
-    /// [`Failure::Failed`], as in [`check`](Self::check).
+    /// As [`check`](Self::check).
     fn run_benchmark(
         &mut self,
         input: &mut Self::Input,
@@ -86,107 +103,41 @@ pub trait BenchmarkRunner {
         false
     }
 
-    /// Returns the same runner with its type of input hidden, so that different runners fit one list.
-    fn boxed(self) -> Box<dyn Runner>
-    where
-        Self: Sized + Send + 'static,
-        Self::Input: Send,
-    {
-        Box::new(LoadedRunner { runner: self, input: None })
+    /// Returns a hash of what the choices run, if that is known: a log is not continued under another one.
+    fn commands_hash(&self) -> Option<String> {
+        None
     }
-}
 
-/// A [`BenchmarkRunner`] with its type of input hidden, so that different runners fit one list and a
-/// runner in another process looks like one in this process.
-pub trait Runner: Bench + Send {
-    /// See [`BenchmarkRunner::subject`].
-    fn subject(&self) -> &Subject;
-    /// See [`BenchmarkRunner::draw`].
-    ///
-    /// # Errors
-    /// The runner is in a process that cannot be reached.
-    fn draw(&self, seed: Seed) -> Result<Context, Failure>;
-    /// See [`BenchmarkRunner::accepts`].
-    ///
-    /// # Errors
-    /// The mistake in words.
-    fn accepts(&self, context: &Context) -> Result<(), String>;
-    /// See [`BenchmarkRunner::label`].
-    fn label(&self, context: &Context) -> String;
-    /// Makes the input of the next calls.
-    ///
-    /// # Errors
-    /// As [`BenchmarkRunner::create_input`].
-    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure>;
-    /// Drops the input.
-    fn unload(&mut self);
-    /// See [`BenchmarkRunner::is_simulated`].
-    fn is_simulated(&self) -> bool {
+    /// Returns whether [`compile_ahead`](Self::compile_ahead) saves time.
+    fn compiles_ahead(&self) -> bool {
         false
     }
-    /// Returns how many inputs ahead the runner compiles: 0 for one that compiles nothing.
-    fn look_ahead(&self) -> usize {
-        0
-    }
-    /// Compiles what these inputs need, so that they do not wait for it. A failure shows when the choice is checked.
-    fn compile_ahead(&mut self, planned: &[Planned]) {
-        let _ = planned;
+
+    /// Compiles what the choices need on these inputs, which come next. A failure shows when the choice is checked.
+    fn compile_ahead(&mut self, contexts: &[Context]) {
+        let _ = contexts;
     }
 }
 
-/// Inputs that are likely to come next, and their choices.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// The inputs.
-    pub contexts: Vec<Context>,
-    /// The choices that are timed there; `None`: all.
-    pub choices: Option<Vec<ChoiceId>>,
-}
+/// The runner of a worker that has none: [`serve`](crate::serve()) then tells the collector why.
+pub enum NoRunner {}
 
-/// A [`BenchmarkRunner`] with the loaded input.
-struct LoadedRunner<R: BenchmarkRunner> {
-    runner: R,
-    input: Option<R::Input>,
-}
+impl BenchmarkRunner for NoRunner {
+    type Input = ();
 
-impl<R> Runner for LoadedRunner<R>
-where
-    R: BenchmarkRunner + Send,
-    R::Input: Send,
-{
     fn subject(&self) -> &Subject {
-        self.runner.subject()
+        match *self {}
     }
-    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
-        Ok(self.runner.draw(&mut seed.rng()))
+    fn draw(&self, _: &mut Rng) -> Context {
+        match *self {}
     }
-    fn accepts(&self, context: &Context) -> Result<(), String> {
-        self.runner.accepts(context)
+    fn load(&mut self, _: &Context, _: &mut Rng) -> Result<(), Failure> {
+        match *self {}
     }
-    fn label(&self, context: &Context) -> String {
-        self.runner.label(context)
+    fn check(&mut self, (): &mut (), _: ChoiceId) -> Result<(), Failure> {
+        match *self {}
     }
-    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
-        // The old operands are dropped first: both together may exceed the memory.
-        self.input = None;
-        self.input = Some(self.runner.create_input(context, &mut seed.rng())?);
-        Ok(())
-    }
-    fn unload(&mut self) {
-        self.input = None;
-    }
-    fn is_simulated(&self) -> bool {
-        self.runner.is_simulated()
-    }
-}
-
-impl<R: BenchmarkRunner> Bench for LoadedRunner<R> {
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
-        let input = self.input.as_mut().ok_or_else(|| Failure::failed("no input is loaded"))?;
-        self.runner.check(input, choice)
-    }
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        let input = self.input.as_mut().ok_or_else(|| Failure::failed("no input is loaded"))?;
-        self.runner.run_benchmark(input, choice, burst)
+    fn run_benchmark(&mut self, (): &mut (), _: ChoiceId, _: Burst) -> Result<Times, Failure> {
+        match *self {}
     }
 }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ah_runtime::ah_types::Scalar;
-use ah_runtime::multi_kernel::{Dimension, Watch};
+use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Role};
 use ah_types::Optimization;
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -25,22 +25,19 @@ fn pad(x: usize) {
     black_box(x + 1);
 }
 
-fn multi_kernel(watch: Option<Watch>) -> MultiKernel<Kernel> {
+fn multi_kernel() -> MultiKernel<Kernel> {
     let decision = AutoHeuristic::builder("mm")
         .numerical("m")
         .numerical("k")
         .numerical("n")
         .categorical("dtype")
         .environment(Environment::default());
-    let mut builder = MultiKernel::<Kernel>::builder(decision)
+    let builder = MultiKernel::<Kernel>::builder(decision)
         .kernel("orig", 1, orig as Kernel)
         .kernel("pad", 1, pad)
         .eligible("pad", |v| v[0].number() > Some(0.0))
-        .dimension("k", Dimension::dynamic().halvings(1).divisible_by(16))
+        .dimension("k", Dimension::dynamic().halvings(1))
         .no_cache();
-    if let Some(watch) = watch {
-        builder = builder.watch(watch);
-    }
     let multi = builder.build().expect("a MultiKernel");
     for (m, k, n) in (0..40).map(|i| (64 << (i % 3), 100 + 100 * i, 4096 >> (i % 4))) {
         multi.run(&values(m, k, n), |kernel| kernel(black_box(m)), None);
@@ -54,22 +51,18 @@ fn values(m: usize, k: usize, n: usize) -> [Scalar<'static>; 4] {
 
 fn remembered(c: &mut Criterion) {
     let mut group = c.benchmark_group("multi_kernel");
-    let plain = multi_kernel(None);
-    let watched = multi_kernel(Some(Watch::default()));
+    let plain = multi_kernel();
     let (m, k, n) = (64, 1000, 2048);
     plain.run(&values(m, k, n), |kernel| kernel(m), None);
-    watched.run(&values(m, k, n), |kernel| kernel(m), None);
     let direct: Kernel = orig;
     group.bench_function("direct call", |b| b.iter(|| black_box(direct)(black_box(m))));
-    for (name, multi) in [("remembered pick", &plain), ("remembered pick, watched", &watched)] {
-        assert!(multi.pick(&values(m, k, n)).is_some());
-        group.bench_function(name, |b| {
-            b.iter(|| {
-                let (m, k, n) = black_box((m, k, n));
-                multi.run(&values(m, k, n), |kernel| kernel(m), None);
-            });
+    assert!(plain.pick(&values(m, k, n)).is_some());
+    group.bench_function("remembered pick", |b| {
+        b.iter(|| {
+            let (m, k, n) = black_box((m, k, n));
+            plain.run(&values(m, k, n), |kernel| kernel(m), None);
         });
-    }
+    });
     group.finish();
 }
 
@@ -125,7 +118,7 @@ fn ns(mut call: impl FnMut()) -> (f64, f64) {
 
 /// Compares the medians with the targets.
 fn targets(_: &mut Criterion) {
-    let (plain, watched) = (multi_kernel(None), multi_kernel(Some(Watch::default())));
+    let plain = multi_kernel();
     let auto = consulting();
     let direct: Kernel = orig;
     let run = |multi: &MultiKernel<Kernel>| {
@@ -133,7 +126,6 @@ fn targets(_: &mut Criterion) {
         multi.run(&values(m, k, n), |kernel| kernel(m), None);
     };
     run(&plain);
-    run(&watched);
     let choose = |m, k, n| {
         let (m, k, n) = black_box((m, k, n));
         black_box(auto.choose(&common::mixed_mm_values(m, k, n)).index);
@@ -145,7 +137,6 @@ fn targets(_: &mut Criterion) {
     };
     for (what, (median, least), target) in [
         ("a remembered pick adds", adds(&plain), 50.0),
-        ("a remembered pick, watched, adds", adds(&watched), 50.0),
         ("a model file of mixed_mm decides in", ns(|| choose(17.0, 4096.0, 11008.0)), 400.0),
         ("the same, another leaf", ns(|| choose(100.0, 1536.0, 2000.0)), 400.0),
     ] {

@@ -13,7 +13,9 @@
 
 use std::fmt;
 
-use crate::sync::{Mutex, lock};
+use std::sync::Mutex;
+
+use crate::sync::lock;
 
 /// The wealth that raises the alarm: it is false with a probability of at most 1 / 20.
 const ALARM: f64 = 20.0;

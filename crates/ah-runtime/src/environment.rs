@@ -17,13 +17,8 @@ use crate::warnings::warn_user;
 /// | `AUTOHEURISTIC_COLLECT` | optimizations that measure every choice, append to the log and take the fallback |
 /// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder, if there is one |
 /// | `AUTOHEURISTIC_PATH` | folders of model files, or model files, separated as in `PATH` |
-/// | `AUTOHEURISTIC_PIN` | the versions that may decide, `pad_mm=3f2a9c41,mm=…`: the first 8 or more characters of a model's hash |
 /// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or by name, `softmax=1,mm=0` |
-/// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel neither stores nor reads picks on disk |
-/// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks; unset: `autoheuristic/picks` in the user's cache folder; without one, picks are not stored |
-/// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes of picks per device, with `K`, `M` or `G`; the longest unused are deleted first; unset: `64M` |
-/// | `AUTOHEURISTIC_RECORD` | a folder; every pick is also written to `NAME.json` there |
-/// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings; a MultiKernel takes their picks and measures nothing |
+/// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks of MultiKernels; `off`: they are neither stored nor read; unset: `autoheuristic/picks` in the user's cache folder, if there is one |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// `AUTOHEURISTIC_USE`; `None` if unset.
@@ -36,24 +31,13 @@ pub struct Environment {
     pub model_folders: Vec<PathBuf>,
     /// The user's cache folder, for logs and picks; `None` if the user has none.
     pub cache_folder: Option<PathBuf>,
-    /// `AUTOHEURISTIC_PIN`: (optimization, version).
-    pub pins: Vec<(String, String)>,
     /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all names (`None`).
     pub forced_kernels: Vec<(Option<String>, usize)>,
-    /// `AUTOHEURISTIC_DISABLE_CACHE`.
+    /// True if `AUTOHEURISTIC_CACHE_DIR` is `off`.
     pub no_cache: bool,
     /// `AUTOHEURISTIC_CACHE_DIR`.
     pub picks: Option<PathBuf>,
-    /// `AUTOHEURISTIC_CACHE_LIMIT`, bytes.
-    pub cache_limit: u64,
-    /// `AUTOHEURISTIC_RECORD`.
-    pub record: Option<PathBuf>,
-    /// `AUTOHEURISTIC_LOOKUP`.
-    pub lookup: Option<PathBuf>,
 }
-
-/// [`Environment::cache_limit`] without the variable.
-const CACHE_LIMIT: u64 = 64 << 20;
 
 /// An empty environment.
 impl Default for Environment {
@@ -90,14 +74,9 @@ impl Environment {
                 .map(|paths| std::env::split_paths(&paths).filter(|p| !p.as_os_str().is_empty()).collect())
                 .unwrap_or_default(),
             cache_folder: None,
-            pins: pins(&list("AUTOHEURISTIC_PIN").unwrap_or_default()),
             forced_kernels: forced(&list("AUTOHEURISTIC_FORCE_KERNEL").unwrap_or_default()),
-            no_cache: variable("AUTOHEURISTIC_DISABLE_CACHE").is_some_and(|v| !v.is_empty() && v != "0"),
-            picks: path("AUTOHEURISTIC_CACHE_DIR"),
-            cache_limit: variable("AUTOHEURISTIC_CACHE_LIMIT")
-                .map_or(CACHE_LIMIT, |text| limit(&text.to_string_lossy())),
-            record: path("AUTOHEURISTIC_RECORD"),
-            lookup: path("AUTOHEURISTIC_LOOKUP"),
+            no_cache: path("AUTOHEURISTIC_CACHE_DIR").is_some_and(|p| p == Path::new("off")),
+            picks: path("AUTOHEURISTIC_CACHE_DIR").filter(|p| p != Path::new("off")),
         }
     }
 
@@ -108,23 +87,14 @@ impl Environment {
         own.or_else(|| self.forced_kernels.iter().find(|(n, _)| n.is_none())).map(|(_, kernel)| *kernel)
     }
 
-    /// Returns the folder of the picks on this device; `None` if there is no folder for them.
+    /// Returns the folder of the picks on this device; `None` if there is no folder for them, or if it is `off`.
     #[must_use]
     pub fn picks_folder(&self, device: &Device) -> Option<PathBuf> {
+        if self.no_cache {
+            return None;
+        }
         let folder = self.picks.clone().or_else(|| Some(self.own_folder()?.join("picks")))?;
         Some(folder.join(file_name(device.name())))
-    }
-
-    /// Returns the recording that this MultiKernel writes.
-    #[must_use]
-    pub fn record_file(&self, name: &str) -> Option<PathBuf> {
-        self.record.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
-    }
-
-    /// Returns the recording that this MultiKernel looks up.
-    #[must_use]
-    pub fn lookup_file(&self, name: &str) -> Option<PathBuf> {
-        self.lookup.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
     }
 
     /// Returns the log of this optimization on this device; `None` if there is no folder for it.
@@ -154,18 +124,6 @@ fn user_cache_folder() -> Option<PathBuf> {
     folder.is_absolute().then_some(folder)
 }
 
-/// Parses `pad_mm=3f2a9c41,mm=77aa01bc`.
-fn pins(items: &[String]) -> Vec<(String, String)> {
-    let parse = |item: &String| match item.split_once('=') {
-        Some((name, version)) => Some((name.trim().to_owned(), version.trim().to_owned())),
-        None => {
-            warn_user(format!("AUTOHEURISTIC_PIN: expected NAME=VERSION, found {item:?}; ignored"));
-            None
-        }
-    };
-    items.iter().filter_map(parse).collect()
-}
-
 /// Parses `1`, or `softmax=1,mm=0`.
 fn forced(items: &[String]) -> Vec<(Option<String>, usize)> {
     let parse = |item: &String| {
@@ -182,24 +140,6 @@ fn forced(items: &[String]) -> Vec<(Option<String>, usize)> {
         Some((name, kernel?))
     };
     items.iter().filter_map(parse).collect()
-}
-
-/// Parses bytes, with `K`, `M` or `G`.
-fn limit(text: &str) -> u64 {
-    let text = text.trim();
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let shift = match unit.trim() {
-        "" => Some(0),
-        "K" | "k" => Some(10),
-        "M" | "m" => Some(20),
-        "G" | "g" => Some(30),
-        _ => None,
-    };
-    let bytes = digits.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
-    bytes.unwrap_or_else(|| {
-        warn_user(format!("AUTOHEURISTIC_CACHE_LIMIT: expected bytes such as 64M, found {text:?}; ignored"));
-        CACHE_LIMIT
-    })
 }
 
 /// Makes a file name from a name of unknown origin. ASCII letters, digits, `-`, `_` and `.` stay; every other

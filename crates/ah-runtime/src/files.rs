@@ -1,6 +1,5 @@
 //! Files on which a program does not wait.
 
-use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::time::Duration;
@@ -16,13 +15,4 @@ pub(crate) fn expect_regular(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Opens a regular file for appending, or makes it and its folder.
-pub(crate) fn open_to_append(path: &Path) -> Result<File> {
-    expect_regular(path)?;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    OpenOptions::new().create(true).append(true).open(path)
 }

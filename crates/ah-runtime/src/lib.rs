@@ -42,16 +42,15 @@
 //! | run the fastest kernel, measured on first use | [`MultiKernel`] |
 //! | collect timings while the program runs | [`Role::Collect`] with [`AutoHeuristic::choose_or_collect`] |
 //! | autotune among a few choices | [`AutoHeuristic::top_k`] |
-//! | see whether a promise still holds | [`Drift`], or [`multi_kernel::Builder::promise`] |
+//! | see whether a promise still holds | [`Drift`] |
 //! | see why | [`Answer::fallback`], [`AutoHeuristic::explain_choice`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
 //! | configure without recompiling | the [`Environment`] |
 //!
-//! Inside, from the bottom up: `heuristics` (the trait, and model files compiled to steps), `find` (registered
+//! Inside, from the bottom up: `heuristics` (the trait, and model files), `find` (registered
 //! heuristics and model folders), `decide` (decision points), [`multi_kernel`].
 //!
 //! Any thread may ask at any time. Readers see whole values behind an [`arc_swap::ArcSwap`]; a writer replaces the
-//! value under a lock. Loom tests the orders of threads (`multi_kernel/loom_tests.rs`); `docs/running.md` has the
-//! proofs and the costs. Nothing here panics on files, the environment, or a context.
+//! value under a lock. `docs/running.md` has the proofs and the costs. Nothing here panics on files, the environment, or a context.
 #![forbid(unsafe_code)]
 
 mod decide;

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
 use ah_import::ImportParams;
-use ah_train::{AdaptParams, Params};
+
 use clap::{Arg, Args, Parser, Subcommand};
+
+use crate::adapt::AdaptParams;
+use crate::params::Params;
 
 /// Learn from a log which choice to take, and generate the code that takes it.
 #[derive(Parser)]
@@ -31,7 +34,7 @@ Examples:
   Learn from a log; write model.json and a Rust crate in generated/:
     ah-train train.txt --heuristic-name pad_mm
   The smallest tree that loses little, for a program in Python, and a report:
-    ah-train train.txt --heuristic-name pad_mm --size smallest --for python --report
+    ah-train train.txt --heuristic-name pad_mm --size smallest --target python --report
   One tree that people read, learned by the rules of a file:
     ah-train train.txt --heuristic-name sort --optimization sort.toml --learner cost_tree";
 
@@ -85,7 +88,7 @@ pub enum Command {
 #[derive(Args)]
 #[command(
     after_help = IMPORT_EXAMPLES,
-    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet").help_heading(None)),
+    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines or JSON").help_heading(None)),
     mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name")),
     mut_args(of_learning)
 )]

@@ -5,67 +5,58 @@
 //!
 //! The steps of a training, in the order of the data (`train.rs`):
 //!
-//! 1. read: `data::dataset` makes a log a table of medians, inputs × choices, and ranks its features,
-//!    logged and derived, as columns.
-//! 2. label: `data::targets` are the costs of the choices on each input.
-//! 3. split: `data::split` holds the test part out; the rest is the training part.
-//! 4. many choices: `joint` estimates the times that the log of many choices lacks, and `search::portfolio` keeps a few
-//!    of these choices.
-//! 5. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the
-//!    training part.
-//! 6. fit: `learners` grow a `tree`, whose nodes rank the choices.
-//! 7. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
+//! 1. read: `data::dataset` makes a log a table of medians, inputs × choices.
+//! 2. prepare: `prepared` holds the test part out, lets `joint` estimate the times that a log of many choices lacks, resolves
+//!    all settings (`plan`), and keeps the choices that are worth it (`search::portfolio`).
+//! 3. search: `search` chooses the learner's parameters by the slowdown on held-out folds of the training part.
+//! 4. fit: `promise::recipe` has what one fit sees and the model that comes of it; `learners` grow a `tree`.
+//! 5. promise: `promise` makes the heuristic decline where it would be slower than the fallback too
 //!    often, and chooses the size of the model. `net` knows how long a program waits for a decision.
-//! 8. judge: `judge` weighs the decisions on the test part.
-//! 9. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
+//! 6. judge: `decisions` are what a model decides, and `judge` weighs them on the test part.
+//! 7. write: the model that ships is learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
-//! [`adapt`](fn@adapt) moves a finished model to another device or to other shapes, by a few inputs measured there.
+//! [`adapt`](fn@adapt) judges a finished model on a log of another device or of other shapes beside one learned from it.
 //!
-//! Each file uses only files of earlier steps, and `error`, `params` and `setting`. `plan` has all settings: they are
-//! resolved once, between split and search.
+//! Each file uses only files of earlier steps, and `error`, `params` and `setting`.
 #![forbid(unsafe_code)]
 
 mod adapt;
+#[cfg(feature = "cli")]
+mod cli;
 mod data;
+mod decisions;
 mod error;
 mod explain;
 mod joint;
 mod judge;
 mod learners;
 mod model;
-mod net;
+mod overhead;
 mod params;
 mod params_check;
 mod plan;
+mod prepared;
 mod promise;
 mod record;
 #[cfg(feature = "cli")]
 pub mod report;
 mod search;
 mod setting;
+#[cfg(feature = "cli")]
+mod threads;
+#[cfg(feature = "cli")]
+pub mod tool;
 mod train;
 mod tree;
 
-pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
+pub use adapt::{AdaptParams, Adaptation, adapt};
 pub use ah_types::{LearnerKind, Target, TrainingPolicy};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
-pub use net::Overhead;
+pub use overhead::Overhead;
 pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
-pub use train::{TrainedModel, train};
-
-/// The steps one by one, for benchmarks and studies. They change as the crate does.
-#[cfg(feature = "parts")]
-pub mod parts {
-    pub use crate::data::{COST_ONE, Columns, Costs, Dataset, RankedFeatures, Subset, Table, split};
-    pub use crate::judge::decisions::JudgedInput;
-    pub use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
-    pub use crate::promise::ladder::{Climbed, climb};
-    pub use crate::promise::{Heuristic, Trainer, calibrate};
-    pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{FittedEnsemble, GrownTree, RankingPolicy, ScoredChoice};
-}
+pub use train::{NoPromise, TrainedModel, train};

@@ -1,38 +1,8 @@
-//! The model of a learned heuristic.
+//! A finished model without what it does not use.
 
 use std::collections::BTreeSet;
 
-use ah_types::{ChoiceId, DerivedFeature, Features, Model, Node, Test, Tree};
-
-use crate::promise::{Heuristic, Trainer};
-
-/// Returns the model of a learned heuristic, without its record.
-pub fn model(trainer: &Trainer<'_>, heuristic: &Heuristic) -> Model {
-    let dataset = trainer.dataset;
-    let model = Model {
-        heuristic: trainer.plan.heuristic_name.clone(),
-        optimization: dataset.optimization.name.clone(),
-        features: dataset.features.clone(),
-        categories: trainer.features.categories.clone(),
-        missing: trainer.features.missing.clone(),
-        precondition: dataset.precondition.clone(),
-        eligible: trainer.ranking.eligible.clone(),
-        device: dataset.device().cloned(),
-        shared_memory: dataset.metadata.shared_memory,
-        device_capa: dataset.metadata.device_capa,
-        choices: dataset.table.choices.clone(),
-        fallback: Some(heuristic.fallback),
-        promise: heuristic.promise.clone(),
-        ..Model::default()
-    };
-    let mut model = trainer.with_trees(heuristic, heuristic.threshold, model);
-    // A program that names its choices knows which of them can run. Without names, only expected choices are picked.
-    let leaves = model.tree.leaves().flat_map(|(_, leaf)| &leaf.ranking);
-    let expected: BTreeSet<ChoiceId> =
-        leaves.filter(|ranked| ranked.expected).map(|ranked| ranked.choice).collect();
-    model.eligible.retain(|choice, _| dataset.eligible.contains_key(choice) || expected.contains(choice));
-    model
-}
+use ah_types::{DerivedFeature, Features, Model, Node, Test, Tree};
 
 /// Drops the derived features that no split tests. They must not use one another.
 pub fn drop_unused(model: &mut Model) {

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 #[cfg(feature = "cli")]
-use ah_cli::arguments::{one_of, one_of_or_former};
+use ah_cli::arguments::one_of;
 use ah_types::{LearnerKind, Objective, Target, TrainingPolicy};
 use serde::{Serialize, Serializer};
 
@@ -25,14 +25,14 @@ pub struct Params {
         arg(long, required = true, default_value = "", hide_default_value = true, value_name = "NAME")
     )]
     pub heuristic_name: String,
-    /// The forms in which programs ask the model; the slowest counts. The time of a decision there is a part of each pick's
-    /// time [default: the optimization's, else rust].
-    #[cfg_attr(feature = "cli", arg(long = "for", value_name = "FORM,...", value_delimiter = ',', value_parser = one_of(Target::NAMES)))]
-    pub forms: Vec<Target>,
+    /// The languages or programs that ask, for which code is written too; the slowest counts. The time of a decision there is a part of
+    /// each pick's time [default: the optimization's, else rust].
+    #[cfg_attr(feature = "cli", arg(long = "target", value_name = "TARGET,...", value_delimiter = ',', value_parser = one_of(Target::NAMES)))]
+    pub targets: Vec<Target>,
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),
     /// boosted trees always (`boosted`), or classification by linfa-trees (`linfa`) [default: the optimization's, else
     /// auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of_or_former(LearnerKind::NAMES, "soft")))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER", value_parser = one_of(LearnerKind::NAMES)))]
     pub learner: Option<LearnerKind>,
     /// What to learn for: the geometric mean of the slowdowns, where all inputs count alike (`geomean`), or the total time
     /// (`total`) [default: the optimization's, else geomean].

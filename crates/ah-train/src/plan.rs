@@ -10,9 +10,8 @@ use ah_types::{LearnerKind, Target, TrainingPolicy};
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
-use crate::joint::lessons;
 use crate::learners::{Boost, CostTree};
-use crate::net::Asking;
+use crate::overhead::Asking;
 use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
 use crate::setting::Settings;
 
@@ -22,7 +21,7 @@ const TEST_SHARE: f64 = 0.2;
 const FOLDS: usize = 5;
 /// The depth limits to search.
 const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
-/// Inputs from which on a log is large: its boosted trees have many leaves and are judged on one fold, and its readable
+/// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable
 /// tree only has the evidence.
 pub const LARGE: usize = 20_000;
 
@@ -47,7 +46,7 @@ pub struct TrainPlan {
     pub min_samples_leaves: Vec<usize>,
     /// The parameters of boosted trees, where there may be some.
     pub boost: Option<Boost>,
-    /// The readable tree beside the boosted ones of a large log, or of many choices.
+    /// The readable tree beside the boosted ones of a large log.
     pub evidence_tree: Option<CostTree>,
     /// The most leaves of a tree.
     pub max_leaves: Option<usize>,
@@ -63,6 +62,8 @@ pub struct TrainPlan {
     pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
+    /// Whether nobody asked for the promise: the number of inputs sets its share.
+    pub is_default_promise: bool,
     /// The limit of the promise.
     pub max_slowdown: f64,
     /// How the promise is calibrated.
@@ -113,12 +114,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let has_lessons = lessons::serve(dataset);
-        let usual = match has_lessons {
-            true => Boost::OF_MANY,
-            false => Boost::of(inputs >= LARGE),
-        };
-        let boost = boost(params, policy, learner, &usual, &mut settings)?;
+        let boost = boost(params, policy, learner, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -144,7 +140,8 @@ impl TrainPlan {
         };
         let log = (!may_promise).then_some(None);
         let usual = promise.default_share(dataset.count_judging(training));
-        let max_risk = settings.resolve("max_risk", flag, None, log, Some(usual));
+        let is_default_promise = flag.is_none();
+        let max_risk = settings.resolve("max_risk", flag, None, log, usual);
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
@@ -155,7 +152,7 @@ impl TrainPlan {
             learner,
             max_depths,
             min_samples_leaves,
-            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, has_lessons, inputs)),
+            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, inputs)),
             boost,
             max_leaves,
             size,
@@ -164,6 +161,7 @@ impl TrainPlan {
             always_included: included,
             max_choices,
             max_risk,
+            is_default_promise,
             max_slowdown,
             promise,
             settings,
@@ -173,6 +171,16 @@ impl TrainPlan {
     /// Returns the same plan for a heuristic that always decides.
     pub fn always_deciding(&self) -> Self {
         Self { max_risk: None, ..self.clone() }
+    }
+
+    /// Returns the same plan for a program that asks in another target.
+    pub fn asked_in(&self, target: Target) -> Self {
+        Self { asking: self.asking.for_target(target), ..self.clone() }
+    }
+
+    /// Returns what the folds of the search hold out together.
+    pub fn split_by(&self) -> SplitBy {
+        SplitBy::Input
     }
 }
 
@@ -191,11 +199,12 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
     }
 }
 
-/// Returns how a program asks: in which forms, and what the log and the optimization know about the features' times.
+/// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
 fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
     let policy = &dataset.optimization.training;
-    let some = |forms: &[Target]| Some(forms.to_vec()).filter(|forms| !forms.is_empty());
-    let forms = settings.resolve("for", some(&params.forms), some(&policy.targets), None, vec![Target::Rust]);
+    let some = |targets: &[Target]| Some(targets.to_vec()).filter(|targets| !targets.is_empty());
+    let targets =
+        settings.resolve("target", some(&params.targets), some(&policy.targets), None, vec![Target::Rust]);
     let collection = dataset.metadata.collection.as_ref();
     let logged = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
     let mut feature_ms = logged.clone();
@@ -204,8 +213,8 @@ fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking
         let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
         settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
     }
-    let is_named = !params.forms.is_empty() || !policy.targets.is_empty();
-    Asking::new(&forms, is_named, &feature_ms, &dataset.features, &dataset.metadata)
+    let is_named = !params.targets.is_empty() || !policy.targets.is_empty();
+    Asking::new(&targets, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.
@@ -213,7 +222,6 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
-    usual: &Boost,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -226,24 +234,18 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
+    let usual = if params.size == Size::Best { Boost::BEST } else { Boost::DEFAULT };
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..usual.clone() }))
+    Ok(may.then_some(Boost { max_depth, ..usual }))
 }
 
-/// Most splits on a path of the readable tree beside boosted trees that had lessons. Most of its leaves measured all choices, or few of
-/// any: with depths of up to 8 it takes 234 of 401 kB of a model of 32 choices.
-const DEPTH_OF_MANY: usize = 3;
-
-/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees: of a large log, and of many
-/// choices. `None`: the search finds it.
+/// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the
+/// search finds it.
 ///
 /// The leaves of a large log can be small: on the forward convolutions a program that does not list its choices loses 28 % with a
 /// depth of 8 and 13 % with 14, because small leaves measured more choices on nearly all of their inputs.
-fn evidence_tree(params: &Params, has_lessons: bool, inputs: usize) -> Option<CostTree> {
-    if inputs < LARGE && !has_lessons {
-        return None;
-    }
-    let depth = if has_lessons { DEPTH_OF_MANY } else { 14 };
-    let depth = params.max_depth.unwrap_or(usize::MAX).min(depth);
-    Some(CostTree::new(depth, params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs))))
+fn evidence_tree(params: &Params, inputs: usize) -> Option<CostTree> {
+    let depth = params.max_depth.unwrap_or(usize::MAX).min(14);
+    let least = params.min_samples_leaf.map_or(10, |least| leaf_size(least, inputs));
+    (inputs >= LARGE).then(|| CostTree::new(depth, least))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::data::Dataset;
 use crate::judge::TestReport;
-use crate::promise::{Ladder, Trainer};
+use crate::promise::{Ladder, Recipe};
 use crate::search::Portfolio;
 
 /// Returns the fields of a JSON object.
@@ -29,28 +29,27 @@ pub fn logs(dataset: &Dataset) -> impl Iterator<Item = LogRecord> {
 
 /// Returns the record of a training. `timed` is the share of all cells that were measured, if the others are estimates.
 pub fn provenance(
-    trainer: &Trainer<'_>,
+    recipe: &Recipe<'_>,
     ladder: &Ladder,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
     timed: Option<f64>,
     model: &Model,
 ) -> Provenance {
-    let kept = portfolio
-        .map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "exact": p.exact, "curve": p.curve }));
+    let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "curve": p.curve }));
     let mut parameters = object(json!({
-        "settings": trainer.plan.settings,
-        "chosen": trainer.configuration,
+        "settings": recipe.plan.settings,
+        "chosen": recipe.configuration,
         "portfolio": kept,
     }));
-    if let Some(most) = trainer.max_leaves {
+    if let Some(most) = recipe.max_leaves {
         parameters.insert("max_leaves".to_owned(), most.into());
     }
     let eligible = model.eligible.iter();
-    let learned = eligible.filter(|(choice, _)| !trainer.dataset.eligible.contains_key(choice));
+    let learned = eligible.filter(|(choice, _)| !recipe.dataset.eligible.contains_key(choice));
     let learned: BTreeMap<&str, &str> = learned
         .map(|(choice, condition)| {
-            (trainer.dataset.table.choices[choice.index()].as_str(), condition.expression.as_str())
+            (recipe.dataset.table.choices[choice.index()].as_str(), condition.expression.as_str())
         })
         .collect();
     if !learned.is_empty() {
@@ -66,7 +65,6 @@ pub fn provenance(
         "sizes": ladder,
         "held_out": held_out.comparison.model,
         "held_out_always_deciding": held_out.always,
-        "by_form": held_out.by_form,
         "held_out_by_input": held_out.by_input,
         "always_fallback": held_out.comparison.always_fallback,
         "best_single": held_out.comparison.best_single,
@@ -76,8 +74,8 @@ pub fn provenance(
     }
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
-        logs: logs(trainer.dataset).collect(),
-        seed: trainer.plan.seed,
+        logs: logs(recipe.dataset).collect(),
+        seed: recipe.plan.seed,
         parameters,
         metrics,
     }

@@ -47,6 +47,10 @@ fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
 /// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     let mut file = open_file(path)?;
+    #[cfg(unix)]
+    if file.metadata()?.file_type().is_char_device() && path != Path::new("/dev/null") {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device; give a file or a pipe"));
+    }
     let mut magic = Vec::with_capacity(GZIP.len());
     Read::by_ref(&mut file).take(GZIP.len() as u64).read_to_end(&mut magic)?;
     let packed = magic == GZIP;
@@ -103,10 +107,33 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if old.as_ref().is_some_and(|m| !m.is_file()) {
         return File::options().write(true).open(path)?.write_all(bytes);
     }
-    let folder = match path.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
+    let file = temporary_beside(&path)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    file.as_file().write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Makes a new file: `write` fills a temporary one in the same folder, which then gets the name `path`.
+///
+/// # Errors
+/// Those of `write`, and I/O errors, made by `failed`: `AlreadyExists` if a file is at `path` by then. No file is left.
+pub fn create_new<E>(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), E>,
+    failed: impl Fn(io::Error) -> E,
+) -> Result<(), E> {
+    let file = temporary_beside(path).map_err(&failed)?;
+    write(file.path())?;
+    file.persist_noclobber(path).map(drop).map_err(|e| failed(e.error))
+}
+
+/// Returns a temporary file in the folder of `path`, which is made if it is missing.
+fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -115,14 +142,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // Reduced by the umask. tempfile's own default is 0600.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.prefix(".ah-").tempfile_in(folder)?;
-    if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
-    }
-    file.as_file().write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    builder.prefix(".ah-").tempfile_in(folder)
 }
 
 /// Returns the path that a chain of symbolic links leads to, whether or not a file is there.
@@ -154,6 +174,19 @@ mod tests {
     }
 
     #[test]
+    fn a_new_file_does_not_replace_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new");
+        let made = create_new(&path, |file| fs::write(file, "one"), |e| e);
+        assert!(made.is_ok() && fs::read(&path).is_ok_and(|bytes| bytes == b"one"));
+        // Another program was faster.
+        let error = create_new(&path, |file| fs::write(file, "two"), |e| e).expect_err("it exists");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).expect("still there"), b"one");
+        assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+    }
+
+    #[test]
     fn a_pipe_needs_a_writer() {
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");
@@ -173,9 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn endless_files_are_refused() {
+    fn long_and_endless_files_are_refused() {
         let error = read_text(Path::new("/dev/zero"), 1).expect_err("endless");
-        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("long");
+        fs::write(&path, vec![b'x'; (1 << 20) + 1]).expect("written");
+        assert_eq!(read_text(&path, 1).expect_err("long").kind(), ErrorKind::FileTooLarge);
     }
 
     #[test]

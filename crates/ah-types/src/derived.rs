@@ -1,6 +1,8 @@
 //! Derived features: computed from others by an expression, never logged
 //! ("augmented" in PyTorch).
 
+use std::cell::Cell;
+
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
@@ -112,17 +114,48 @@ impl Features {
     }
 
     /// Returns a row over all slots. `values` are those of the logged features, in the order of
-    /// [`base`](Self::base); derived features are computed on demand.
+    /// [`base`](Self::base); derived features are computed when they are asked for.
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
-        FeatureRow { features: self, values }
+        FeatureRow { features: self, values, numbers: &[] }
+    }
+
+    /// Returns a row that reads or computes each number once. `numbers` has one [`UNKNOWN`] for each feature.
+    pub(crate) fn row_with<'a, R: Row + ?Sized>(
+        &'a self,
+        values: &'a R,
+        numbers: &'a [Cell<f64>],
+    ) -> FeatureRow<'a, R> {
+        FeatureRow { features: self, values, numbers }
     }
 }
+
+/// A number that is not known yet: a NaN that no operation returns.
+pub(crate) const UNKNOWN: f64 = f64::from_bits(0x7ff8_0000_0000_a17e);
 
 /// See [`Features::row`].
 #[derive(Clone, Copy, Debug)]
 pub struct FeatureRow<'a, R: ?Sized = [Value]> {
     features: &'a Features,
     values: &'a R,
+    /// By feature: its number, if it is known; empty if none is kept.
+    numbers: &'a [Cell<f64>],
+}
+
+impl<R: Row + ?Sized> FeatureRow<'_, R> {
+    /// Kept out of line so that reading a known number needs no call.
+    #[inline(never)]
+    fn compute(&self, slot: usize) -> f64 {
+        let x = match slot.checked_sub(self.features.base.len()) {
+            None => self.values.number(slot),
+            Some(at) => self.features.derived.get(at).map_or(f64::NAN, |(_, typed)| typed.number(self)),
+        };
+        // An undefined number has one form: a program's own NaN could look unknown.
+        let x = if x.is_nan() { f64::NAN } else { x };
+        if let Some(number) = self.numbers.get(slot) {
+            number.set(x);
+        }
+        x
+    }
 }
 
 impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
@@ -133,13 +166,15 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
         }
     }
 
+    #[inline]
     fn number(&self, slot: usize) -> f64 {
-        match slot.checked_sub(self.features.base.len()) {
-            None => self.values.number(slot),
-            Some(i) => self.features.derived.get(i).map_or(f64::NAN, |(_, typed)| typed.number(self)),
+        match self.numbers.get(slot).map(Cell::get) {
+            Some(x) if x.to_bits() != UNKNOWN.to_bits() => x,
+            _ => self.compute(slot),
         }
     }
 
+    #[inline]
     fn category(&self, slot: usize) -> Option<&str> {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.category(slot),

@@ -34,6 +34,7 @@ mod context;
 mod derived;
 mod device;
 pub mod expr;
+mod fault;
 mod feature;
 mod fields;
 mod file_lock;
@@ -44,6 +45,7 @@ mod inline;
 pub mod log;
 mod model;
 mod null_is_infinite;
+mod number;
 mod optimization;
 mod pick;
 pub mod random;
@@ -60,20 +62,22 @@ pub use clause::Clause;
 pub use context::{Context, ContextError, Scalar, Value};
 pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch};
+pub use fault::{ColumnPlace, Fault, Place, RowNumber};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use file_lock::lock_within;
 pub use model::{
-    CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel, LEAST_RISK, LeafMasks,
-    LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace, Path, Precondition,
-    Predicted, Promise, Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow, ScoreTree, Scoring, Sums,
-    ThresholdSearch, add_row, risk,
+    BoosterTables, CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel,
+    LEAST_RISK, LeafMasks, LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace,
+    OldRanked, Path, Precondition, Predicted, Promise, Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow,
+    ScoreTree, Sums, Tables, ThresholdSearch, add_row, risk,
 };
+pub use number::number;
 pub use optimization::{
     ChoiceRule, DevicePrecondition, LearnerKind, LogOptimization, Objective, Optimization, OptimizationError,
     Target, TrainingPolicy,
 };
-pub use pick::{Ranked, pick, pick_sorted};
+pub use pick::{Ranked, pick};
 pub use row::Row;
 pub use single_choice::SingleChoice;
 pub use tally::Tally;

@@ -53,7 +53,9 @@ pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T
 /// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control characters
 /// are escaped.
 pub fn reason(text: &str) -> String {
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    // Also marks that turn the direction of text, such as U+202E.
+    let is_shown = |c: char| matches!(c, '"' | '\'' | '\\') || c.escape_debug().count() == 1;
+    let escape = |c: char| if is_shown(c) { c.to_string() } else { c.escape_debug().to_string() };
     // Such a reason has the refused value in the middle, and the expected one at the end.
     let shortened = |line: &str| match line.char_indices().rev().nth(MOST_END) {
         Some((end, _)) if end > MOST_TEXT => format!("{}{}", cut(line, MOST_TEXT), &line[end..]),
@@ -80,6 +82,7 @@ mod tests {
         assert_eq!(quoted(&"x".repeat(1 << 20)).chars().count(), MOST + 3);
         assert_eq!(listed(["m", "a\tb"]), r#"m, "a\tb""#);
         assert_eq!(listed(["m"; 22]), format!("{}, and 2 more", ["m"; 20].join(", ")));
-        assert_eq!(reason("a\u{7}\nb"), "a\\u{7}\nb");
+        assert_eq!(reason("a\u{7}\nb \"\u{202e}\""), "a\\u{7}\nb \"\\u{202e}\"");
+        assert_eq!(quoted("\u{202e}x"), r#""\u{202e}x""#);
     }
 }

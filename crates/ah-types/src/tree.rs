@@ -163,7 +163,7 @@ pub struct RankedChoice {
 impl RankedChoice {
     /// Returns the choice without its evidence.
     pub fn ranked(&self) -> Ranked {
-        Ranked { choice: self.choice, score: self.score, allowed: self.allowed }
+        Ranked { choice: self.choice.0, score: self.score, allowed: self.allowed }
     }
 }
 

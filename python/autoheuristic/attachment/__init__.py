@@ -22,25 +22,23 @@ def attach(
     *packages: str,
     mode: str = "serve",
     folder: str | os.PathLike[str] | None = None,
-    max_seconds: float = float("inf"),
 ) -> None:
     """Attaches to every ``triton.autotune`` kernel of these packages, imported already or later.
 
     A kernel asks its heuristic, if one was learned for its source, its configurations and this device. Otherwise its
-    own autotuner runs as before, and what it measures goes into a log. Attaching again replaces what was attached.
+    own autotuner runs as before. Attaching again replaces what was attached.
 
     Args:
         packages: Import names, for example ``fla``; ``*`` is every package.
-        mode: ``serve`` asks heuristics; ``record`` lets the package's autotuner decide, and logs its measurements;
-            ``collect`` measures all configurations on each new input, and logs them.
+        mode: ``serve`` asks heuristics; ``collect`` launches the first configuration and notes each new input, which
+            ``autoheuristic replay`` measures afterwards.
         folder: Where logs and heuristics are; by default ``autoheuristic/attach`` in the user's cache folder.
-        max_seconds: In ``collect``, no input is measured after this much measuring.
 
     Raises:
         UsageError: The mode is none, or no package is named.
 
     """
-    settings = Settings(packages, default_folder() if folder is None else Path(folder), mode, max_seconds)
+    settings = Settings(packages, default_folder() if folder is None else Path(folder), mode)
     global _hook
     detach()
     _hook = Hook(Session(settings))
@@ -62,4 +60,4 @@ def attach_from_environment() -> None:
         warnings.warn(f"{error}; nothing is attached", AutoHeuristicWarning, stacklevel=2)
         return
     if settings is not None:
-        attach(*settings.packages, mode=settings.mode, folder=settings.folder, max_seconds=settings.max_seconds)
+        attach(*settings.packages, mode=settings.mode, folder=settings.folder)

@@ -3,28 +3,25 @@
 A call that was seen before is one look-up in a dictionary. For a new input, in this order:
 
 1. the heuristic's pick, then up to two more of its ranking where a pick cannot be launched;
-2. in ``collect``, the best of a measurement of all configurations, which goes into the log;
-3. without a heuristic, the best that the log holds for the package's own key;
-4. the package's own autotuner; what it measures goes into the log.
+2. in ``collect``, and while a CUDA graph is captured, the first configuration that can be launched;
+3. the package's own autotuner.
 
-An error of this package never reaches the program: it is a warning, and the package's own autotuner runs.
+Each new input is a line of the journal. An error of this package never reaches the program: it is a warning, and the
+package's own autotuner runs.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Callable, NamedTuple
 
 from ..choices import choice_name
 from ..errors import AutoHeuristicError
-from ..kernel import Call, cannot_launch, outcome_of
+from ..kernel import Call, cannot_launch
 from .calls import describe
-from .collecting import measured_input
-from .remembered import Remembered
 from .session import Session, is_capturing
 from .state import State
-from .variants import kinds
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
@@ -37,7 +34,6 @@ class Decision(NamedTuple):
 
     answer: str
     candidates: Sequence[int] = ()
-    reason: str | None = None
 
 
 def _not_yet(args: Any, kwargs: Any) -> Any:
@@ -47,10 +43,10 @@ def _not_yet(args: Any, kwargs: Any) -> Any:
 class AttachedKernel:
     """The ``run`` of one autotuner."""
 
-    def __init__(self, autotuner: Any, session: Session):
+    def __init__(self, autotuner: Any, session: Session, package: str):
         """Takes the place of ``autotuner.run``."""
         self.autotuner = autotuner
-        self._session = session
+        self._session, self._package_name = session, package
         self._previous = vars(autotuner).get("run")
         self._state: State | None = None
         self._is_passive = False
@@ -61,16 +57,13 @@ class AttachedKernel:
         self._configs: Any = None
         """The configurations that the look-up is for, and their number."""
         self._count = 0
-        self._thread = threading.local()
-        """The timings that the package's autotuner takes in this thread."""
-        autotuner.run, autotuner._bench = self.run, self._bench
+        autotuner.run = self.run
 
     def detach(self) -> None:
         """Gives the autotuner its own ``run`` back."""
         own = vars(self.autotuner)
         if own.get("run") == self.run:
             own.pop("run")
-            own.pop("_bench")
             if self._previous is not None:
                 self.autotuner.run = self._previous
 
@@ -100,30 +93,10 @@ class AttachedKernel:
             return self._first(args, kwargs, config)
 
     def _package(self, args: Any, kwargs: Any) -> Any:
-        """Runs the package's own autotuner, and logs what it measured."""
-        own = vars(self.autotuner)
-        before = own.get("configs_timings")
-        try:
-            if self._previous is None:
-                result = type(self.autotuner).run(self.autotuner, *args, **kwargs)
-            else:
-                result = self._previous(*args, **kwargs)
-        finally:
-            timings = vars(self._thread).pop("timings", None)
-        if timings is None and own.get("configs_timings") is not before:
-            timings = own["configs_timings"]  # Read from Triton's cache on disk.
-        if timings:
-            try:
-                self._record(_call(args, kwargs), timings)
-            except Exception as error:
-                self._warn(f"what the package measured is not logged ({_shown(error)})")
-        return result
-
-    def _bench(self, *args: Any, config: Any, **kwargs: Any) -> Any:
-        """Takes the place of ``autotuner._bench``: keeps what it returns, for each thread by itself."""
-        found = type(self.autotuner)._bench(self.autotuner, *args, config=config, **kwargs)
-        vars(self._thread).setdefault("timings", {})[config] = found
-        return found
+        """Runs the package's own autotuner."""
+        if self._previous is None:
+            return type(self.autotuner).run(self.autotuner, *args, **kwargs)
+        return self._previous(*args, **kwargs)
 
     def _first(self, args: Any, kwargs: Any, failed: Any) -> Any:
         """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
@@ -133,7 +106,7 @@ class AttachedKernel:
         try:
             self._session.begin()
             state = self._ready(call)
-            if state is not None and not state.is_passive:
+            if state is not None:
                 features = state.features.read(call)
                 decided = state, features, self._decide(state, call, features)
         except Exception as error:
@@ -173,7 +146,6 @@ class AttachedKernel:
                 self._warn(f"{state.trouble}. The package's own autotuner runs")
             self._state = state
             self._configs, self._count = state.configs, state.count
-        self._is_passive = state.is_passive
         return state
 
     def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> Decision:
@@ -183,41 +155,22 @@ class AttachedKernel:
             AutoHeuristicError: Nothing can be decided.
 
         """
-        session, reason = self._session, None
         offered = self._offered(state, call)
         if state.heuristic is not None:
-            values = [features[name] for name in state.heuristic.features]
-            decided = state.heuristic.decide(*values, offered=offered)
-            if decided.name is not None:
-                names = dict.fromkeys([decided.name, *state.heuristic.ranked(values)])
-                return Decision("heuristic", self._positions(state, names, offered)[:MOST_PICKS])
-            reason = str(decided.reason)
-        if session.settings.mode == "collect":
-            outcomes = measured_input(session, state, call, features)
-            measured = sorted((o.ms, name) for name, o in outcomes.items() if o.rows)
-            if measured:
-                return Decision("measured", self._positions(state, [name for _, name in measured], offered))
-            log = session.folder.read_log(state.identity)
-            state.remembered = Remembered(log, state.features.of_package(self.autotuner.keys)) if log else None
-        if state.remembered is not None:
-            names = dict.fromkeys(state.remembered.ranked(features))
+            names = [*islice(state.heuristic.in_order(features, offered), MOST_PICKS)]
             if names:
-                return Decision("log", self._positions(state, names, offered)[:MOST_PICKS])
-        if is_capturing() and not self._is_tuned(call):
-            kept = self._positions(state, dict.fromkeys(state.kernel.names), offered)
-            return Decision("capture", kept, "a CUDA graph is being captured, so the package cannot measure")
-        return Decision("package", (), reason)
+                return Decision("heuristic", [state.index[name] for name in names])
+        if self._session.settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
+            return Decision("first", [i for name, i in state.index.items() if name in offered])
+        return Decision("package")
 
-    def _positions(self, state: State, names: Any, offered: frozenset[str] | None) -> list[int]:
-        return [state.index[n] for n in names if n in state.index and (offered is None or n in offered)]
-
-    def _offered(self, state: State, call: Call) -> frozenset[str] | None:
-        """Returns the configurations that the author's ``early_config_prune`` leaves; ``None`` without one."""
+    def _offered(self, state: State, call: Call) -> frozenset[str]:
+        """Returns the configurations that the author's ``early_config_prune`` leaves."""
         prune = self.autotuner.early_config_prune
         if prune is None:
-            return None
+            return state.all_names
         kept = prune(self.autotuner.configs, dict(zip(self.autotuner.arg_names, call.args)), **call.kwargs)
-        return frozenset(map(choice_name, kept))
+        return state.all_names & {*map(choice_name, kept)}
 
     def _is_tuned(self, call: Call) -> bool:
         """Whether the package's autotuner has this key, so that it would not measure."""
@@ -235,16 +188,14 @@ class AttachedKernel:
         if config is not None:
             self.autotuner.best_config = config
         choice = None if index is None else state.kernel.names[index]
-        answer, description, of_arguments = decision.answer if config is not None else "package", None, None
+        answer, description = decision.answer if config is not None else "package", None
         try:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():
                 self._remember(state, call, index)
-                if config is None:
-                    description = describe(state.kernel, call)
-                else:
-                    of_arguments = kinds(state.kernel, call)
-            self._session.note(state.identity, features, answer, choice, decision.reason, description, of_arguments)
+                description = describe(state.kernel, call, with_values=answer != "heuristic")
+            found = {"answer": answer, "choice": choice, "call": description}
+            self._session.note(state.identity, self._package_name, features, found)
         except Exception as error:
             self._warn(f"a call is not remembered ({_shown(error)})")
 
@@ -259,22 +210,6 @@ class AttachedKernel:
             self._hot.clear()
         config = (None, None) if index is None else (state.kernel.all_kwargs[index], state.kernel.configs[index])
         self._hot[key] = config
-
-    # Measuring
-
-    def _record(self, call: Call, timings: Mapping[Any, Any]) -> None:
-        """Logs what the package's autotuner measured for a call."""
-        state = self._ready(call)
-        if state is None:
-            return
-        features = state.features.read(call)
-        named = {choice_name(config): outcome_of(found) for config, found in timings.items()}
-        named = {name: outcome for name, outcome in named.items() if name in state.index}
-        with self._session.lock:
-            if named and not state.recorder.known(features, state.kernel.names):
-                state.recorder.add(features, named)
-        if state.is_passive:
-            self._session.note(state.identity, features, "package", call=describe(state.kernel, call))
 
     def _warn(self, message: str) -> None:
         function = getattr(self.autotuner.base_fn, "__name__", "a kernel")

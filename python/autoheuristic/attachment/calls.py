@@ -1,19 +1,18 @@
 """The journal of an attached program: one line for each new input of each kernel, with who chose, and why.
 
-The lines of inputs that no heuristic decided also say how the call was made: shapes, strides and types of the tensors,
-the other arguments, the grid. ``replay`` makes such calls again and measures them. The other lines have the kinds of
-the arguments, from which ``variants`` compiles.
+Each line describes the call: shapes, strides and types of the tensors, the other arguments, the grid. ``variants``
+compiles for such calls, and ``replay`` makes them again and measures them, where no heuristic decided.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .features import dtype_of
+from ..features import dtype_of
 from .identity import Identity
 
 if TYPE_CHECKING:
@@ -37,14 +36,11 @@ class Journal:
     def note(
         self,
         identity: Identity,
+        package: str,
         features: Mapping[str, Any],
-        answer: str,
-        choice: str | None,
-        reason: str | None,
-        call: dict[str, Any] | None,
-        kinds: dict[str, Any] | None,
+        found: Mapping[str, Any],
     ) -> None:
-        """Appends a line.
+        """Appends a line; ``found`` has the answer, the choice, and the call.
 
         Raises:
             OSError: The file cannot be written.
@@ -53,8 +49,7 @@ class Journal:
         if self._lines >= MOST_LINES:
             return
         self._lines += 1
-        line = {"kernel": identity.stem, "module": identity.module, "function": identity.function}
-        found = {"answer": answer, "choice": choice, "reason": reason, "call": call, "kinds": kinds}
+        line = {"kernel": identity.stem, "module": identity.module, "function": identity.function, "package": package}
         present = {"features": dict(features), **{key: value for key, value in found.items() if value is not None}}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # Appends of one write each: two processes never interleave lines on a local disk.
@@ -79,9 +74,29 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 yield found
 
 
-def describe(kernel: Kernel, call: Call) -> dict[str, Any] | None:
-    """Describes a call so that it can be made again; ``None`` if an argument cannot be described."""
-    described = {name: _describe(value) for name, value in kernel.named_args(call).items()}
+def to_measure(journal: Path) -> dict[str, list[dict[str, Any]]]:
+    """Returns the lines to measure, by kernel: each input that no heuristic decided, once, in order."""
+    found: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
+    for line in read(journal):
+        if line.get("answer") != "heuristic" and line.get("call"):
+            lines = found.setdefault(line["kernel"], {})
+            first = next(iter(lines.values()), line)
+            if line["features"].keys() == first["features"].keys():
+                lines.setdefault(key_of(line["features"], line["features"]), line)
+    return {stem: list(lines.values()) for stem, lines in found.items()}
+
+
+def key_of(features: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
+    """Returns an input as texts, so that a journal, a log and a request of ``ah-collect`` agree."""
+    return tuple(str(features[name]) for name in names)
+
+
+def describe(kernel: Kernel, call: Call, with_values: bool) -> dict[str, Any] | None:
+    """Describes a call so that it can be made again; ``None`` if an argument cannot be described.
+
+    To read the values of a tensor waits for the device, so a call that is not measured later does without.
+    """
+    described = {name: _describe(value, with_values) for name, value in kernel.named_args(call).items()}
     if any(value is None for value in described.values()):
         return None
     grids: Any = call.grid
@@ -93,17 +108,28 @@ def describe(kernel: Kernel, call: Call) -> dict[str, Any] | None:
     return {"arguments": described, "grid": grids}
 
 
-def _describe(value: Any) -> dict[str, Any] | None:
+def _describe(value: Any, with_values: bool) -> dict[str, Any] | None:
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
     if hasattr(value, "data_ptr") and dtype_of(value) is not None:
-        tensor = {"tensor": str(value.dtype), "shape": list(value.shape), "stride": list(value.stride())}
-        if not value.dtype.is_floating_point and value.numel() <= MOST_VALUES:
+        if not hasattr(value, "stride"):
+            return None  # A tensor descriptor.
+        tensor: dict[str, Any] = {
+            "tensor": str(value.dtype),
+            "shape": list(value.shape),
+            "stride": list(value.stride()),
+        }
+        if value.data_ptr() % 16:
+            tensor["is_aligned"] = False
+        if with_values and not value.dtype.is_floating_point:
+            if value.numel() > MOST_VALUES:
+                return None
             tensor["values"] = value.tolist()
-        elif not value.dtype.is_floating_point:
-            return None
         return tensor
-    return {"type": str(value)} if type(value).__module__.split(".")[0] == "torch" else None
+    if type(value).__name__ == "dtype":
+        of_torch = type(value).__module__.split(".")[0] == "torch"
+        return {"type": str(value)} if of_torch else {"triton": str(value)}
+    return None
 
 
 def _sizes(grid: Any) -> list[int]:

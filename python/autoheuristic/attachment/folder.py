@@ -13,7 +13,6 @@ from .. import device
 from ..environment import file_name
 from ..errors import HeuristicError
 from ..heuristic import Heuristic
-from ..log import Log
 from .identity import DIGITS, Identity
 
 
@@ -27,20 +26,6 @@ class Folder:
     def here(self) -> Path:
         """The part for the current device."""
         return self.path / file_name(device.current()["name"])
-
-    def log(self, identity: Identity) -> Path:
-        """Returns the log of a kernel on the current device."""
-        return self.here / f"{identity.stem}.txt"
-
-    def read_log(self, identity: Identity) -> Log | None:
-        """Returns the log of a kernel on the current device; ``None`` if there is none.
-
-        Raises:
-            LogError: It is not a log.
-
-        """
-        path = self.log(identity)
-        return Log.read(path) if path.exists() else None
 
     def heuristic(self, identity: Identity) -> Heuristic | None:
         """Returns the heuristic of a kernel for the current device; ``None`` if the kernel was never learned.

@@ -61,7 +61,8 @@ class Hook:
 
     def attach(self, tuner: Any) -> None:
         """Attaches an autotuner, if it belongs to one of the packages."""
-        if not self.session.settings.attaches(tuner.base_fn):
+        package = self.session.settings.package_of(tuner.base_fn)
+        if package is None:
             return
         from ..tuner import Tuner  # Imports Triton, which is there.
         from .attached import AttachedKernel
@@ -70,7 +71,7 @@ class Hook:
             return
         with self._lock:
             if id(tuner) not in self._attached and not self._removed:
-                self._attached[id(tuner)] = AttachedKernel(tuner, self.session)
+                self._attached[id(tuner)] = AttachedKernel(tuner, self.session, package)
 
     def kernels(self) -> list[Any]:
         """Returns the attached kernels."""

@@ -1,4 +1,4 @@
-"""Learns a heuristic from each log of attached kernels, with ``ah-train`` and ``ah-codegen``."""
+"""Learns a heuristic from each log of attached kernels, with ``ah-train``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import UsageError
+from ..errors import LogError, UsageError
+from ..log import Log
 from ..tools import tool
 
 TOO_SMALL = 6
@@ -21,32 +22,46 @@ class Learned(NamedTuple):
     """What became of one log."""
 
     log: Path
-    heuristic: Path | None
-    """The file that was written."""
+    is_learned: bool
     message: str
     """The summary, or why there is no heuristic."""
     exit_code: int
 
 
-def logs(folder: Path) -> list[Path]:
-    """Returns the logs below a folder, one for each kernel and device."""
-    return sorted(path for path in folder.glob("*/*.txt"))
-
-
-def learn(folder: Path, words: Sequence[str] = (), jobs: int | None = None) -> Iterator[Learned]:
+def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[Learned]:
     """Learns from each log that has grown since its heuristic was made; ``words`` are more arguments for ``ah-train``.
 
     Raises:
         UsageError: A tool is missing, or there is no log.
 
     """
-    train, codegen = tool("ah-train"), tool("ah-codegen")
-    found = logs(folder)
+    tool("ah-train")
+    found = sorted(folder.glob("*/*.txt"))
     if not found:
         raise UsageError(f"{folder}: expected logs of attached kernels (DEVICE/KERNEL_HASH.txt), found none")
     todo = [log for log in found if not _is_learned(log)]
-    with ThreadPoolExecutor(jobs or min(4, os.cpu_count() or 1)) as pool:
-        yield from pool.map(lambda log: _learn(log, train, codegen, words), todo)
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        yield from pool.map(lambda log: _learn(log, words), todo)
+
+
+def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Learns from a log and writes the heuristic to a file; the model goes beside the log. Returns what became of it.
+
+    Raises:
+        UsageError: A tool is missing.
+
+    """
+    model = log.with_suffix(".model.json")
+    learning = [tool("ah-train"), str(log), "--heuristic-name", name, "--model", str(model), "--no-codegen", *words]
+    done = _run(learning)
+    if done.returncode:
+        return done
+    with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
+        written = _run([tool("ah-codegen"), str(model), "--target", "python", "--out", folder])
+        # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
+        for made in Path(folder).glob("*.py"):
+            made.replace(heuristic)
+    return written if written.returncode else done
 
 
 def _is_learned(log: Path) -> bool:
@@ -54,20 +69,23 @@ def _is_learned(log: Path) -> bool:
     return heuristic.exists() and heuristic.stat().st_mtime >= log.stat().st_mtime
 
 
-def _learn(log: Path, train: str, codegen: str, words: Sequence[str]) -> Learned:
-    model = log.with_suffix(".model.json")
-    learning = [train, str(log), "--heuristic-name", log.stem, "--model", str(model), "--no-codegen", *words]
-    learned = _run(learning)
-    done = learned
-    if not learned.returncode:
-        with tempfile.TemporaryDirectory(dir=log.parent) as folder:
-            done = _run([codegen, str(model), "--target", "python", "--out", folder])
-            # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
-            for made in Path(folder).glob("*.py"):
-                made.replace(log.with_suffix(".py"))
-    if done.returncode:
-        return Learned(log, None, done.stderr.strip() or done.stdout.strip(), done.returncode)
-    return Learned(log, log.with_suffix(".py"), learned.stdout.strip(), 0)
+def _learn(log: Path, words: Sequence[str]) -> Learned:
+    done = heuristic_of(log, log.with_suffix(".py"), log.stem, words)
+    if done.returncode == TOO_SMALL:
+        return Learned(log, False, _too_few(log), TOO_SMALL)
+    message = (done.stderr.strip() or done.stdout.strip()) if done.returncode else done.stdout.strip()
+    return Learned(log, not done.returncode, message, done.returncode)
+
+
+def _too_few(log: Path) -> str:
+    try:
+        count = len(Log.read(log).inputs())
+    except (OSError, LogError) as error:
+        return str(error)
+    return (
+        f"{count} inputs are too few. Run the program with --mode collect on more shapes, "
+        "or give autoheuristic replay more --max-seconds"
+    )
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

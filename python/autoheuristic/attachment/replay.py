@@ -1,111 +1,151 @@
-"""Makes the calls of a journal again and measures them: what production missed becomes the next inputs to learn from.
-
-Tensors of floats get random numbers, because times depend on them little. Tensors of integers get the values that the
-journal has, because offsets and lengths decide what a kernel does.
-"""
+"""Measures the calls of a journal: for each kernel, ``ah-collect`` with a worker that makes its calls again."""
 
 from __future__ import annotations
 
-import importlib
+import csv
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..choices import choice_name
-from ..errors import AutoHeuristicError, DeviceLostError, UsageError
-from ..kernel import Call
+from .. import tools
+from ..errors import LogError, UsageError
+from ..log import Log
 from . import calls
-from .collecting import measured_input
-from .folder import Folder
-from .session import Session
-from .settings import Settings
-from .state import State
+from .calls import key_of
+
+INTERRUPTED = 130
+LEAST_INPUTS = 10
+"""A heuristic needs so many."""
+Lines = Mapping[str, Sequence[Mapping[str, Any]]]
+"""By kernel, the lines of the journal to measure."""
+COMPILING_SHARE = 1 / 3
+"""The share of a kernel's time after which configurations that are not compiled yet are left out."""
+DEVICE_NAME = "from autoheuristic import device, environment; print(environment.file_name(device.current()['name']))"
 
 
-def replay(folder: Path, max_seconds: float = float("inf")) -> str:
-    """Measures the calls of the current device's journal that no heuristic decided; returns a summary.
+def replay(folder: Path, max_seconds: float) -> int:
+    """Measures what no heuristic decided and no log holds, kernel by kernel; returns the exit code of ``ah-collect``.
+
+    A kernel that has too few inputs to learn from when the time is over goes on until it has enough.
 
     Raises:
-        UsageError: There is no journal.
-        DeviceLostError: The device reported a fault; this process can measure no more.
+        UsageError: There is no journal of this device, or a tool is missing.
 
     """
-    journal = Folder(folder).here / calls.FILE
-    if not journal.exists():
-        raise UsageError(f"{journal}: there is no such journal; attach to a program on this device first")
-    session = Session(Settings(("*",), folder, "collect", max_seconds))
-    measured, passed_over, seen = 0, [], set()
-    for line in list(calls.read(journal)):
-        described = line.get("call")
-        key = (line.get("kernel"), str(line["features"]))
-        if described is None or key in seen:
-            continue
-        seen.add(key)
-        if not session.may_measure:
-            break
-        try:
-            measured += _measure(line, session)
-        except DeviceLostError:
-            raise
-        except Exception as error:
-            passed_over.append(f"{line.get('function')}: {type(error).__name__}: {error}")
-    lines = [f"{journal}: {measured} inputs measured in {session.seconds:.0f} s, {len(passed_over)} passed over"]
-    return "\n  ".join([*lines, *sorted(set(passed_over))])
+    journal = _journal(folder)
+    known = calls.to_measure(journal)
+    inputs = {stem: lines for stem, lines in known.items() if len(_measured(journal, stem, lines)) < len(lines)}
+    begin = time.monotonic()
+    codes = _all(journal, inputs, max_seconds, [])
+    short = {
+        stem: lines
+        for stem, lines in inputs.items()
+        if not codes.get(stem) and len(_measured(journal, stem, lines)) < min(LEAST_INPUTS, len(lines))
+    }
+    if short and INTERRUPTED not in codes.values():
+        _say(f"the time is over, and {len(short)} kernels have fewer than {LEAST_INPUTS} inputs: these go on")
+        codes |= _all(journal, short, math.inf, ["--num-samples", str(LEAST_INPUTS)])
+    if INTERRUPTED in codes.values():
+        return INTERRUPTED
+    measured, spent = sum(not code for code in codes.values()), time.monotonic() - begin
+    _say(f"{measured} of {len(inputs)} kernels measured in {spent:.0f} s; learn with: autoheuristic learn")
+    return 0 if measured else max(codes.values(), default=0)
 
 
-def _measure(line: dict[str, Any], session: Session) -> int:
-    """Measures one call; returns 1, or 0 if the log has it already."""
-    autotuner = _autotuner(str(line["module"]), str(line["function"]))
-    call = _call(autotuner, line["call"])
-    state = State(autotuner, session, call)
-    if state.identity.stem != line["kernel"]:
-        raise AutoHeuristicError("the kernel's source or configurations have changed since")
-    features = state.features.read(call)
-    before = state.recorder.known(features, state.kernel.names)
-    measured_input(session, state, call, features)
-    return int(not before)
+def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str]) -> dict[str, int]:
+    """Runs ``ah-collect`` for one kernel after the other, and returns the exit codes."""
+    begin, ends = time.monotonic(), 0.0
+    codes: dict[str, int] = {}
+    queue = list(inputs)
+
+    def start(after: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
+        nonlocal ends
+        stem = queue.pop(0)
+        limit = share = math.inf
+        if max_seconds < math.inf:
+            share = (max_seconds - ends) / (len(queue) + 1)
+            ends += share
+            limit = ends - (time.monotonic() - begin)
+        return _start(journal, stem, inputs[stem], limit, share, after, words)
+
+    with tools.interruptible():
+        following = start(None) if queue else None
+        for at, (stem, lines) in enumerate(inputs.items()):
+            # The next worker imports the package, which takes seconds, while this one measures.
+            running, following = following, start(following) if queue else None
+            _say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs")
+            assert running is not None
+            codes[stem] = code = running.wait()
+            if code == INTERRUPTED:
+                if following is not None:
+                    following.wait()
+                break
+            if code:
+                _say(f"{stem}: ah-collect ended with exit code {code}; the next kernel follows")
+    return codes
 
 
-def _autotuner(module: str, function: str) -> Any:
-    """Returns the autotuner of a kernel, which may be inside ``triton.heuristics`` and other wrappers."""
-    from triton.runtime.autotuner import Autotuner
-
-    for found in vars(importlib.import_module(module)).values():
-        while found is not None and not isinstance(found, Autotuner):
-            found = vars(found).get("fn") if hasattr(found, "__dict__") else None
-        if found is not None and found.base_fn.__name__ == function:
-            return found
-    raise AutoHeuristicError(f"{module} has no autotuner of {function}")
-
-
-def _call(autotuner: Any, described: dict[str, Any]) -> Call:
-    arguments = {name: _argument(value) for name, value in described["arguments"].items()}
-    grids = described["grid"]
-    if isinstance(grids, dict):
-        sizes = {choice_name(config): tuple(grids[choice_name(config)]) for config in autotuner.configs}
-        by_values = [(config.kwargs, sizes[choice_name(config)]) for config in autotuner.configs]
-
-        def grid(meta: Any) -> Any:
-            # The configuration in hand is the one whose arguments the call has.
-            return next(size for kwargs, size in by_values if all(meta.get(n) == v for n, v in kwargs.items()))
-
-        return Call(grid, (), arguments)
-    return Call(tuple(grids), (), arguments)
+def _journal(folder: Path) -> Path:
+    """Returns the journal of the current device. Another process asks for the device, so that none is held here."""
+    journals = calls.journals(folder)
+    if len(journals) > 1:
+        done = subprocess.run(
+            [sys.executable, "-c", DEVICE_NAME], env=tools.environment(), capture_output=True, text=True
+        )
+        journals = [journal for journal in journals if journal.parent.name == done.stdout.strip()]
+    if not journals:
+        raise UsageError(
+            f"{folder}: expected DEVICE/{calls.FILE} of this device, found none; attach to a program first"
+        )
+    return journals[0]
 
 
-def _argument(described: dict[str, Any]) -> Any:
-    import torch
+def _measured(journal: Path, stem: str, lines: Sequence[Mapping[str, Any]]) -> set[tuple[str, ...]]:
+    """Returns the inputs of these lines that the kernel's log holds."""
+    names = list(lines[0]["features"])
+    return logged(journal.parent / f"{stem}.txt", names) & {key_of(line["features"], names) for line in lines}
 
-    if "value" in described:
-        return described["value"]
-    if "type" in described:
-        return getattr(torch, described["type"].rpartition(".")[2])
-    dtype = getattr(torch, described["tensor"].rpartition(".")[2])
-    shape, stride = described["shape"], described["stride"]
-    size = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if all(shape) else 0
-    storage = torch.empty(size, dtype=dtype, device="cuda")
-    tensor = torch.as_strided(storage, shape, stride)
-    if "values" in described:
-        tensor.copy_(torch.tensor(described["values"], dtype=dtype))
-    else:
-        storage.copy_(torch.randn(size, device="cuda") * 0.1)
-    return tensor
+
+def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
+    """Returns the inputs that a log holds; none if there is no such log with these features."""
+    try:
+        log = Log.read(path)
+    except (OSError, LogError):
+        return set()
+    if sorted(log.features) != sorted(names):
+        return set()
+    return {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
+
+
+def _start(
+    journal: Path,
+    stem: str,
+    lines: Sequence[Mapping[str, Any]],
+    limit: float,
+    share: float,
+    after: subprocess.Popen[bytes] | None,
+    words: Sequence[str],
+) -> subprocess.Popen[bytes]:
+    """Starts ``ah-collect`` for one kernel, which ends in ``limit`` seconds and begins when ``after`` has ended."""
+    table = journal.parent / f"{stem}.inputs.csv"
+    names = list(lines[0]["features"])
+    with open(table, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([line["features"][name] for name in names] for line in lines)
+    words = ["-o", str(journal.parent / f"{stem}.txt"), "--inputs", str(table), "-q", *words]
+    worker = [f"attach:{stem}", "--journal", str(journal)]
+    if after is not None:
+        worker += ["--after", str(after.pid)]
+    if limit < math.inf:
+        words += ["--max-seconds", f"{max(limit, 0.1):.1f}"]
+        worker += ["--compiling-seconds", f"{share * COMPILING_SHARE:.1f}"]
+    return subprocess.Popen(tools.collecting(worker, words), env=tools.environment())
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import text
-from ..errors import LogError
-from ..log import Log
 from . import calls
+from .calls import key_of
+from .replay import logged
 
-ANSWERS = ("heuristic", "log", "measured", "package", "capture")
+ANSWERS = ("heuristic", "first", "package")
 MOST_SHOWN = 3
 
 
@@ -22,8 +21,8 @@ class Asked:
     """The inputs that one kernel was asked for."""
 
     kernel: str
-    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By their text: the last line of the journal."""
+    inputs: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
+    """By their values as texts, in the order of the names: the last line of the journal."""
     unmeasured: list[dict[str, Any]] = field(default_factory=list)
     """The features of the inputs that the log does not hold."""
 
@@ -31,11 +30,6 @@ class Asked:
     def answers(self) -> Counter[str]:
         """How many inputs each way decided."""
         return Counter(line["answer"] for line in self.inputs.values())
-
-    @property
-    def reasons(self) -> Counter[str]:
-        """Why the heuristic declined, with the number of inputs."""
-        return Counter(line["reason"] for line in self.inputs.values() if line.get("reason"))
 
 
 def asked(journal: Path) -> list[Asked]:
@@ -49,10 +43,11 @@ def asked(journal: Path) -> list[Asked]:
     for line in calls.read(journal):
         stem = str(line.get("kernel"))
         known = kernels.setdefault(stem, Asked(f"{line.get('module')}.{line.get('function')}"))
-        known.inputs[_text(line["features"])] = line
+        known.inputs[key_of(line["features"], sorted(line["features"]))] = line
     for stem, found in kernels.items():
-        logged = _logged(journal.parent / f"{stem}.txt", found.inputs.values())
-        found.unmeasured = [line["features"] for key, line in found.inputs.items() if key not in logged]
+        names = sorted(next(iter(found.inputs.values()))["features"])
+        measured = logged(journal.parent / f"{stem}.txt", names)
+        found.unmeasured = [line["features"] for key, line in found.inputs.items() if key not in measured]
     return sorted(kernels.values(), key=lambda k: k.kernel)
 
 
@@ -63,26 +58,11 @@ def table(journal: Path) -> str:
         answers = kernel.answers
         counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
         lines.append(f"{kernel.kernel}: {len(kernel.inputs)} inputs ({counts})")
-        lines += [f"  declined {count}: {reason}" for reason, count in kernel.reasons.most_common()]
         if kernel.unmeasured:
             shown = "; ".join(_shown(features) for features in kernel.unmeasured[:MOST_SHOWN])
             more = "; …" if len(kernel.unmeasured) > MOST_SHOWN else ""
             lines.append(f"  {len(kernel.unmeasured)} never measured: {shown}{more}")
     return "\n".join(lines)
-
-
-def _logged(path: Path, lines: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Returns the texts of the inputs that a log holds, with the features in the order of the journal."""
-    order = next((list(line["features"]) for line in lines), [])
-    try:
-        log = Log.read(path)
-    except (OSError, LogError):
-        return set()
-    return {_text({**dict.fromkeys(order), **dict(zip(log.features, values))}) for values in log.inputs()}
-
-
-def _text(features: Mapping[str, Any]) -> str:
-    return text.row(f"{name}={text.value(value)}" for name, value in sorted(features.items()))
 
 
 def _shown(features: Mapping[str, Any]) -> str:

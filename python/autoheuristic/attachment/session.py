@@ -1,4 +1,4 @@
-"""What all attached kernels of a process share: the settings, the folder, the lock, the journal, the warnings."""
+"""What all attached kernels of a process share: the settings, the folder, the journal, the warnings."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ class Session:
         self.settings = settings
         self.folder = Folder(settings.folder)
         self.lock = threading.RLock()
-        """Held while a package's autotuner or the collector measures: neither may be disturbed."""
-        self.seconds = 0.0
-        """Spent on measuring."""
+        """Held while a line is written, and while the processes that compile are begun."""
         self.autotuners: Callable[[], list[Any]] = list
         """Returns the attached autotuners."""
         self._has_begun = False
@@ -39,11 +37,6 @@ class Session:
     def _after_fork(self) -> None:
         # Another thread of the parent may have held the lock; it does not exist here.
         self.lock = threading.RLock()
-
-    @property
-    def may_measure(self) -> bool:
-        """Whether a new input is measured now."""
-        return self.settings.mode == "collect" and self.seconds < self.settings.max_seconds and not is_capturing()
 
     def begin(self) -> None:
         """Begins to compile what earlier processes launched, at the first call of a kernel."""
@@ -63,12 +56,9 @@ class Session:
     def note(
         self,
         identity: Identity,
+        package: str,
         features: Mapping[str, Any],
-        answer: str,
-        choice: str | None = None,
-        reason: str | None = None,
-        call: dict[str, Any] | None = None,
-        kinds: dict[str, Any] | None = None,
+        found: Mapping[str, Any],
     ) -> None:
         """Writes an input to the journal. A folder that cannot be written costs a warning, not the program."""
         if not self._writes:
@@ -77,7 +67,7 @@ class Session:
             with self.lock:
                 if self._journal is None:
                     self._journal = Journal(self.folder.here / FILE)
-                self._journal.note(identity, features, answer, choice, reason, call, kinds)
+                self._journal.note(identity, package, features, found)
         except OSError as error:
             self._writes = False
             self.warn(f"{self.settings.folder}: cannot be written ({error}); what kernels are asked is not reported")

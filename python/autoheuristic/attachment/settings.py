@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..environment import Environment
+from ..environment import cache_folder
 from ..errors import UsageError
 
-MODES = ("serve", "record", "collect")
-PACKAGES, MODE, FOLDER, SECONDS = (
-    f"AUTOHEURISTIC_ATTACH{suffix}" for suffix in ("", "_MODE", "_FOLDER", "_MAX_SECONDS")
-)
+MODES = ("serve", "collect")
+PACKAGES, MODE, FOLDER = (f"AUTOHEURISTIC_ATTACH{suffix}" for suffix in ("", "_MODE", "_FOLDER"))
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,7 @@ class Settings:
     folder: Path
     """Holds a folder for each device, with logs and heuristics."""
     mode: str = "serve"
-    """``serve``: ask heuristics; ``record``: only log what the package measures; ``collect``: measure new inputs."""
-    max_seconds: float = float("inf")
-    """Most seconds of measuring in ``collect``."""
+    """``serve``: ask heuristics; ``collect``: note each new input, to be measured when the program has ended."""
 
     def __post_init__(self) -> None:
         """Checks the mode and the packages."""
@@ -38,9 +34,14 @@ class Settings:
         if not self.packages:
             raise UsageError("expected the name of a package whose kernels to attach to, for example fla; found none")
 
-    def attaches(self, function: Callable[..., Any]) -> bool:
-        """Whether this kernel is attached."""
-        return any(package == "*" or is_of(function, package) for package in self.packages)
+    def package_of(self, function: Callable[..., Any]) -> str | None:
+        """Returns the package that a kernel belongs to; ``None`` if it is not attached."""
+        for package in self.packages:
+            if package == "*":
+                return function.__module__.partition(".")[0]
+            if is_of(function, package):
+                return package
+        return None
 
     def variables(self) -> dict[str, str]:
         """Returns the settings as environment variables."""
@@ -48,7 +49,6 @@ class Settings:
             PACKAGES: ",".join(self.packages),
             MODE: self.mode,
             FOLDER: str(self.folder),
-            SECONDS: str(self.max_seconds),
         }
 
 
@@ -61,7 +61,7 @@ def is_of(function: Callable[..., Any], package: str) -> bool:
 
 def default_folder() -> Path:
     """Returns the folder below the user's cache folder."""
-    return Environment.read().cache_folder / "attach"
+    return cache_folder() / "attach"
 
 
 def from_environment(variables: Mapping[str, str] | None = None) -> Settings | None:
@@ -75,9 +75,5 @@ def from_environment(variables: Mapping[str, str] | None = None) -> Settings | N
     packages = tuple(name.strip() for name in get(PACKAGES, "").split(",") if name.strip())
     if not packages:
         return None
-    folder, seconds = get(FOLDER, ""), get(SECONDS, "inf")
-    try:
-        max_seconds = float(seconds)
-    except ValueError:
-        raise UsageError(f"{SECONDS}: expected a number of seconds, found {seconds!r}") from None
-    return Settings(packages, Path(folder) if folder else default_folder(), get(MODE, "serve"), max_seconds)
+    folder = get(FOLDER, "")
+    return Settings(packages, Path(folder) if folder else default_folder(), get(MODE, "serve"))

@@ -18,11 +18,14 @@ const number = (x, digits = 3) => (Number.isFinite(x) ? x.toFixed(digits) : "–
 const short = (name) => (name.length > 32 ? `${name.slice(0, 12)}…${name.slice(-19)}` : name);
 const plain = (x) => Number(x.toPrecision(6)).toString();
 
-// Colors that people with any color vision can distinguish (Okabe and Ito, 2008); all other choices are gray.
+// Colors that people with any color vision can distinguish (Okabe and Ito, 2008); all other choices are gray. Up to eight
+// choices have the same color on every page: they are in the order of their names. Of more, those that win most have colors.
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7b5ea7"];
 const OTHER = "#8b949e";
 const byWins = facts.choices.map((_, i) => i).sort((a, b) => facts.choices[b].wins - facts.choices[a].wins);
-const color = (choice) => PALETTE[byWins.indexOf(choice)] ?? OTHER;
+const byName = (a, b) => (facts.choices[a].name < facts.choices[b].name ? -1 : 1);
+const colored = facts.choices.length > PALETTE.length ? byWins : [...byWins].sort(byName);
+const color = (choice) => PALETTE[colored.indexOf(choice)] ?? OTHER;
 const colorOf = (name) => color(facts.choices.findIndex((choice) => choice.name === name));
 
 /** One feature as an axis: positive numbers on a logarithmic scale, categories by position. */
@@ -33,7 +36,7 @@ function axis(slot, ink) {
     const categories = [...new Set(facts.points.map((point) => point.values[slot]))].sort();
     const scale = {
       type: "linear", title, min: -0.5, max: categories.length - 0.5,
-      ticks: { color: ink, stepSize: 1, callback: (i) => categories[i] ?? "" },
+      ticks: { color: ink, stepSize: 1, maxRotation: 60, callback: (i) => (categories[i] === undefined ? "" : short(categories[i])) },
     };
     // Inputs of one category are side by side.
     return { scale, place: (point, i) => categories.indexOf(point.values[slot]) + ((i * 0.618) % 1) * 0.6 - 0.3 };
@@ -46,7 +49,7 @@ let map;
 /** Draws the map of the inputs; a ring marks those with a slowdown above 1.05. */
 function drawMap(ink) {
   const [x, y] = [axis(Number(at("x").value), ink), axis(Number(at("y").value), ink)];
-  const groups = [...byWins.slice(0, PALETTE.length).map((choice) => [choice]), byWins.slice(PALETTE.length)];
+  const groups = [...colored.slice(0, PALETTE.length).map((choice) => [choice]), colored.slice(PALETTE.length)];
   const datasets = groups.filter((group) => group.some((choice) => facts.choices[choice].wins > 0)).map((group) => {
     const points = facts.points.map((point, i) => ({ point, i })).filter(({ point }) => group.includes(point.winner));
     return {

@@ -19,7 +19,7 @@ fn model(choices: [&str; 2], fallback: Option<&str>, features: &[&str]) -> Strin
         serde_json::json!({ "samples": 9, "ranges": ranges, "ranking": ranking })
     };
     serde_json::json!({
-        "format": "autoheuristic-model", "version": 6, "heuristic": "FusedMoe", "optimization": "fused_moe",
+        "format": "autoheuristic-model", "version": 8, "heuristic": "FusedMoe", "optimization": "fused_moe",
         "features": features, "derived": [], "categories": {}, "precondition": null,
         "device": { "kind": "cuda", "name": "NVIDIA H200", "capability": [9, 0], "multiprocessors": 132,
             "shared_memory": 232448, "l2": 1, "memory": 1, "clock_khz": 1, "memory_clock_khz": 1, "driver": "1",

@@ -6,8 +6,9 @@ mod run_lock;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use ah_measure::{Measurement, Subject};
+use ah_measure::Measurement;
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::{Outcome, Schema, TimingPolicy};
 
@@ -17,6 +18,7 @@ use crate::options::Options;
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
 use crate::units;
+use crate::worker::Worker;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::{RunLock, is_at};
 
@@ -30,17 +32,19 @@ pub(crate) struct Appender {
     /// The log, to notice when its path names another file.
     log_file: LogFile,
     /// The inputs of earlier runs.
-    pub earlier: EarlierInputs,
-    /// The torn last line, which was cut off the log.
-    pub torn_line: Option<String>,
+    earlier: EarlierInputs,
 }
 
 impl Appender {
-    /// Opens the log of `options` and the file of outcomes beside it, or creates both.
-    pub(crate) fn open(options: &Options, subject: &Subject) -> Result<Self, CollectError> {
-        let (path, policy) = (&options.output, options.policy);
+    /// Opens the log of `options` and the file of outcomes beside it, or creates both. Also returns the inputs of earlier
+    /// runs, and the torn last line, which was cut off the log.
+    pub(crate) fn open(
+        options: &Options,
+        worker: &Worker,
+    ) -> Result<(Self, EarlierInputs, Option<String>), CollectError> {
+        let (path, policy, subject) = (&options.output, options.policy, worker.subject());
         let schema = subject.optimization.schema()?;
-        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, subject, &schema), &schema)?;
+        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker, &schema), &schema)?;
         let log_file = LogFile::open(path)?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
@@ -48,7 +52,9 @@ impl Appender {
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
-        Ok(Self { log, outcomes, choices, policy, _lock: lock, log_file, earlier, torn_line })
+        let appender =
+            Self { log, outcomes, choices, policy, _lock: lock, log_file, earlier: earlier.clone() };
+        Ok((appender, earlier, torn_line))
     }
 
     /// Appends the result of measuring an input, and returns it in a few words.
@@ -79,24 +85,25 @@ impl Appender {
         let missing = outcomes().enumerate().filter(|(choice, _)| !self.earlier.has_row(text, *choice));
         for (choice, outcome) in missing.map(|(_, outcome)| outcome) {
             match outcome {
-                Outcome::Measured { feedback } => {
+                Some(Outcome::Measured { feedback }) => {
                     rows.extend(self.policy.rows(feedback).into_iter().map(|ms| (choice.as_str(), ms)));
                 }
-                Outcome::Failed { .. } => rows.push((choice.as_str(), f64::INFINITY)),
-                Outcome::Skipped { .. } => {}
+                Some(Outcome::Failed { .. }) => rows.push((choice.as_str(), f64::INFINITY)),
+                Some(Outcome::Skipped { .. }) | None => {}
             }
         }
-        let untimed = outcomes().filter(|(_, outcome)| !matches!(outcome, Outcome::Measured { .. }));
-        let records: Vec<_> = untimed
-            .map(|(choice, outcome)| OutcomeRecord {
-                input: text.clone(),
-                choice: Some(choice.clone()),
-                outcome: outcome.clone(),
-            })
-            .collect();
+        let record = |(choice, outcome): (&String, &Option<Outcome>)| match outcome {
+            None | Some(Outcome::Measured { .. }) => None,
+            Some(outcome) => {
+                let (choice, outcome) = (Some(choice.clone()), outcome.clone());
+                Some(OutcomeRecord { input: text.clone(), choice, outcome })
+            }
+        };
+        let records: Vec<_> = outcomes().filter_map(record).collect();
+        let is_known = measurement.outcomes.iter().all(Option::is_some);
         if !rows.is_empty() {
             self.log.append_input(&input.planned.context, rows)?;
-        } else if !self.earlier.is_logged(text) {
+        } else if is_known && !self.earlier.is_logged(text) {
             // Only this record shows a resumed run that the input was tried.
             self.append_skip(input, NO_CHOICE)?;
         }
@@ -148,7 +155,10 @@ impl LogFile {
 }
 
 /// Returns the first line of the log.
-fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
+fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
+    let subject = worker.subject();
+    let mut decision_ns = worker.description().decision_ns.clone();
+    decision_ns.insert("rust".to_owned(), ah_measure::decision_ns());
     let collection = Collection {
         format: 1,
         device: Some(subject.device.clone()),
@@ -157,11 +167,40 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         eligible: subject.optimization.eligible(),
         fallback: subject.optimization.fallback.clone(),
         feature_ms: subject.optimization.training.feature_ms.clone(),
-        decision_ns: Default::default(),
-        date: String::new(),
+        decision_ns,
+        date: today(),
+        commands_hash: worker.description().commands_hash.clone(),
         timeout_ms: None,
-        random_part: options.random_part,
+        random_part: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)
+}
+
+/// Returns the day, as `2026-11-24`.
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    date_of(seconds / 86_400)
+}
+
+/// Returns the date of a day, counted from 1 January 1970 (Howard Hinnant, *chrono-compatible low-level date
+/// algorithms*): years begin in March, so that the leap day is the last one.
+fn date_of(day: u64) -> String {
+    let day = day + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    format!("{:04}-{month:02}-{of_month:02}", era * 400 + year)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn days_have_dates() {
+        let dates = [0, 59, 11_016, 20_781, 20_782].map(super::date_of);
+        assert_eq!(dates, ["1970-01-01", "1970-03-01", "2000-02-29", "2026-11-24", "2026-11-25"]);
+    }
 }

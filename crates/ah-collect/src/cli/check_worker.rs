@@ -8,7 +8,8 @@ use ah_cli::{exit, printable, stdout};
 
 use super::collect::seconds;
 use crate::error::CollectError;
-use crate::worker::{self, Limits};
+use crate::process_group;
+use crate::worker::{self, Limits, Named, Worker};
 
 /// The flags of `ah-collect check-worker`.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,13 +29,16 @@ pub(super) struct CheckWorkerFlags {
 impl CheckWorkerFlags {
     pub fn run(self) -> Result<u8, CollectError> {
         let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
-        let command = || {
+        process_group::start_guard();
+        let start = || {
             let mut command = Command::new(&self.command[0]);
             command.args(&self.command[1..]);
-            command
+            // A worker without a name gets it from --name later.
+            let named = Named::Unless("unnamed".to_owned());
+            Worker::start(command, limits, named, true).map_err(|e| e.to_string())
         };
         let (mut lines, mut faults) = (Ok(()), 0);
-        worker::check(command, limits, self.inputs.as_deref(), &mut |finding| {
+        let mut each = |finding| {
             let line = match finding {
                 Ok(found) => format!("ok     {found}"),
                 Err(fault) => {
@@ -45,7 +49,10 @@ impl CheckWorkerFlags {
             if lines.is_ok() {
                 lines = stdout(&format!("{}\n", printable(&line)));
             }
-        });
+        };
+        if let Err(fault) = worker::check(start, self.inputs.as_deref(), &mut each) {
+            each(Err(fault));
+        }
         lines?;
         Ok(if faults > 0 { exit::CHECK_FAILED } else { exit::SUCCESS })
     }

@@ -3,7 +3,7 @@
 use ah_cli::{exit, stdout};
 use serde_json::json;
 
-use super::source::Program;
+use super::program::Program;
 use crate::error::CollectError;
 
 /// The flags of `ah-collect list`.
@@ -19,7 +19,7 @@ pub(super) struct ListFlags<F: clap::Args> {
 
 impl<F: clap::Args> ListFlags<F> {
     pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, CollectError> {
-        let list = program.source(self.source)?.list()?;
+        let list = program.list(&self.source)?;
         let text = match self.json {
             true => format!("{}\n", json!(list)),
             false => list.iter().map(|listing| format!("{listing}\n")).collect(),

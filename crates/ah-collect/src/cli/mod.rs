@@ -6,27 +6,30 @@
 mod check_worker;
 mod collect;
 mod list;
+mod program;
 mod progress;
 mod report;
 mod signals;
-mod source;
 #[cfg(feature = "kernels")]
-pub(crate) mod tool;
+pub mod tool;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use ah_cli::arguments::{self, TerminalFlags};
+use ah_cli::arguments::TerminalFlags;
 use ah_cli::exit;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::error::CollectError;
-use crate::worker;
+use crate::process_group;
 
 use check_worker::CheckWorkerFlags;
-use collect::CollectFlags;
+use collect::{CollectFlags, seconds};
 use list::ListFlags;
+pub(crate) use program::{NoFlags, Program};
+pub(crate) use progress::Progress;
 use report::ReportFlags;
-pub(crate) use source::{Listing, NoFlags, Program, Source};
 
 #[derive(Debug, clap::Parser)]
 #[command(
@@ -48,7 +51,7 @@ struct Cli<F: clap::Args> {
 enum Mode<F: clap::Args> {
     /// Measure and append to a log, as the command without a subcommand does
     Collect(CollectFlags<F>),
-    /// Print the facts of a log, or write a page: coverage, noise, winners that change, drift of the machine
+    /// Print the facts of a log, or write a page: coverage, noise, winners that change
     Report(ReportFlags),
     /// Show what can be measured, with choices and features
     List(ListFlags<F>),
@@ -59,7 +62,13 @@ enum Mode<F: clap::Args> {
     Serve {
         #[command(flatten)]
         source: F,
+        /// Seconds that a command may take
+        #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
+        hang_seconds: Duration,
     },
+    /// End the processes of a collector that is gone
+    #[command(hide = true, after_help = "Examples:\n  The guard of a run:\n    ah-collect guard")]
+    Guard,
     #[cfg(feature = "kernels")]
     #[command(flatten)]
     Shell(ah_cli::ShellCommand),
@@ -67,27 +76,23 @@ enum Mode<F: clap::Args> {
 
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
-    // `std::env::args` panics at an argument that is not Unicode.
-    if let Some(instead) = std::env::args_os().nth(1).and_then(|mode| instead_of(mode.to_str()?)) {
-        return ah_cli::finish(Err(CollectError::Usage(instead.to_owned())));
-    }
     let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);
-    let matches = arguments::matches(command);
+    let arguments = terminal_flags_last(std::env::args_os().collect());
+    let matches = ah_cli::arguments::matches_from(command, arguments);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     flags.terminal.apply();
     ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))
 }
 
-/// Returns what to do instead of a mode that there was once.
-fn instead_of(mode: &str) -> Option<&'static str> {
-    match mode {
-        "evaluate" => Some(
-            "evaluate is a mode of ah-train: measure fresh inputs (--seed 1 -o fresh.txt), then \
-             ah-train evaluate model.json fresh.txt",
-        ),
-        "merge" => Some("logs need no merging: ah-train and ah-collect report read many logs as one"),
-        _ => None,
+/// Moves `-q` and `-v` from before a mode to behind it: before it, clap takes them for flags of the bare call.
+fn terminal_flags_last(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let flags = ["-q", "--quiet", "-v", "--verbose"];
+    let is_flag = |argument: &OsString| argument.to_str().is_some_and(|text| flags.contains(&text));
+    let count = arguments.iter().skip(1).take_while(|argument| is_flag(argument)).count();
+    if arguments.get(count + 1).and_then(|mode| mode.to_str()).is_some_and(|mode| !mode.starts_with('-')) {
+        arguments[1..count + 2].rotate_right(1);
     }
+    arguments
 }
 
 fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError> {
@@ -96,13 +101,35 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError
         Mode::Report(flags) => flags.run(),
         Mode::List(flags) => flags.run(program),
         Mode::CheckWorker(flags) => flags.run(),
-        Mode::Serve { source } => {
-            let runner = program.source(source).and_then(<dyn Source>::open_in_worker);
-            // An error here means that the parent is gone: nobody would read a message.
-            let _ = worker::serve(runner);
+        Mode::Serve { source, hang_seconds } => {
+            // An error here means that the collector is gone: nobody would read a message.
+            let _ = program.serve(source, hang_seconds);
+            Ok(exit::SUCCESS)
+        }
+        Mode::Guard => {
+            process_group::guard();
             Ok(exit::SUCCESS)
         }
         #[cfg(feature = "kernels")]
         Mode::Shell(command) => Ok(command.print::<Cli<P::Flags>>().map(|()| exit::SUCCESS)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_flags_may_stand_before_a_mode() {
+        let moved = |words: &[&str]| {
+            terminal_flags_last(words.iter().map(OsString::from).collect())
+                .into_iter()
+                .map(|word| word.into_string().unwrap())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(moved(&["t", "-q", "check-worker", "--", "-v"]), "t check-worker -q -- -v");
+        assert_eq!(moved(&["t", "-q", "--name", "mm"]), "t -q --name mm");
+        assert_eq!(moved(&["t"]), "t");
     }
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use ah_cli::{is_quiet, is_verbose, status, warning};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::observer::Observer;
 use crate::units;
 
 /// Time between two plain lines.
@@ -14,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// Shows the progress of a run.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// On a terminal only.
     bar: Option<ProgressBar>,
     done: u64,
@@ -30,15 +29,18 @@ impl Default for Progress {
     }
 }
 
-impl Observer for Progress {
-    fn start(&mut self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
+impl Progress {
+    /// The run starts. The log holds `done` inputs and will hold `goal`; without a goal the run ends after
+    /// `max_time`, if at all.
+    pub fn start(&mut self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
         let terminal = std::io::stderr().is_terminal() && !is_quiet();
         let now = Instant::now();
         let bar = terminal.then(|| bar(done, goal, max_time, now));
         *self = Self { bar, done, goal, start: now, last_line: now };
     }
 
-    fn input_done(&mut self, result: &str) {
+    /// One more input is done; `result` is its label and winner in a few words.
+    pub fn input_done(&mut self, result: &str) {
         self.done += 1;
         if let Some(bar) = &self.bar {
             bar.set_message(ah_cli::printable(result).into_owned());
@@ -58,22 +60,23 @@ impl Observer for Progress {
         }
     }
 
-    fn message(&mut self, text: &str) {
+    /// Reports a message to the user.
+    pub fn message(&mut self, text: &str) {
         self.print(|| status(&format!("{text}\n")));
     }
 
-    fn warning(&mut self, text: &str) {
+    /// Reports a warning to the user.
+    pub fn warning(&mut self, text: &str) {
         self.print(|| warning(text));
     }
 
-    fn finish(&mut self) {
+    /// The run ends.
+    pub fn finish(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
-}
 
-impl Progress {
     /// Prints above the bar.
     fn print(&self, print: impl FnOnce()) {
         match &self.bar {

@@ -9,7 +9,7 @@ use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
 
 use crate::error::CollectError;
-use crate::report::{LogFacts, LogReport, RepeatNoise};
+use crate::report::{LogFacts, LogReport, RepeatNoise, Repeats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,9 +54,15 @@ impl ReportFlags {
             let facts = LogFacts::of(&log, &optimization);
             let repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
             let text = if self.json {
-                json!({ "facts": facts, "work": work, "repeat": repeat }).to_string()
+                json!({ "facts": facts, "noise": Repeats::of(&log), "work": work, "repeat": repeat })
+                    .to_string()
             } else {
-                let parts = [Some(facts.to_string()), work, repeat.map(|repeat| repeat.to_string())];
+                let parts = [
+                    Some(facts.to_string()),
+                    Some(Repeats::of(&log).to_string()),
+                    work,
+                    repeat.map(|repeat| repeat.to_string()),
+                ];
                 parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
             };
             stdout(&format!("{text}\n"))?;

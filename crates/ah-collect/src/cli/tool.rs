@@ -1,19 +1,18 @@
-//! What `ah-collect` itself measures: shipped kernels, or what a file or a log describes.
+//! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use ah_cli::status;
-use ah_measure::Runner;
+use ah_kernels::{Server, cpu, cuda};
 use ah_types::Optimization;
 use clap::ValueEnum;
 
-use super::source::{Listing, Program, Source};
-use crate::backend::Backend;
+use super::program::{Listing, Program};
 use crate::custom::{CustomChoices, OptimizationFile};
 use crate::error::CollectError;
-use crate::replay::Replay;
-use crate::worker::{self, Limits, Named};
+use crate::worker::{self, Limits, Named, Worker};
 
 const ABOUT: &str = "\
 Measure the candidate kernels of an optimization on real inputs and append to the log.
@@ -30,14 +29,12 @@ Examples:
   The contents of a log:
     ah-collect report train.txt --text";
 
-/// Runs `ah-collect`. `before_measuring` is called before kernels allocate memory.
-pub fn main(before_measuring: fn()) -> ExitCode {
-    super::main(&Tool { before_measuring }, ABOUT, EXAMPLES)
+/// Runs `ah-collect`.
+pub fn main() -> ExitCode {
+    super::main(&Tool, ABOUT, EXAMPLES)
 }
 
-struct Tool {
-    before_measuring: fn(),
-}
+struct Tool;
 
 /// The flags that name what is measured.
 #[derive(Clone, Debug, clap::Args)]
@@ -49,215 +46,236 @@ pub(super) struct ToolFlags {
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
     /// Where to measure; auto takes a GPU if there is one
-    #[arg(long, value_enum, default_value_t = BackendFlag::Auto)]
-    backend: BackendFlag,
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    backend: Backend,
     /// The index of the device
     #[arg(long, default_value_t = 0, value_name = "N")]
     device: u32,
     /// The devices to measure on at once, one worker process each, into one log
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', conflicts_with = "device")]
     devices: Vec<u32>,
-    /// Measure in a worker process that is restarted after a hang or a crash (with CUDA always)
-    #[arg(long)]
-    isolate: bool,
     /// A program that measures choices of its own: a command that speaks the protocol of docs/workers.md. With --devices,
     /// one is started for each, with CUDA_VISIBLE_DEVICES
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["backend", "device", "isolate"])]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["backend", "device"])]
     worker: Option<String>,
-    /// Take the times from this log instead of a device, to compare ways of collecting
-    #[arg(long, value_name = "LOG", conflicts_with_all = ["backend", "device", "devices", "isolate", "worker"])]
-    replay: Option<PathBuf>,
 }
 
+/// Where kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum BackendFlag {
+enum Backend {
     Auto,
     Cpu,
     Cuda,
-    /// A device that misbehaves on purpose.
-    #[value(hide = true)]
-    Fake,
 }
 
-impl Program for Tool {
-    type Flags = ToolFlags;
-
-    fn source(&self, flags: ToolFlags) -> Result<Box<dyn Source>, CollectError> {
-        (self.before_measuring)();
-        let file = flags.optimization.as_deref().map(OptimizationFile::read).transpose()?;
-        if let (Some(file), Some(name)) = (&file, &flags.name) {
-            expect_name(name, &file.optimization.name, &file.path, "is")?;
+impl Backend {
+    /// Returns the worker of shipped kernels; `None` if none measures this optimization here.
+    fn server(self, optimization: Optimization, device: u32) -> Option<Server> {
+        match self {
+            Self::Cuda => cuda::server(optimization, device),
+            Self::Cpu | Self::Auto => cpu::server(optimization),
         }
-        Ok(Box::new(ToolSource { flags, file }))
+    }
+
+    /// Returns the name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        }
     }
 }
 
-/// The flags, with the file of --optimization.
-struct ToolSource {
-    flags: ToolFlags,
-    file: Option<OptimizationFile>,
-}
+impl ToolFlags {
+    /// Returns the file of --optimization.
+    fn file(&self) -> Result<Option<OptimizationFile>, CollectError> {
+        let file = self.optimization.as_deref().map(OptimizationFile::read).transpose()?;
+        if let (Some(file), Some(name)) = (&file, &self.name) {
+            expect_name(name, &file.optimization.name, &file.path)?;
+        }
+        Ok(file)
+    }
 
-impl ToolSource {
-    fn backend(&self) -> Result<Backend, CollectError> {
-        let is_source = self.file.as_ref().is_some_and(|file| matches!(file.choices, CustomChoices::Cuda(_)));
-        Ok(match self.flags.backend {
-            BackendFlag::Auto | BackendFlag::Cuda if is_source => Backend::Cuda,
-            other if is_source => {
-                return Err(CollectError::Usage(format!(
-                    "[cuda] describes a kernel for a GPU, found --backend {other:?}; leave --backend out"
-                )));
-            }
-            BackendFlag::Cpu => Backend::Cpu,
-            BackendFlag::Cuda => Backend::Cuda,
-            BackendFlag::Fake => Backend::Fake,
-            BackendFlag::Auto => {
-                let (backend, reason) = Backend::auto();
-                if let Some(reason) = reason {
-                    status(&format!("taking the CPU: {reason}\n"));
-                }
-                backend
-            }
-        })
+    /// Returns where to measure: a GPU if there is one and kernels for it.
+    fn backend(
+        &self,
+        file: Option<&OptimizationFile>,
+        optimization: &Optimization,
+    ) -> Result<Backend, CollectError> {
+        if let Some(OptimizationFile { choices: CustomChoices::Cuda(_), .. }) = file {
+            return match self.backend {
+                Backend::Cpu => Err(CollectError::Usage(
+                    "[cuda] describes a kernel for a GPU, found --backend cpu; leave --backend out"
+                        .to_owned(),
+                )),
+                _ => Ok(Backend::Cuda),
+            };
+        }
+        if self.backend != Backend::Auto {
+            return Ok(self.backend);
+        }
+        let reason = match cuda::count() {
+            Ok(0) => "NVIDIA's driver is installed and finds no GPU".to_owned(),
+            Ok(_) if cuda::server(optimization.clone(), self.device).is_some() => return Ok(Backend::Cuda),
+            Ok(_) => format!("nothing measures {} on a GPU", optimization.name),
+            Err(e) => e.to_string(),
+        };
+        status(&format!("taking the CPU: {reason}\n"));
+        Ok(Backend::Cpu)
     }
 
     /// Returns the optimization of --optimization or --name.
-    fn optimization(&self, backend: Backend) -> Result<Optimization, CollectError> {
-        match (&self.file, &self.flags.name) {
+    fn optimization(&self, file: Option<&OptimizationFile>) -> Result<Optimization, CollectError> {
+        match (file, &self.name) {
             (Some(file), _) => Ok(file.optimization.clone()),
-            (None, Some(name)) => Ok(backend.optimization(name)?),
+            (None, Some(name)) => Ok(Optimization::built_in(name)?),
             (None, None) => Err(CollectError::Usage(
                 "give the optimization: --name NAME (ah-collect list shows all)".to_owned(),
             )),
         }
     }
 
-    fn replay(&self, log: &Path) -> Result<Box<dyn Runner>, CollectError> {
-        let runner = Replay::open(log, self.file.as_ref().map(|file| file.optimization.clone()))?;
-        if let Some(name) = &self.flags.name {
-            expect_name(name, &runner.subject().optimization.name, log, "is a log of")?;
-        }
-        Ok(runner)
-    }
-
-    fn isolated(
+    /// Starts this program as the worker of one device.
+    fn own_worker(
         &self,
-        backend: Backend,
-        device: u32,
+        optimization: Optimization,
+        (backend, device): (Backend, u32),
         limits: Limits,
-    ) -> Result<Box<dyn Runner>, CollectError> {
-        let optimization = self.optimization(backend)?;
+        of_command: Duration,
+    ) -> Result<Worker, CollectError> {
         let mut command = worker::command()?;
         command.args(["--name", &optimization.name, "--backend", backend.name()]);
         command.args(["--device", &device.to_string()]);
-        if let Some(path) = &self.flags.optimization {
+        command.arg("--hang-seconds").arg(of_command.as_secs_f64().to_string());
+        if let Some(path) = &self.optimization {
             command.arg("--optimization").arg(path);
         }
-        Ok(Box::new(worker::start(command, limits, Named::Optimization(Box::new(optimization)), true)?))
+        Worker::start(command, limits, Named::Optimization(Box::new(optimization)), true)
     }
 
-    /// Starts the workers of --worker.
-    fn external_workers(&self, command: &str, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
-        let start = |device: Option<&u32>| {
-            let mut command = worker::command_of(command).map_err(CollectError::Usage)?;
-            if let Some(device) = device {
-                command.env("CUDA_VISIBLE_DEVICES", device.to_string());
-            }
-            let named = match (&self.file, &self.flags.name) {
-                (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
-                (None, Some(name)) => Named::Name(name.clone()),
-                (None, None) => Named::ByWorker,
-            };
-            let worker = worker::start(command, limits, named, ah_cli::is_verbose())?;
-            Ok(Box::new(worker) as Box<dyn Runner>)
-        };
-        match self.flags.devices.as_slice() {
-            [] => Ok(vec![start(None)?]),
-            devices => devices.iter().map(|device| start(Some(device))).collect(),
+    /// Starts the program of --worker.
+    fn other_worker(
+        &self,
+        words: &[String],
+        device: Option<u32>,
+        file: Option<&OptimizationFile>,
+        limits: Limits,
+    ) -> Result<Worker, CollectError> {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if let Some(device) = device {
+            command.env("CUDA_VISIBLE_DEVICES", device.to_string());
         }
+        let named = match (file, &self.name) {
+            (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
+            (None, Some(name)) => Named::Name(name.clone()),
+            (None, None) => Named::ByWorker,
+        };
+        Worker::start(command, limits, named, ah_cli::is_verbose())
     }
 }
 
-impl Source for ToolSource {
-    fn open(self: Box<Self>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
-        if let Some(log) = &self.flags.replay {
-            return Ok(vec![self.replay(log)?]);
+impl Program for Tool {
+    type Flags = ToolFlags;
+
+    fn workers(&self, flags: &ToolFlags, limits: Limits) -> Result<Vec<Worker>, CollectError> {
+        let file = flags.file()?;
+        if let Some(text) = &flags.worker {
+            let words = shlex::split(text).filter(|words| !words.is_empty());
+            let words = words.ok_or_else(|| {
+                CollectError::Usage(format!(
+                    "--worker: expected a command, with each quotation mark closed, found {text:?}"
+                ))
+            })?;
+            let devices = flags.devices.iter().map(|device| Some(*device));
+            let devices: Vec<Option<u32>> =
+                if flags.devices.is_empty() { vec![None] } else { devices.collect() };
+            let start = |device| flags.other_worker(&words, device, file.as_ref(), limits);
+            return devices.into_iter().map(start).collect();
         }
-        if let Some(command) = &self.flags.worker {
-            return self.external_workers(command, limits);
+        let optimization = flags.optimization(file.as_ref())?;
+        #[cfg(unix)]
+        if let Some(OptimizationFile { choices: CustomChoices::Commands(_), .. }) = file {
+            // The worker itself ends a command that takes too long; an answer takes up to three.
+            let answer = 3 * limits.answer + Duration::from_secs(5);
+            let workers = Limits { answer, ..limits };
+            return Ok(vec![flags.own_worker(optimization, (Backend::Cpu, 0), workers, limits.answer)?]);
         }
-        let this = match *self {
-            #[cfg(unix)]
-            Self {
-                file: Some(OptimizationFile { optimization, choices: CustomChoices::Commands(commands), .. }),
-                ..
-            } => return Ok(vec![commands.open(optimization, limits.answer)]),
-            this => this,
-        };
-        let backend = this.backend()?;
-        let devices = match this.flags.devices.as_slice() {
-            [] => &[this.flags.device],
-            devices => devices,
-        };
-        let is_isolated = this.flags.isolate || backend == Backend::Cuda || devices.len() > 1;
-        let open = |device: &u32| {
-            if is_isolated {
-                this.isolated(backend, *device, limits)
-            } else {
-                backend.open(this.optimization(backend)?, *device, false)
-            }
-        };
-        devices.iter().map(open).collect()
+        let backend = flags.backend(file.as_ref(), &optimization)?;
+        let devices = if flags.devices.is_empty() { vec![flags.device] } else { flags.devices.clone() };
+        if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
+            return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
+        }
+        let is_source = file.is_some_and(|file| matches!(file.choices, CustomChoices::Cuda(_)));
+        if !is_source && backend.server(optimization.clone(), 0).is_none() {
+            return Err(CollectError::Usage(format!(
+                "nothing measures {} with --backend {}; ah-collect list shows what can be measured, \
+                 and --worker takes a program of your own (docs/workers.md)",
+                optimization.name,
+                backend.name()
+            )));
+        }
+        let start =
+            |device: u32| flags.own_worker(optimization.clone(), (backend, device), limits, limits.answer);
+        devices.into_iter().map(start).collect()
     }
 
-    fn open_in_worker(self: Box<Self>) -> Result<Box<dyn Runner>, CollectError> {
-        let backend = self.backend()?;
-        match *self {
-            Self {
-                file: Some(OptimizationFile { optimization, choices: CustomChoices::Cuda(kernel), .. }),
-                flags,
-                ..
-            } => kernel.open(optimization, flags.device),
-            this => backend.open(this.optimization(backend)?, this.flags.device, true),
+    fn serve(&self, flags: ToolFlags, limit: Duration) -> std::io::Result<()> {
+        let served = flags.file().and_then(|file| {
+            let optimization = flags.optimization(file.as_ref())?;
+            Ok(match file.map(|file| file.choices) {
+                #[cfg(unix)]
+                Some(CustomChoices::Commands(commands)) => commands.server(optimization, limit),
+                Some(CustomChoices::Cuda(kernel)) => kernel.server(optimization, flags.device),
+                _ => {
+                    let backend = flags.backend(None, &optimization)?;
+                    let name = optimization.name.clone();
+                    backend.server(optimization, flags.device).ok_or_else(|| {
+                        CollectError::Usage(format!(
+                            "nothing measures {name} with --backend {}",
+                            backend.name()
+                        ))
+                    })?
+                }
+            })
+        });
+        match served {
+            Ok(server) => server(),
+            Err(mistake) => ah_measure::serve(Err::<ah_measure::NoRunner, _>(mistake)),
         }
     }
 
-    fn list(self: Box<Self>) -> Result<Vec<Listing>, CollectError> {
-        if let Some(command) = &self.flags.worker {
-            let workers = self.external_workers(command, Limits::default())?;
-            return Ok(workers.iter().map(|worker| Listing::of(worker.subject())).collect());
-        }
-        if let Some(file) = &self.file
+    fn list(&self, flags: &ToolFlags) -> Result<Vec<Listing>, CollectError> {
+        let file = flags.file()?;
+        if let Some(file) = &file
             && let Some(choices) = file.choices.names()
         {
-            return Ok(vec![Listing::with_choices(&file.optimization, choices)]);
+            return Ok(vec![Listing::new(&file.optimization, Some(choices))]);
         }
-        let backend = self.backend()?;
-        let optimizations = match backend {
-            Backend::Fake => vec![backend.optimization("fake")?],
-            _ if self.file.is_some() || self.flags.name.is_some() => vec![self.optimization(backend)?],
-            _ => {
-                let all = Optimization::built_in_names().map(|name| backend.optimization(name));
-                all.collect::<Result<_, _>>()?
+        let list = |flags: &ToolFlags| match self.workers(flags, Limits::default()) {
+            Ok(workers) => Ok(workers.iter().map(|worker| Listing::of(worker.subject())).collect()),
+            Err(CollectError::Usage(_)) if flags.name.is_some() => {
+                Ok(vec![Listing::new(&flags.optimization(None)?, None)])
             }
+            Err(e) => Err(e),
         };
-        let list =
-            |optimization: Optimization| match backend.open(optimization.clone(), self.flags.device, false) {
-                Ok(runner) => Ok(Listing::of(runner.subject())),
-                Err(CollectError::Usage(_)) => Ok(Listing::unmeasured(&optimization)),
-                Err(e) => Err(e),
-            };
-        optimizations.into_iter().map(list).collect()
+        if flags.worker.is_some() || flags.name.is_some() || file.is_some() {
+            return list(flags);
+        }
+        let all = Optimization::built_in_names()
+            .map(|name| list(&ToolFlags { name: Some(name.to_owned()), ..flags.clone() }));
+        Ok(all.collect::<Result<Vec<_>, _>>()?.concat())
     }
 }
 
 /// Refuses the optimization that was `found` in a file if it is not the `expected` one.
-fn expect_name(expected: &str, found: &str, path: &Path, is: &str) -> Result<(), CollectError> {
+fn expect_name(expected: &str, found: &str, path: &Path) -> Result<(), CollectError> {
     if expected == found {
         return Ok(());
     }
     Err(CollectError::Usage(format!(
-        "{} {is} the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
+        "{} is the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
         path.display()
     )))
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ah_measure::sampling::Rng;
-use ah_measure::{Runner, Subject, this_cpu};
+use ah_measure::{Subject, this_cpu};
 use ah_types::{ChoiceRule, Context, Optimization, TimingPolicy};
 
 use super::feature_value::FeatureValue;
-use super::functions::{Check, FunctionRunner, Functions};
+use super::functions::{Check, Functions};
 use crate::error::CollectError;
 
 /// Begins the description of a decision between functions of your own.
@@ -154,15 +154,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
     pub fn timing(mut self, policy: TimingPolicy) -> Self {
         self.subject.timing = policy;
         self
-    }
-
-    /// Returns a runner for [`collect`](crate::collect()), in this process.
-    ///
-    /// # Errors
-    /// [`CollectError::Usage`] if the description is incomplete or contradicts itself.
-    pub fn runner(self) -> Result<Box<dyn Runner>, CollectError> {
-        let (subject, functions) = self.validate()?;
-        Ok(Box::new(FunctionRunner::new(subject, functions)))
     }
 
     /// Returns the parts of a runner.

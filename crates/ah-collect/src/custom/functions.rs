@@ -4,14 +4,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_measure::sampling::{Rng, Seed};
-use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
+use ah_measure::sampling::Rng;
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 use ah_types::{ChoiceId, Context, Value};
 
 use super::feature_time::feature_ms;
 
-/// Copies of the input made at once, so that reading the clock (25 ns) is spread over this many runs.
-const COPIES: u32 = 16;
+/// The most copies of the input made at once, so that reading the clock (25 ns) is spread over this many runs.
+const COPIES: u128 = 16;
+/// Fewer copies are made of an input where they would take longer than this.
+const MOST_COPYING: Duration = Duration::from_millis(1);
 
 /// The functions of a decision.
 pub(super) struct Functions<T> {
@@ -40,10 +42,10 @@ pub(super) enum Check<T> {
 pub(super) struct FunctionRunner<T> {
     subject: Subject,
     functions: Arc<Functions<T>>,
-    input: Option<LoadedInput<T>>,
 }
 
-struct LoadedInput<T> {
+/// An input.
+pub(super) struct Input<T> {
     original: T,
     /// The copies that the choices change.
     copies: Vec<T>,
@@ -51,16 +53,26 @@ struct LoadedInput<T> {
     reference: Option<T>,
 }
 
-/// Makes `count` fresh copies of the input.
-fn refresh<'a, T: Clone>(copies: &'a mut Vec<T>, original: &T, count: u32) -> &'a mut [T] {
-    let count = count as usize;
-    for copy in copies.iter_mut().take(count) {
-        copy.clone_from(original);
+impl<T: Clone> Input<T> {
+    /// Makes copies of an input. Their number depends on the time that one takes, and on no choice: a run works on a copy
+    /// that was made as long ago, and is as cold, whether it is the only run of a sample or one of thousands.
+    fn new(original: T) -> Self {
+        let mut copies = vec![original.clone()];
+        let start = Instant::now();
+        copies[0].clone_from(&original);
+        let one = start.elapsed().max(Duration::from_nanos(1));
+        let count = (MOST_COPYING.as_nanos() / one.as_nanos()).clamp(1, COPIES);
+        copies.resize_with(usize::try_from(count).unwrap_or(1), || original.clone());
+        Self { original, copies, reference: None }
     }
-    while copies.len() < count {
-        copies.push(original.clone());
+
+    /// Returns fresh copies.
+    fn refresh(&mut self) -> &mut [T] {
+        for copy in &mut self.copies {
+            copy.clone_from(&self.original);
+        }
+        &mut self.copies
     }
-    &mut copies[..count]
 }
 
 impl<T> FunctionRunner<T> {
@@ -68,7 +80,7 @@ impl<T> FunctionRunner<T> {
         let optimization = &mut subject.optimization;
         let names = optimization.features.iter().map(|feature| feature.name.as_str());
         optimization.training.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
-        Self { subject, functions, input: None }
+        Self { subject, functions }
     }
 
     /// Returns the features of an input.
@@ -77,14 +89,15 @@ impl<T> FunctionRunner<T> {
         features.map(|(feature, value)| (feature.name.as_str(), value(input))).collect()
     }
 
-    /// Returns the input of a context: the one that `seed` draws, or one that the user's function makes.
-    fn create(&self, context: &Context, seed: Seed) -> Result<T, Failure> {
-        let original = (self.functions.draw)(&mut seed.rng());
+    /// Returns the input of a context: the one that `rng` draws, or one that the user's function makes.
+    fn create(&self, context: &Context, rng: &mut Rng) -> Result<T, Failure> {
+        let mut again = rng.clone();
+        let original = (self.functions.draw)(rng);
         if self.matches(&original, context) {
             return Ok(original);
         }
         let draw_like = self.functions.draw_like.as_ref();
-        let like = draw_like.and_then(|draw_like| draw_like(context, &mut seed.rng()));
+        let like = draw_like.and_then(|draw_like| draw_like(context, &mut again));
         match like {
             Some(input) if self.matches(&input, context) => Ok(input),
             Some(input) => {
@@ -104,13 +117,15 @@ impl<T> FunctionRunner<T> {
     }
 }
 
-impl<T: Clone + Send> Runner for FunctionRunner<T> {
+impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
+    type Input = Input<T>;
+
     fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
-        Ok(self.context(&(self.functions.draw)(&mut seed.rng())))
+    fn draw(&self, rng: &mut Rng) -> Context {
+        self.context(&(self.functions.draw)(rng))
     }
 
     fn accepts(&self, _: &Context) -> Result<(), String> {
@@ -122,31 +137,13 @@ impl<T: Clone + Send> Runner for FunctionRunner<T> {
         }
     }
 
-    fn label(&self, context: &Context) -> String {
-        context.to_string()
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input<T>, Failure> {
+        self.create(context, rng).map(Input::new)
     }
 
-    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
-        self.input = None;
-        let original = self.create(context, seed)?;
-        self.input = Some(LoadedInput { original, copies: Vec::new(), reference: None });
-        Ok(())
-    }
-
-    fn unload(&mut self) {
-        self.input = None;
-    }
-}
-
-fn not_loaded() -> Failure {
-    Failure::failed("no input is loaded")
-}
-
-impl<T: Clone> Bench for FunctionRunner<T> {
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
-        let input = self.input.as_mut().ok_or_else(not_loaded)?;
+    fn check(&mut self, input: &mut Input<T>, choice: ChoiceId) -> Result<(), Failure> {
         let Functions { choices, check, .. } = &*self.functions;
-        let result = &mut refresh(&mut input.copies, &input.original, 1)[0];
+        let result = &mut input.refresh()[0];
         choices[choice.index()](result);
         match check {
             Check::None => Ok(()),
@@ -158,28 +155,30 @@ impl<T: Clone> Bench for FunctionRunner<T> {
                     choices[0](&mut reference);
                     reference
                 });
-                if equal(result, reference) {
+                if equal(&input.copies[0], reference) {
                     return Ok(());
                 }
-                Err(Failure::failed(format!(
-                    "wrong result: it differs from that of {}",
-                    self.subject.choices[0]
-                )))
+                let first = &self.subject.choices[0];
+                Err(Failure::failed(format!("wrong result: it differs from that of {first}")))
             }
         }
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        let input = self.input.as_mut().ok_or_else(not_loaded)?;
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input<T>,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Times, Failure> {
         let run = &self.functions.choices[choice.index()];
         let sample = |_| {
-            let (mut elapsed, mut left) = (Duration::ZERO, burst.runs);
+            let (mut elapsed, mut left) = (Duration::ZERO, burst.runs as usize);
             while left > 0 {
-                let batch = left.min(COPIES);
-                let copies = refresh(&mut input.copies, &input.original, batch);
+                let copies = input.refresh();
+                let batch = left.min(copies.len());
                 left -= batch;
                 let start = Instant::now();
-                for copy in copies {
+                for copy in &mut copies[..batch] {
                     run(black_box(copy));
                 }
                 elapsed += start.elapsed();
@@ -187,5 +186,17 @@ impl<T: Clone> Bench for FunctionRunner<T> {
             elapsed.as_secs_f64() * 1e3 / f64::from(burst.runs)
         };
         Ok((0..burst.samples).map(sample).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copies_of_an_input_depend_on_its_size_alone() {
+        let small = Input::new(vec![0_u8; 100]).copies.len();
+        let large = Input::new(vec![0_u8; 64 << 20]).copies.len();
+        assert_eq!((small, large), (16, 1));
     }
 }

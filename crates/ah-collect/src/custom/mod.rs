@@ -6,14 +6,11 @@ mod command;
 #[cfg(feature = "kernels")]
 mod cuda_source;
 mod decision;
-#[cfg(feature = "cli")]
-pub(crate) mod drawn;
 mod feature_time;
 mod feature_value;
 #[cfg(feature = "kernels")]
 mod file;
 mod functions;
-#[cfg(feature = "cli")]
 mod program;
 
 pub use decision::{Decision, NamedDecision, decision};

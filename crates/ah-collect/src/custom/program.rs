@@ -2,15 +2,16 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ah_cli::warning;
-use ah_measure::{Runner, Subject};
+use ah_measure::Subject;
 
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
-use crate::cli::{self, Listing, NoFlags, Program, Source};
+use crate::cli::{self, NoFlags, Program};
 use crate::error::CollectError;
-use crate::worker::{self, Limits, Named};
+use crate::worker::{self, Limits, Named, Worker};
 
 impl<T: Clone + Send + 'static> Decision<T> {
     /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
@@ -29,7 +30,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
 }
 
 /// A program that decides between functions.
-#[derive(Clone)]
 struct Functional<T> {
     subject: Subject,
     functions: Arc<Functions<T>>,
@@ -38,27 +38,16 @@ struct Functional<T> {
 impl<T: Clone + Send + 'static> Program for Functional<T> {
     type Flags = NoFlags;
 
-    fn source(&self, _: NoFlags) -> Result<Box<dyn Source>, CollectError> {
-        let (subject, functions) = (self.subject.clone(), Arc::clone(&self.functions));
-        Ok(Box::new(Self { subject, functions }))
-    }
-}
-
-impl<T: Clone + Send + 'static> Source for Functional<T> {
-    fn open(self: Box<Self>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+    fn workers(&self, _: &NoFlags, limits: Limits) -> Result<Vec<Worker>, CollectError> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
-        let named = Named::Optimization(Box::new(self.subject.optimization));
-        let worker = worker::start(worker::command()?, limits, named, true)?;
-        Ok(vec![Box::new(worker)])
+        let named = Named::Optimization(Box::new(self.subject.optimization.clone()));
+        Ok(vec![Worker::start(worker::command()?, limits, named, true)?])
     }
 
-    fn open_in_worker(self: Box<Self>) -> Result<Box<dyn Runner>, CollectError> {
-        Ok(Box::new(FunctionRunner::new(self.subject, self.functions)))
-    }
-
-    fn list(self: Box<Self>) -> Result<Vec<Listing>, CollectError> {
-        Ok(vec![Listing::of(&self.subject)])
+    fn serve(&self, _: NoFlags, _: Duration) -> std::io::Result<()> {
+        let functions = Arc::clone(&self.functions);
+        ah_measure::serve(Ok::<_, String>(FunctionRunner::new(self.subject.clone(), functions)))
     }
 }

@@ -3,16 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use ah_types::log::Log;
-use ah_types::median;
 
 /// The inputs of earlier runs.
 ///
 /// An input is done if each choice has a row in the log, or is skipped on some inputs: a skip leaves no row. A write
 /// that was cut short, and a program that logs some of the choices, leave inputs that are not done.
 #[derive(Clone, Debug, Default)]
-pub struct EarlierInputs {
-    /// The inputs in the log. For each, by choice: the median of its rows.
-    logged: HashMap<String, Vec<Option<f64>>>,
+pub(crate) struct EarlierInputs {
+    /// The inputs in the log. For each, by choice: whether it has a row.
+    logged: HashMap<String, Vec<bool>>,
     /// The inputs that were skipped as a whole.
     skipped_inputs: HashSet<String>,
     /// By choice: whether it was skipped on some input.
@@ -33,14 +32,13 @@ impl EarlierInputs {
         let Some(log) = log else { return earlier };
         let positions: Vec<_> =
             log.choices.iter().map(|logged| choices.iter().position(|choice| choice == logged)).collect();
-        let mut rows = vec![vec![Vec::new(); choices.len()]; log.inputs.len()];
+        let mut rows = vec![vec![false; choices.len()]; log.inputs.len()];
         for sample in &log.samples {
             if let Some(position) = positions[sample.choice.index()] {
-                rows[sample.input as usize][position].push(sample.feedback);
+                rows[sample.input as usize][position] = true;
             }
         }
-        let medians = rows.iter().map(|rows| rows.iter().map(|rows| median(rows)).collect());
-        earlier.logged = log.inputs.iter().map(|input| input.text.to_string()).zip(medians).collect();
+        earlier.logged = log.inputs.iter().map(|input| input.text.to_string()).zip(rows).collect();
         earlier
     }
 
@@ -61,22 +59,12 @@ impl EarlierInputs {
 
     /// Returns whether the log holds a row of this choice for this input.
     pub(crate) fn has_row(&self, input: &str, choice: usize) -> bool {
-        self.logged.get(input).is_some_and(|rows| rows[choice].is_some())
+        self.logged.get(input).is_some_and(|rows| rows[choice])
     }
 
     /// Returns whether nothing of this input is left to measure.
     pub(super) fn is_done(&self, input: &str) -> bool {
         self.skipped_inputs.contains(input) || self.logged.get(input).is_some_and(|rows| self.is_whole(rows))
-    }
-
-    /// Returns whether this input was skipped as a whole.
-    pub(crate) fn is_skipped(&self, input: &str) -> bool {
-        self.skipped_inputs.contains(input)
-    }
-
-    /// Removes an input. Returns the medians of its choices if it is in the log.
-    pub(crate) fn take_times(&mut self, input: &str) -> Option<Vec<Option<f64>>> {
-        self.logged.remove(input)
     }
 
     /// Forgets an input that is measured again.
@@ -94,7 +82,7 @@ impl EarlierInputs {
         self.done() - before
     }
 
-    fn is_whole(&self, rows: &[Option<f64>]) -> bool {
-        rows.iter().zip(&self.skipped_choices).all(|(time, skipped)| time.is_some() || *skipped)
+    fn is_whole(&self, rows: &[bool]) -> bool {
+        rows.iter().zip(&self.skipped_choices).all(|(has_row, skipped)| *has_row || *skipped)
     }
 }

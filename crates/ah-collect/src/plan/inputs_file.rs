@@ -3,16 +3,21 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use ah_measure::Runner;
-use ah_types::log::{LogError, LogPlace, ReadOptions};
+use ah_types::log::{LogError, ReadOptions};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
+
+use crate::worker::Worker;
 
 /// The largest file of inputs, unpacked.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
-pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<Vec<Context>, LogError> {
+pub(crate) fn read_inputs(
+    path: &Path,
+    worker: &mut Worker,
+    schema: &Schema,
+) -> Result<Vec<Context>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
     let mut bytes = Vec::new();
     let read = ah_types::log::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -22,7 +27,7 @@ pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<
             MOST_BYTES >> 20
         ))));
     }
-    let file = InputsFile { path, bytes: &bytes, runner };
+    let mut file = InputsFile { path, bytes: &bytes, worker };
     if bytes.starts_with(b"{") { file.read_log(schema) } else { file.read_csv(schema) }
 }
 
@@ -30,26 +35,31 @@ struct InputsFile<'a> {
     path: &'a Path,
     /// Unpacked.
     bytes: &'a [u8],
-    runner: &'a dyn Runner,
+    worker: &'a mut Worker,
 }
 
 impl InputsFile<'_> {
-    fn read_log(&self, schema: &Schema) -> Result<Vec<Context>, LogError> {
+    fn read_log(&mut self, schema: &Schema) -> Result<Vec<Context>, LogError> {
         let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
         let contexts = (0..log.inputs.len()).map(|i| log.context(i));
         let accepted = contexts.map(|context| match context.row(schema) {
-            Err(e) => {
-                Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see ah-collect list"))
-            }
+            Err(e) => Err(LogError::malformed(
+                self.path,
+                (2, 0),
+                "a column for each feature",
+                &e.to_string(),
+                "see ah-collect list",
+            )),
             Ok(_) => self.accept(0, context),
         });
         accepted.collect()
     }
 
-    fn read_csv(&self, schema: &Schema) -> Result<Vec<Context>, LogError> {
+    fn read_csv(&mut self, schema: &Schema) -> Result<Vec<Context>, LogError> {
+        let path = self.path;
         let csv_error = |e: csv::Error| {
             let line = e.position().map_or(1, csv::Position::line);
-            self.malformed(line, 0, "CSV", &e.to_string(), "mend the line")
+            LogError::malformed(path, (line, 0), "CSV", e.to_string(), "mend the line")
         };
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(self.bytes);
         let header = reader.headers().map_err(csv_error)?.clone();
@@ -57,7 +67,13 @@ impl InputsFile<'_> {
             if !header.iter().any(|h| h == feature.name) {
                 let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
                 let hint = "the header names every feature (ah-collect list shows them)";
-                return Err(self.malformed(1, 0, &format!("a column {:?}", feature.name), &found, hint));
+                return Err(LogError::malformed(
+                    path,
+                    (1, 0),
+                    format!("a column {:?}", feature.name),
+                    found,
+                    hint,
+                ));
             }
         }
         let mut contexts = Vec::new();
@@ -72,7 +88,7 @@ impl InputsFile<'_> {
         }
         if contexts.is_empty() {
             let hint = "add one line for each context";
-            return Err(self.malformed(1, 0, "at least one context", "none", hint));
+            return Err(LogError::malformed(path, (1, 0), "at least one context", "none", hint));
         }
         Ok(contexts)
     }
@@ -83,7 +99,7 @@ impl InputsFile<'_> {
         feature: Option<&Feature>,
         text: &str,
         line: u64,
-        column: u64,
+        column: usize,
     ) -> Result<Value, LogError> {
         let Some(feature) = feature.filter(|f| f.kind == FeatureKind::Numerical) else {
             return Ok(Value::from(text));
@@ -92,29 +108,20 @@ impl InputsFile<'_> {
             Ok(x) if x.is_finite() => Ok(Value::Number(x)),
             _ => {
                 let expected = format!("a number for {:?}", feature.name);
-                Err(self.malformed(line, column, &expected, &format!("{text:?}"), "mend it"))
+                Err(LogError::malformed(self.path, (line, column), expected, format!("{text:?}"), "mend it"))
             }
         }
     }
 
-    fn accept(&self, line: u64, context: Context) -> Result<Context, LogError> {
-        match self.runner.accepts(&context) {
+    fn accept(&mut self, line: u64, context: Context) -> Result<Context, LogError> {
+        match self.worker.accepts(&context) {
             Ok(()) => Ok(context),
             Err(found) => {
-                let name = &self.runner.subject().optimization.name;
+                let name = &self.worker.subject().optimization.name;
                 let expected = format!("a context that {name} can measure here");
                 let found = format!("{context}: {found}");
-                Err(self.malformed(line, 0, &expected, &found, "change it or take it out"))
+                Err(LogError::malformed(self.path, (line, 0), expected, found, "change it or take it out"))
             }
-        }
-    }
-
-    fn malformed(&self, line: u64, column: u64, expected: &str, found: &str, hint: &str) -> LogError {
-        LogError::Malformed {
-            place: LogPlace { path: self.path.to_owned(), line, column },
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-            hint: hint.to_owned(),
         }
     }
 }

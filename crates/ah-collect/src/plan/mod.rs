@@ -1,50 +1,56 @@
-//! The inputs to measure, in order: the seeded sequence, or a list from the user.
+//! The inputs to measure, in order: the seeded sequence, or a list from the user, without those of earlier runs.
+//!
+//! A [`Plan`] owns all three. The devices of a run share it: each takes the next place of the sequence, draws the input by
+//! its own worker, and only then asks again whether the input is new.
 
 mod earlier;
-#[cfg(feature = "cli")]
 mod inputs_file;
 mod shard;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use ah_measure::sampling::Seed;
-use ah_measure::{Failure, Runner};
-use ah_types::{Context, Schema, Value};
+use ah_measure::{Failure, Measurement};
+use ah_types::{Context, Outcome, Schema, Value};
 
-pub use earlier::EarlierInputs;
-#[cfg(feature = "cli")]
-pub use inputs_file::read_inputs;
-pub use shard::Shard;
+use crate::options::Options;
+use crate::worker::Worker;
+pub(crate) use earlier::EarlierInputs;
+pub(crate) use inputs_file::read_inputs;
+pub(crate) use shard::Shard;
 
 /// A sequence counts as exhausted after this many draws in a row that repeat earlier ones.
 const MAX_REPEATS: u32 = 100_000;
 
-/// A run gives up after this many draws in a row that cannot be measured: their cause is probably the same.
+/// A run gives up after this many draws in a row that a log cannot hold: their cause is probably the same.
 const MAX_FLAWED: u32 = 1000;
+
+/// The inputs that a worker compiles for at once.
+const LOOK_AHEAD: usize = 100;
 
 /// An input to be measured.
 #[derive(Clone, Debug)]
-pub struct PlannedInput {
+pub(crate) struct PlannedInput {
     /// Its features.
     pub context: Context,
     /// The seed of the operands' random data; a drawn input was drawn with it.
     pub seed: Seed,
     /// The features' text as written in the log: the key of the input.
     pub text: String,
-    /// By choice: whether it is timed; `None`: all are.
-    pub wanted: Option<Vec<bool>>,
-    /// The reason why a log cannot hold this input; it is recorded and not measured.
-    pub flaw: Option<String>,
+    /// The reason why it cannot be measured.
+    pub flaw: Option<Failure>,
 }
 
 /// Returns the reason why a log cannot hold this context.
-fn flaw(context: &Context) -> Option<String> {
+fn flaw(context: &Context) -> Option<Failure> {
     context.iter().find_map(|(name, value)| match value {
-        Value::Number(x) if x.is_infinite() => {
-            Some(format!("the feature {name:?} is {x}, expected a finite number, or NaN where it is missing"))
-        }
+        Value::Number(x) if x.is_infinite() => Some(Failure::skipped(format!(
+            "the feature {name:?} is {x}, expected a finite number, or NaN where it is missing"
+        ))),
         Value::Category(category) if category.contains(['\n', '\r']) => {
-            Some(format!("the feature {name:?} has a line end, expected text of one line"))
+            Some(Failure::skipped(format!("the feature {name:?} has a line end, expected text of one line")))
         }
         _ => None,
     })
@@ -52,130 +58,197 @@ fn flaw(context: &Context) -> Option<String> {
 
 /// The inputs that are still to be measured.
 #[derive(Debug)]
-pub struct InputQueue {
-    /// `None`: the runner draws the inputs from the seed.
+pub(crate) struct Plan {
+    /// `None`: the workers draw the inputs from the seed.
     listed: Option<Vec<Context>>,
-    next: u64,
-    /// The sequence ends before this position.
-    end: u64,
     seed: u64,
     shard: Shard,
-    seen: HashSet<String>,
-    /// Inputs that were drawn ahead, and perhaps the reason why no further one can be drawn.
-    ahead: VecDeque<Result<PlannedInput, Failure>>,
-    /// The last draws in a row that cannot be measured.
-    flawed: u32,
-    earlier: EarlierInputs,
+    /// The sequence ends before this position.
+    end: u64,
+    /// No input starts after this.
+    deadline: Option<Instant>,
     schema: Schema,
+    places: Mutex<Places>,
+    compiled: Mutex<Compiled>,
+    one_compiled: Condvar,
 }
 
-impl InputQueue {
-    /// Returns the sequence of `seed`, or the `listed` inputs, without those that are done.
-    pub fn new(
-        listed: Option<Vec<Context>>,
-        seed: u64,
-        shard: Shard,
-        earlier: EarlierInputs,
-        schema: Schema,
-    ) -> Self {
+/// What the devices of a run share.
+#[derive(Debug)]
+struct Places {
+    next: u64,
+    /// The number of inputs that may still be measured; one is taken with each place.
+    left: Option<u64>,
+    seen: HashSet<String>,
+    /// Inputs that were drawn ahead.
+    ahead: VecDeque<PlannedInput>,
+    /// The last draws in a row that a log cannot hold.
+    flawed: u32,
+    earlier: EarlierInputs,
+}
+
+impl Places {
+    /// Gives the place of an input back that is not measured.
+    fn give_back(&mut self) {
+        self.left = self.left.map(|n| n + 1);
+    }
+}
+
+/// By the text of an input: whether its compilation has ended.
+type Compiled = HashMap<String, bool>;
+
+impl Plan {
+    /// Returns the plan of a run whose log holds the inputs of `earlier`.
+    pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
+        let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
         let (seen, ahead) = (HashSet::new(), VecDeque::new());
-        Self { listed, next: 0, end: u64::MAX, seed, shard, seen, ahead, flawed: 0, earlier, schema }
+        Self {
+            listed: options.inputs.clone(),
+            seed: options.seed,
+            shard: options.shard,
+            end: options.draws.unwrap_or(u64::MAX),
+            deadline: options.max_time.map(|t| Instant::now() + t),
+            schema,
+            places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
+            compiled: Mutex::default(),
+            one_compiled: Condvar::new(),
+        }
     }
 
-    /// Notes that this choice was skipped. Returns the number of inputs that are done by this.
-    pub(crate) fn note_skip(&mut self, choice: usize) -> u64 {
-        self.earlier.note_skip(choice)
+    /// Returns the number of inputs that the log will hold at the end, if that is known.
+    pub fn goal(&self) -> Option<u64> {
+        let places = self.places();
+        let listed = self.listed.as_ref().map(|contexts| {
+            let mut seen = HashSet::new();
+            let mut is_fresh = |text: String| !places.earlier.is_done(&text) && seen.insert(text);
+            let fresh =
+                contexts.iter().zip(0..).filter(|(context, _)| is_fresh(context.log_text(&self.schema)));
+            fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64
+        });
+        places.left.into_iter().chain(listed).min().map(|left| left + places.earlier.done())
     }
 
-    /// Returns the same sequence with the inputs that are done.
-    #[must_use]
-    pub(crate) fn with_earlier_inputs(self) -> Self {
-        Self { earlier: EarlierInputs::default(), ..self }
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the sequence after this many draws.
-    #[must_use]
-    pub fn with_draws(self, draws: Option<u64>) -> Self {
-        Self { end: draws.unwrap_or(u64::MAX), ..self }
-    }
-
-    /// Returns the next input; `None` when the list or the sequence ends, or every draw repeats an earlier one.
+    /// Returns the next input; `None` when the list, the sequence or the time ends, or every draw repeats an earlier one.
     ///
     /// # Errors
-    /// The runner cannot draw, or too many inputs in a row cannot be measured.
-    pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
-        loop {
-            let drawn = self.ahead.pop_front().map_or_else(|| self.draw(runner), |ahead| ahead.map(Some));
-            match drawn? {
-                // A choice that was skipped since then may have completed it.
-                Some(input) if self.earlier.is_done(&input.text) => {}
-                Some(input) => {
-                    self.earlier.forget(&input.text);
-                    return Ok(Some(input));
-                }
-                None => return Ok(None),
+    /// The worker cannot draw, or too many inputs in a row cannot be measured.
+    pub fn next(&self, worker: &mut Worker) -> Result<Option<PlannedInput>, Failure> {
+        while self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
+            let ahead = self.places().ahead.pop_front();
+            let drawn = match ahead {
+                Some(input) => Some(input),
+                None => self.draw(worker)?,
+            };
+            let Some(input) = drawn else { return Ok(None) };
+            let mut places = self.places();
+            // A choice that was skipped since then may have completed it.
+            if !places.earlier.is_done(&input.text) {
+                places.earlier.forget(&input.text);
+                return Ok(Some(input));
             }
+            places.give_back();
         }
-    }
-
-    /// Returns the inputs after the next one, at most `most`.
-    pub fn upcoming(&mut self, runner: &dyn Runner, most: usize) -> impl Iterator<Item = &PlannedInput> {
-        while self.ahead.len() < most && !self.ahead.back().is_some_and(Result::is_err) {
-            match self.draw(runner).transpose() {
-                Some(drawn) => self.ahead.push_back(drawn),
-                None => break,
-            }
-        }
-        self.ahead.iter().flatten()
+        Ok(None)
     }
 
     /// Draws the next input of the sequence that is not done.
-    fn draw(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
-        let mut repeats = 0;
-        while repeats < MAX_REPEATS && self.next < self.end {
-            let position = self.next;
-            self.next += 1;
+    fn draw(&self, worker: &mut Worker) -> Result<Option<PlannedInput>, Failure> {
+        for _ in 0..MAX_REPEATS {
+            let position = {
+                let mut places = self.places();
+                if places.left == Some(0) || places.next >= self.end {
+                    return Ok(None);
+                }
+                places.left = places.left.map(|n| n - 1);
+                places.next += 1;
+                places.next - 1
+            };
+            // Not under the lock: a worker may take long to draw.
             let seed = Seed(self.seed, position);
             let drawn = match &self.listed {
                 Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
                     Some(context) => Ok(context.clone()),
-                    None => return Ok(None),
+                    None => {
+                        self.places().give_back();
+                        return Ok(None);
+                    }
                 },
-                None => runner.draw(seed),
+                None => worker.draw(seed),
             };
+            let unnamed =
+                |flaw| (Context::new(), format!("draw {position} of seed {}", self.seed), Some(flaw));
             let (context, text, flaw) = match drawn {
                 Ok(context) => {
                     let (text, flaw) = (context.log_text(&self.schema), flaw(&context));
                     (context, text, flaw)
                 }
-                Err(Failure::Skipped(reason)) => {
-                    (Context::new(), format!("draw {position} of seed {}", self.seed), Some(reason))
-                }
+                Err(failure @ (Failure::Skipped(_) | Failure::Failed(_))) => unnamed(failure),
                 Err(failure) => return Err(failure),
             };
-            self.flawed = if flaw.is_some() { self.flawed + 1 } else { 0 };
-            if let Some(reason) = flaw.as_ref().filter(|_| self.flawed >= MAX_FLAWED) {
+            let mut places = self.places();
+            places.flawed = if flaw.is_some() { places.flawed + 1 } else { 0 };
+            if let Some(reason) = flaw.as_ref().filter(|_| places.flawed >= MAX_FLAWED) {
                 return Err(Failure::failed(format!(
-                    "{MAX_FLAWED} in a row cannot be measured. The last was {text}: {reason}. \
-                     Change how inputs are drawn, or the features"
+                    "{MAX_FLAWED} in a row cannot be measured. The last was {text}: {}. \
+                     Change how inputs are drawn, or the features",
+                    reason.reason()
                 )));
             }
             // An input that is drawn twice belongs to the shard that drew it first.
-            if !self.seen.insert(text.clone()) || self.earlier.is_done(&text) {
-                repeats += 1;
-            } else if self.shard.contains(position) {
-                return Ok(Some(PlannedInput { context, seed, text, wanted: None, flaw }));
+            let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
+            if is_new && self.shard.contains(position) {
+                return Ok(Some(PlannedInput { context, seed, text, flaw }));
             }
+            places.give_back();
         }
         Ok(None)
     }
 
-    /// Returns the number of listed inputs that are not measured yet; `None` for a sequence.
-    pub fn remaining(&self) -> Option<u64> {
-        let contexts = self.listed.as_ref()?;
-        let mut seen = self.seen.clone();
-        let mut is_fresh = |text: String| !self.earlier.is_done(&text) && seen.insert(text);
-        let fresh = contexts.iter().zip(0..).filter(|(c, _)| is_fresh(c.log_text(&self.schema)));
-        Some(fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64)
+    /// Has the worker compile what `input` and those after it need, once for all devices. Waits while another device
+    /// compiles for this input.
+    pub fn compile(&self, worker: &mut Worker, input: &PlannedInput) {
+        if !worker.can("compile") || input.flaw.is_some() {
+            return;
+        }
+        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_pending = |compiled: &mut Compiled| compiled.get(&input.text) == Some(&false);
+        let waited = self.one_compiled.wait_while(compiled(), is_pending);
+        if waited.unwrap_or_else(PoisonError::into_inner).contains_key(&input.text) {
+            return;
+        }
+        while self.places().ahead.len() < LOOK_AHEAD - 1 {
+            // If it cannot draw, the next input says so.
+            let Ok(Some(drawn)) = self.draw(worker) else { break };
+            self.places().ahead.push_back(drawn);
+        }
+        let mut inputs = vec![(input.text.clone(), input.context.clone())];
+        {
+            let (places, mut compiled) = (self.places(), compiled());
+            let ahead = places.ahead.iter().filter(|ahead| ahead.flaw.is_none());
+            let ahead = ahead.filter(|ahead| !compiled.contains_key(&ahead.text));
+            inputs.extend(ahead.map(|ahead| (ahead.text.clone(), ahead.context.clone())));
+            compiled.extend(inputs.iter().map(|(text, _)| (text.clone(), false)));
+        }
+        let (texts, contexts): (Vec<String>, Vec<Context>) = inputs.into_iter().unzip();
+        worker.compile(&contexts);
+        compiled().extend(texts.into_iter().map(|text| (text, true)));
+        self.one_compiled.notify_all();
+    }
+
+    /// Notes the result of an input. One that was not measured does not count. If a choice was skipped, other inputs may
+    /// lack its rows for the same reason.
+    pub fn note(&self, result: &Result<Measurement, Failure>) {
+        let mut places = self.places();
+        let Ok(measurement) = result else { return places.give_back() };
+        for (choice, outcome) in measurement.outcomes.iter().enumerate() {
+            if matches!(outcome, Some(Outcome::Skipped { .. })) {
+                let done = places.earlier.note_skip(choice);
+                places.left = places.left.map(|n| n.saturating_sub(done));
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// One part of a sequence: `2/4` is the second of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
+pub(crate) struct Shard {
     index: u64,
     count: NonZeroU64,
 }

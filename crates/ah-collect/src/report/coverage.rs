@@ -1,10 +1,9 @@
-//! The facts of `ah-collect report`: what a log covers, how well it repeats, and whether the machine drifted.
+//! The facts of `ah-collect report`: what a log covers, and how well it repeats.
 
 use ah_types::log::{Collection, Log};
 use ah_types::{FeatureKind, Optimization, Value};
 use serde::Serialize;
 
-use super::drift::{self, PartOfRun, drift};
 use super::facts::LogFacts;
 use super::podium::{Podium, medians, share};
 use super::repeats::Repeats;
@@ -23,8 +22,6 @@ pub struct LogReport {
     choices: Vec<ChoiceCoverage>,
     points: Vec<Point>,
     repeats: Repeats,
-    drift: Vec<PartOfRun>,
-    drift_in_words: Option<String>,
     always_fallback: Option<(String, f64)>,
     best_single: Option<(String, f64)>,
     device: Option<String>,
@@ -60,7 +57,6 @@ impl LogReport {
     /// Returns the facts of a log. The fallback is the one of `optimization`.
     pub fn of(log: &Log, optimization: &Optimization) -> Self {
         let facts = LogFacts::of(log, optimization);
-        let drift = drift(log);
         let mut choices: Vec<ChoiceCoverage> = log
             .choices
             .iter()
@@ -95,8 +91,6 @@ impl LogReport {
             choices,
             points,
             repeats: Repeats::of(log),
-            drift_in_words: drift::sentence(&drift),
-            drift,
             always_fallback: facts.always_fallback,
             best_single: facts.best_single,
             device: facts.collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),

@@ -1,7 +1,6 @@
 //! `ah-collect report`: the facts of a log, what it covers, and how well its times repeat.
 
 mod coverage;
-mod drift;
 mod facts;
 mod noise;
 mod podium;
@@ -12,6 +11,7 @@ pub use facts::LogFacts;
 pub use noise::RepeatNoise;
 #[cfg(feature = "kernels")]
 pub(crate) use podium::{Podium, medians};
+pub use repeats::Repeats;
 
 #[cfg(test)]
 mod tests {

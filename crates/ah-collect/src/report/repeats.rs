@@ -1,6 +1,7 @@
 //! How well the repetitions of a log agree: the spread of times, and winners that change between halves.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use ah_types::log::Log;
 use ah_types::median;
@@ -53,6 +54,29 @@ impl Repeats {
             inputs[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
         }
         Self { spreads: spreads(&inputs), flips: flips(&inputs) }
+    }
+}
+
+impl fmt::Display for Repeats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Spread { times, cells, median, p95 } in &self.spreads {
+            let (median, p95) = (100.0 * median, 100.0 * p95);
+            writeln!(
+                f,
+                "noise, {times} times: {median:.2} % in the median, {p95:.2} % in the worst twentieth of {cells}"
+            )?;
+        }
+        let Flips { inputs, changed, clear, clear_changed, loss } = &self.flips;
+        if *inputs == 0 {
+            return f
+                .write_str("one time for each choice and input, so nothing shows how often winners change");
+        }
+        let [changed, clear_changed, loss] = [changed, clear_changed, loss].map(|share| 100.0 * share);
+        write!(
+            f,
+            "half of the repetitions has another winner than the other half on {changed:.1} % of {inputs} inputs, on \
+             {clear_changed:.1} % of the {clear} with a lead above 3 %; the other half's winner loses {loss:.2} %"
+        )
     }
 }
 

@@ -1,12 +1,12 @@
 //! What a worker describes: its choices and features, checked.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Deref;
 
-use ah_measure::{Runner, Subject, this_cpu};
+use ah_measure::protocol::Description;
+use ah_measure::{Subject, this_cpu};
 use ah_types::{Optimization, TimingPolicy};
 use serde_json::Value as Json;
-
-use super::protocol::{Description, VERSION};
 
 /// More choices than this are a mistake.
 const MOST_CHOICES: usize = 10_000;
@@ -19,49 +19,58 @@ pub enum Named {
     /// The worker describes it but for its name.
     #[cfg(feature = "kernels")]
     Name(String),
+    /// The worker describes it; this is its name unless the worker has one.
+    Unless(String),
     /// It is known already.
     Optimization(Box<Optimization>),
 }
 
-impl Description {
-    /// Describes a runner of this process. Its optimization may name choices of other devices; they are left out.
-    pub(super) fn of(runner: &dyn Runner) -> Self {
-        let Subject { optimization, device, choices, timing } = runner.subject().clone();
-        let is_here = |name: &String| choices.contains(name);
-        let fallback = optimization.fallback.iter().filter(|name| is_here(name)).cloned().collect();
-        let eligible = optimization.eligible().into_iter().filter(|(name, _)| is_here(name)).collect();
-        Self {
-            protocol: VERSION,
-            name: Some(optimization.name.clone()),
-            description: optimization.description.clone(),
-            choices,
-            eligible,
-            features: optimization.features,
-            feature_ms: optimization.training.feature_ms,
-            fallback,
-            inputs: Default::default(),
-            device: Some(device),
-            timing: serde_json::to_value(timing)
-                .ok()
-                .and_then(|t| t.as_object().cloned())
-                .unwrap_or_default(),
-            can: ["draw", "accept", "label", "check", "release"]
-                .into_iter()
-                .chain((runner.look_ahead() > 0).then_some("compile"))
-                .map(str::to_owned)
-                .collect(),
-            batch: 1,
-            simulated: runner.is_simulated(),
-        }
-    }
+/// Returns the subject that is described.
+///
+/// # Errors
+/// The first mistake: expected and found.
+pub(super) fn subject(description: &Description, named: Named) -> Result<Subject, String> {
+    Described(description).subject(named)
+}
 
-    /// Returns the subject that is described.
-    pub(super) fn subject(&self, named: Named) -> Result<Subject, String> {
+/// Returns what differs between the descriptions of two processes of one worker. Times that it measures may differ.
+pub(super) fn difference(before: &Description, now: &Description) -> Option<&'static str> {
+    let timeless = |d: &Description| Description {
+        feature_ms: BTreeMap::new(),
+        decision_ns: BTreeMap::new(),
+        ..d.clone()
+    };
+    [
+        (before.choices != now.choices, "other choices"),
+        (before.features != now.features, "other features"),
+        (before.device != now.device, "another device"),
+        (before.name != now.name, "another name"),
+        (before.fallback != now.fallback, "another fallback"),
+        (before.inputs != now.inputs, "other inputs"),
+        (timeless(before) != timeless(now), "other conditions, timing or requests"),
+    ]
+    .into_iter()
+    .find_map(|(differs, what)| differs.then_some(what))
+}
+
+struct Described<'d>(&'d Description);
+
+impl Deref for Described<'_> {
+    type Target = Description;
+
+    fn deref(&self) -> &Description {
+        self.0
+    }
+}
+
+impl Described<'_> {
+    fn subject(&self, named: Named) -> Result<Subject, String> {
         self.check_choices()?;
         let mut optimization = match named {
             Named::Optimization(optimization) => self.expect_features_of(*optimization)?,
             #[cfg(feature = "kernels")]
             Named::Name(name) => self.optimization(&name)?,
+            Named::Unless(name) => self.optimization(self.name.as_deref().unwrap_or(&name))?,
             Named::ByWorker => {
                 self.optimization(self.name.as_deref().ok_or("it has no name; give --name NAME")?)?
             }
@@ -90,9 +99,27 @@ impl Description {
                 return Err(format!("the choice {choice:?} is there twice"));
             }
         }
+        self.check_feature_ms()?;
         let named = self.fallback.iter().chain(self.eligible.keys());
         match named.into_iter().find(|name| !seen.contains(name)) {
             Some(unknown) => Err(format!("{unknown:?}, of fallback or eligible, is none of the choices")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_feature_ms(&self) -> Result<(), String> {
+        for (name, ms) in &self.feature_ms {
+            if !self.features.iter().any(|feature| feature.name == *name) {
+                return Err(format!("feature_ms: {name:?} is none of the features"));
+            }
+            if !(ms.is_finite() && *ms >= 0.0) {
+                return Err(format!("feature_ms: expected milliseconds of {name:?}, found {ms}"));
+            }
+        }
+        match self.decision_ns.iter().find(|(_, ns)| !(ns.is_finite() && **ns > 0.0)) {
+            Some((language, ns)) => {
+                Err(format!("decision_ns: expected nanoseconds in {language:?}, found {ns}"))
+            }
             None => Ok(()),
         }
     }
@@ -105,6 +132,14 @@ impl Description {
             self.features.iter().find(|f| f.name.trim().is_empty() || f.name.contains(char::is_control))
         {
             return Err(format!("the feature {:?}: expected a name of one line", feature.name));
+        }
+        if let Some(feature) =
+            self.features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str()))
+        {
+            return Err(format!(
+                "the feature {:?}: a log has a column of this name; rename it",
+                feature.name
+            ));
         }
         let rule = |(name, condition): (&String, &String)| ah_types::ChoiceRule {
             name: name.clone(),

@@ -1,15 +1,17 @@
 //! The link to a worker: a process that is replaced when it fails.
 
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ah_measure::Failure;
+use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 
-use super::process::{GRACE, Limits, Process};
-use super::protocol::{Answer, Description, Request, VERSION, WireContext};
+use super::process::{Fault, GRACE, Limits, Process};
 
-/// After this many faults in a row, the worker itself is at fault, not its kernels.
-const MOST_FAULTS: u32 = 50;
+/// The wait before a worker that could not be started is started once more: its device may need a moment.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -22,8 +24,8 @@ pub(super) struct Link {
     description: Option<Description>,
     /// The current input, for the next process.
     input: Option<(WireContext, Seed)>,
-    /// Faults since the last good answer.
-    faults: u32,
+    /// The time that replacements took since it was asked for.
+    interruption: Duration,
 }
 
 impl Link {
@@ -34,123 +36,165 @@ impl Link {
     }
 
     pub(super) fn over(start: Start, limits: Limits) -> Self {
-        Self { start, limits, process: None, description: None, input: None, faults: 0 }
+        let interruption = Duration::ZERO;
+        Self { start, limits, process: None, description: None, input: None, interruption }
     }
 
     /// Starts a process and returns its description, which must be that of the processes before.
     pub(super) fn start(&mut self) -> Result<Description, Failure> {
         let mut process = (self.start)().map_err(Failure::DeviceLost)?;
         let description = describe(&mut process, self.limits)?;
-        match &self.description {
-            None => self.description = Some(description.clone()),
-            Some(before) => {
-                if let Some(what) = difference(before, &description) {
-                    return Err(Failure::DeviceLost(format!(
-                        "the worker was restarted and describes {what}"
-                    )));
-                }
-            }
+        if let Some(what) =
+            self.description.as_ref().and_then(|before| super::description::difference(before, &description))
+        {
+            return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
         }
+        self.description = Some(description.clone());
         self.process = Some(process);
         Ok(description)
     }
 
-    /// Makes an input.
-    pub(super) fn prepare(&mut self, context: WireContext, seed: Seed) -> Result<Answer, Failure> {
-        self.input = None;
-        self.ensure_process()?;
-        self.input = Some((context.clone(), seed));
-        self.ask_process(Request::Prepare { context, seed })
-    }
-
-    /// Forgets the input; tells the process if it `knows_release`.
-    pub(super) fn release(&mut self, knows_release: bool) {
-        self.input = None;
-        if knows_release && self.process.is_some() {
-            let _ = self.ask_process(Request::Release);
+    /// Returns the process, started if there is none.
+    fn process(&mut self) -> Result<&mut Process, Failure> {
+        if self.process.is_none() {
+            self.start().map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
         }
+        self.process.as_mut().ok_or_else(|| Failure::DeviceLost("no worker process".to_owned()))
     }
 
     /// Asks one question. A fault is a failure, and the process is replaced.
     pub(super) fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
-        self.ensure_process()?;
-        self.ask_process(request)
+        let limit = self.limits.answer;
+        let reason = match self.process()?.ask(request, limit) {
+            Ok(answer) => match answer.failure() {
+                Some(Failure::DeviceLost(reason)) => reason,
+                Some(failure) => return Err(failure),
+                None => return Ok(answer),
+            },
+            Err(fault) => fault.reason,
+        };
+        self.replace()?;
+        Err(Failure::Failed(reason))
     }
 
-    /// Asks about several cells. Returns the answer of each; after a fault, `None` for those without one.
-    pub(super) fn ask_cells(
+    /// Makes an input.
+    pub(super) fn prepare(&mut self, context: WireContext, seed: Seed) -> Result<(), Failure> {
+        self.input = None;
+        self.ask(Request::Prepare { context: context.clone(), seed })?;
+        self.input = Some((context, seed));
+        Ok(())
+    }
+
+    /// Forgets the input; tells the process if it `knows_release`.
+    ///
+    /// # Errors
+    /// The next inputs would be spoilt.
+    pub(super) fn release(&mut self, knows_release: bool) -> Result<(), Failure> {
+        self.input = None;
+        let limit = self.limits.answer;
+        let Some(process) = self.process.as_mut().filter(|_| knows_release) else { return Ok(()) };
+        match process.ask(Request::Release, limit) {
+            Ok(answer) => match answer.failure() {
+                Some(lost @ Failure::DeviceLost(_)) => Err(lost),
+                _ => Ok(()),
+            },
+            Err(_) => self.replace(),
+        }
+    }
+
+    /// Asks about several cells. Returns the result of each; after a fault of the process, `None` for those without an
+    /// answer, unless this is their `last` chance, or the one cell hung.
+    pub(super) fn ask_cells<T>(
         &mut self,
-        request: Request,
-        cells: usize,
-    ) -> (Vec<Option<Answer>>, Option<Failure>) {
-        let mut answers = vec![None; cells];
+        cells: &[WireCell],
+        request: fn(Vec<WireCell>) -> Request,
+        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, String>,
+        last: bool,
+    ) -> Vec<Option<Result<T, Failure>>> {
+        let all = |failure: Failure| cells.iter().map(|_| Some(Err(failure.clone()))).collect();
+        if self.input.is_none() {
+            return all(Failure::Unmeasured("the input could not be made again".to_owned()));
+        }
         let limit = self.limits.answer;
-        let asked = self
-            .ensure_process()
-            .and_then(|()| self.with_process(|process| process.ask_cells(request, &mut answers, limit)));
-        (answers, asked.err())
-    }
-
-    fn ask_process(&mut self, request: Request) -> Result<Answer, Failure> {
-        let limit = self.limits.answer;
-        let answer = self.with_process(|process| {
-            process.send(request)?;
-            process.receive(limit)
-        })?;
-        match answer.failure() {
-            Some(Failure::DeviceLost(reason)) => Err(self.fault(reason)),
-            Some(failure) => Err(failure),
-            None => Ok(answer),
-        }
-    }
-
-    fn with_process<T>(&mut self, run: impl FnOnce(&mut Process) -> Result<T, String>) -> Result<T, Failure> {
-        let Some(process) = &mut self.process else { return Err(Failure::failed("no worker process")) };
-        run(process).map_err(|reason| self.fault(reason))
-    }
-
-    /// Ends the process. Returns its failure: the last one of too many in a row ends the run.
-    pub(super) fn fault(&mut self, reason: String) -> Failure {
-        self.process = None;
-        self.mistake(reason)
-    }
-
-    /// Returns the failure of an answer that cannot be used. The process may go on.
-    pub(super) fn mistake(&mut self, reason: String) -> Failure {
-        self.faults += 1;
-        if self.faults >= MOST_FAULTS {
-            return Failure::DeviceLost(format!(
-                "the worker failed {MOST_FAULTS} times in a row; the last time: {reason}"
-            ));
-        }
-        Failure::Failed(reason)
-    }
-
-    /// Replaces a process that has failed now, so that no later choice pays for it.
-    pub(super) fn recover(&mut self) {
-        // If that fails, the next request says so.
-        let _ = self.ensure_process();
-    }
-
-    /// Notes a good answer.
-    pub(super) fn succeeded(&mut self) {
-        self.faults = 0;
-    }
-
-    /// Starts a process if there is none, and makes the current input.
-    fn ensure_process(&mut self) -> Result<(), Failure> {
-        if self.process.is_some() {
-            return Ok(());
-        }
-        self.start().map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
-        let Some((context, seed)) = self.input.clone() else { return Ok(()) };
-        match self.ask_process(Request::Prepare { context, seed }) {
-            Ok(_) => Ok(()),
-            Err(Failure::DeviceLost(reason)) => Err(Failure::DeviceLost(reason)),
-            Err(failure) => {
-                Err(Failure::failed(format!("the input cannot be made again: {}", failure.reason())))
+        let process = match self.process() {
+            Ok(process) => process,
+            Err(failure) => return all(failure),
+        };
+        let start = Instant::now();
+        let mut answers = vec![None; cells.len()];
+        let mut fault = process.ask_cells(request(cells.to_vec()), &mut answers, limit).err();
+        let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
+        let mut result = |(cell, answer): (&WireCell, Option<Answer>)| {
+            let answer = answer?;
+            Some(match answer.failure() {
+                Some(Failure::DeviceLost(reason)) => {
+                    fault.get_or_insert(Fault { reason, waited: Duration::ZERO });
+                    return None;
+                }
+                Some(failure) => Err(failure),
+                None => read(&answer, cell, elapsed_ms).map_err(Failure::Failed),
+            })
+        };
+        let mut results: Vec<Option<Result<T, Failure>>> =
+            cells.iter().zip(answers).map(&mut result).collect();
+        if let Some(Fault { reason, waited }) = fault {
+            self.interruption += waited;
+            let is_known = last || (cells.len() == 1 && waited > Duration::ZERO);
+            let failure = match self.replace() {
+                Err(failure) => Some(failure),
+                Ok(()) => is_known.then_some(Failure::Failed(reason)),
+            };
+            for result in results.iter_mut().filter(|result| result.is_none()) {
+                *result = failure.clone().map(Err);
             }
         }
+        results
+    }
+
+    /// Ends the process, starts another one and makes the current input. Nothing is blamed on a choice before this
+    /// succeeds: a worker that does not start again, or is another one now, would fail every choice.
+    fn replace(&mut self) -> Result<(), Failure> {
+        let start = Instant::now();
+        self.process = None;
+        let mut started = self.start();
+        if started.is_err() {
+            thread::sleep(PAUSE);
+            started = self.start();
+        }
+        let replaced = match started {
+            Ok(_) => self.prepare_again(),
+            Err(failure) => Err(Failure::DeviceLost(failure.reason().to_owned())),
+        };
+        self.interruption += start.elapsed();
+        replaced
+    }
+
+    fn prepare_again(&mut self) -> Result<(), Failure> {
+        let Some((context, seed)) = self.input.take() else { return Ok(()) };
+        let limit = self.limits.answer;
+        let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, limit);
+        let reason = match answer {
+            Ok(answer) => match answer.failure() {
+                None => {
+                    self.input = Some((context, seed));
+                    return Ok(());
+                }
+                Some(failure) => failure.reason().to_owned(),
+            },
+            Err(fault) => fault.reason,
+        };
+        self.process = None;
+        Err(Failure::Unmeasured(format!("the input could not be made again: {reason}")))
+    }
+
+    /// Returns the time that replacements took since the last call.
+    pub(super) fn interruption(&mut self) -> Duration {
+        std::mem::take(&mut self.interruption)
+    }
+
+    /// Takes the process out.
+    pub(super) fn take(&mut self) -> Option<Process> {
+        self.process.take()
     }
 }
 
@@ -164,9 +208,9 @@ impl Drop for Link {
 }
 
 /// Asks a process for its description. [`Failure::Failed`] is a mistake in the description itself.
-pub(super) fn describe(process: &mut Process, limits: Limits) -> Result<Description, Failure> {
-    let asked = process.send(Request::Describe { protocol: VERSION });
-    let answer = asked.and_then(|()| process.receive(limits.start)).map_err(Failure::DeviceLost)?;
+fn describe(process: &mut Process, limits: Limits) -> Result<Description, Failure> {
+    let answer = process.ask(Request::Describe { protocol: VERSION }, limits.start);
+    let answer = answer.map_err(|fault| Failure::DeviceLost(fault.reason))?;
     if let Some(failure) = answer.failure() {
         return Err(Failure::DeviceLost(failure.reason().to_owned()));
     }
@@ -177,15 +221,4 @@ pub(super) fn describe(process: &mut Process, limits: Limits) -> Result<Descript
         )));
     }
     serde_json::from_value(answer.0.into()).map_err(Failure::failed)
-}
-
-/// Returns what differs between two descriptions and spoils a log.
-pub(super) fn difference(before: &Description, now: &Description) -> Option<&'static str> {
-    [
-        (before.choices != now.choices, "other choices"),
-        (before.features != now.features, "other features"),
-        (before.device != now.device, "another device"),
-    ]
-    .into_iter()
-    .find_map(|(differs, what)| differs.then_some(what))
 }

@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 
-use super::protocol::{Answer, Numbered, Request};
 use crate::error::CollectError;
-use crate::process_group::{ProcessGroup, Tail, last_line, shorten};
+use crate::process_group::{ProcessGroup, Tail, last_line};
 
 /// The most bytes of a line.
 const MOST_BYTES: usize = 4 << 20;
@@ -36,45 +35,35 @@ impl Default for Limits {
     }
 }
 
-/// Returns the command that starts this program again, as a worker.
+/// Returns the command that starts this program again, as a worker. The program may have been called by another name, of a
+/// binary with several tools in it, so it gets the name of this tool.
 pub fn command() -> Result<Command, CollectError> {
     let program = std::env::current_exe()
         .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
     let mut command = Command::new(program);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::arg0(&mut command, "ah-collect");
     command.arg("serve");
     Ok(command)
 }
 
-/// Returns a command from its text: words between spaces; quotation marks hold a word with spaces together.
-#[cfg(feature = "kernels")]
-pub fn command_of(text: &str) -> Result<Command, String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for c in text.chars() {
-        match (c, quote) {
-            (c, Some(open)) if c == open => quote = None,
-            ('"' | '\'', None) => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (c, None) if c.is_whitespace() => words.extend(word.take()),
-            (c, _) => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    match (words.split_first(), quote) {
-        (_, Some(open)) => Err(format!("--worker: a quotation mark {open} is not closed: {text}")),
-        (None, None) => Err("--worker: expected a command".to_owned()),
-        (Some((program, arguments)), None) => {
-            let mut command = Command::new(program);
-            command.args(arguments);
-            Ok(command)
-        }
+/// A fault of a process.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub reason: String,
+    /// How long nothing came; zero if the process is not silent, but wrong or dead.
+    pub waited: Duration,
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self { reason, waited: Duration::ZERO }
     }
 }
 
 /// A worker process.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(super) struct Process {
     /// `None`: the worker is only what it says.
     group: Option<ProcessGroup>,
     /// A thread writes the requests, so that a worker that does not read them blocks nobody.
@@ -88,7 +77,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a process. With `shows_errors`, its standard error is that of this process.
-    pub(crate) fn start(command: &mut Command, shows_errors: bool) -> Result<Self, String> {
+    pub(super) fn start(command: &mut Command, shows_errors: bool) -> Result<Self, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(if shows_errors { Stdio::inherit() } else { Stdio::piped() });
         let mut group = ProcessGroup::start(command).map_err(|e| {
@@ -103,7 +92,7 @@ impl Process {
     }
 
     /// Returns the worker that reads requests from `input` and writes answers to `output`.
-    pub(crate) fn over(
+    pub(super) fn over(
         mut input: impl Write + Send + 'static,
         output: impl Read + Send + 'static,
     ) -> Result<Self, String> {
@@ -122,8 +111,37 @@ impl Process {
         Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
     }
 
-    /// Sends a request.
-    pub(crate) fn send(&mut self, request: Request) -> Result<(), String> {
+    /// Sends a request and returns the one answer to it.
+    pub(super) fn ask(&mut self, request: Request, limit: Duration) -> Result<Answer, Fault> {
+        self.send(request)?;
+        self.receive(limit)
+    }
+
+    /// Sends a request about cells, and receives an answer to each; none after one that says that the device is lost. After
+    /// a fault, the answers so far are there.
+    pub(super) fn ask_cells(
+        &mut self,
+        request: Request,
+        answers: &mut [Option<Answer>],
+        limit: Duration,
+    ) -> Result<(), Fault> {
+        self.send(request)?;
+        for _ in 0..answers.len() {
+            let answer = self.receive(limit)?;
+            let is_lost = answer.0.contains_key("lost");
+            match answer.cell().and_then(|cell| answers.get_mut(cell)) {
+                Some(cell @ None) => *cell = Some(answer),
+                Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown()).into()),
+                None => return Err(format!("no cell of the request is answered: {}", answer.shown()).into()),
+            }
+            if is_lost {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, request: Request) -> Result<(), Fault> {
         self.last_id += 1;
         let line =
             serde_json::to_string(&Numbered { id: self.last_id, request }).map_err(|e| e.to_string())?;
@@ -133,48 +151,31 @@ impl Process {
     }
 
     /// Returns the next answer to the last request.
-    pub(crate) fn receive(&mut self, limit: Duration) -> Result<Answer, String> {
+    fn receive(&mut self, limit: Duration) -> Result<Answer, Fault> {
         loop {
             let line = match self.answers.recv_timeout(limit) {
                 Ok(line) => line?,
-                Err(RecvTimeoutError::Timeout) => return Err(self.hung(limit)),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(Fault { reason: self.hung(limit), waited: limit });
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended().into()),
             };
-            let mut answer: Map<String, Value> = serde_json::from_str(&line)
-                .map_err(|e| format!("a line begins with {{ and is not JSON ({e}): {}", shorten(&line)))?;
-            let id = answer.remove("id");
-            if id.as_ref().and_then(Value::as_u64) != Some(self.last_id) {
+            let mut answer: Answer = serde_json::from_str(&line)
+                .map_err(|e| format!("a line begins with {{ and is no answer ({e}): {}", shorten(&line)))?;
+            let id = answer.0.remove("id");
+            if id.as_ref().and_then(serde_json::Value::as_u64) != Some(self.last_id) {
                 let found = id.map_or_else(|| "none".to_owned(), |id| shorten(&id.to_string()));
-                return Err(format!("an answer has the wrong id, expected {}, found {found}", self.last_id));
+                let expected = self.last_id;
+                return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
-            let answer = Answer(answer);
             if !answer.is_working() {
                 return Ok(answer);
             }
         }
     }
 
-    /// Sends a request about cells, and receives an answer to each. After a fault, the answers so far are there.
-    pub(crate) fn ask_cells(
-        &mut self,
-        request: Request,
-        answers: &mut [Option<Answer>],
-        limit: Duration,
-    ) -> Result<(), String> {
-        self.send(request)?;
-        for _ in 0..answers.len() {
-            let answer = self.receive(limit)?;
-            match answer.cell().and_then(|cell| answers.get_mut(cell)) {
-                Some(cell @ None) => *cell = Some(answer),
-                Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown())),
-                None => return Err(format!("no cell of the request is answered: {}", answer.shown())),
-            }
-        }
-        Ok(())
-    }
-
     /// Ends the requests. Returns whether the worker ends within the limit.
-    pub(crate) fn ends_with_its_input(mut self, limit: Duration) -> bool {
+    pub(super) fn ends_with_its_input(mut self, limit: Duration) -> bool {
         let (closed, _) = mpsc::channel();
         self.requests = closed;
         self.group.as_mut().is_none_or(|group| group.has_ended(limit))

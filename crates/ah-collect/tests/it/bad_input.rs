@@ -17,13 +17,6 @@ fn an_unknown_optimization() {
 }
 
 #[test]
-fn modes_that_there_were_once() {
-    let ah_collect = || Command::cargo_bin("ah-collect").unwrap();
-    refused(ah_collect().args(["evaluate", "model.json"]), 2, &["ah-train evaluate model.json fresh.txt"]);
-    refused(ah_collect().args(["merge", "a.txt", "b.txt"]), 2, &["read many logs as one"]);
-}
-
-#[test]
 #[cfg(unix)]
 fn a_first_argument_that_is_not_unicode() {
     use std::os::unix::ffi::OsStrExt as _;
@@ -42,22 +35,6 @@ fn an_optimization_that_nothing_measures_here() {
         2,
         &["nothing measures flex_attention with --backend cpu"],
     );
-}
-
-#[test]
-fn a_name_that_the_replayed_log_does_not_have() {
-    let folder = Folder::new();
-    succeed(fake(&folder).args(["--num-samples", "60"]));
-    let replayed = |name| {
-        let mut command = Command::cargo_bin("ah-collect").unwrap();
-        command.current_dir(folder.path("")).args(["--replay", "train.txt", "-o", "copy.txt"]);
-        command.args(["--name", name]);
-        command
-    };
-    let expected = "train.txt is a log of the optimization \"fake\", expected \"mm\"";
-    refused(&mut replayed("mm"), 2, &[expected]);
-    assert!(!folder.path("copy.txt").exists());
-    succeed(replayed("fake").args(["--num-samples", "3"]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::process::Stdio;
 
 use ah_types::log;
-use common::{Folder, collector_at_work, error, fake, inputs, refused, succeed};
+use common::{Folder, collector_at_work, error, fake, fake_worker, inputs, refused, succeed};
 
 #[test]
 fn every_kind_of_outcome_is_kept() {
@@ -32,7 +32,7 @@ fn every_kind_of_outcome_is_kept() {
         "this choice always fails",
         "this choice fails after a while",
         "wrong result: relative error 1 (at most 1e-6 expected)",
-        "only in a worker process",
+        "only with the argument `faults`",
         "out of memory: more than 90000 elements do not fit",
     ] {
         // Seed 0 rarely draws an input that is too large.
@@ -136,7 +136,7 @@ fn two_processes_on_one_file_never_interleave_lines() {
     let folder = Folder::new();
     let spawn = |shard| {
         std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-            .args(["--backend", "fake", "--name", "fake", "--num-samples", "150", "--shard", shard, "-o"])
+            .args(["--worker", &fake_worker(""), "--num-samples", "150", "--shard", shard, "-o"])
             .arg(folder.log())
             .env("AH_FAKE_PACE_US", "1")
             .stderr(Stdio::null())

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ah_measure::sampling;
-use common::{Folder, succeed};
+use common::{Folder, fake_worker, succeed};
 use rand::Rng as _;
 
 /// The kills of one run of the test.
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_millis(60);
 
 fn fake(folder: &Folder, seed: u64) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"));
-    command.args(["--backend", "fake", "--name", "fake", "--num-samples", INPUTS]);
+    command.args(["--worker", &fake_worker(""), "--num-samples", INPUTS]);
     command.args(["--seed", &seed.to_string(), "-o"]).arg(folder.log());
     // No pauses between the writes, so that many kills hit one.
     command.env("AH_FAKE_PACE_US", "0").stderr(Stdio::null());

@@ -1,6 +1,5 @@
 //! The integration tests of `ah-collect`: one binary, which links once.
 
-mod adaptive;
 mod bad_input;
 mod collecting;
 mod commands;

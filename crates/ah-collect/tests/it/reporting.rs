@@ -25,6 +25,9 @@ fn a_log_is_described() {
 
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     refused(command.args(["report", "--text"]).arg(folder.path("missing.txt")), 4, &["missing.txt"]);
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.arg("report").arg(folder.log()).arg("-o").arg(folder.log());
+    refused(&mut command, 2, &["would overwrite the log"]);
 }
 
 /// Returns the JSON on standard output, with each figure that a clock shows as `0`.
@@ -53,7 +56,7 @@ fn every_result_is_complete_as_json() {
         "json of a log",
         json(plain().args(["report", "train.txt", "--repeat", "train.txt"]))
     );
-    insta::assert_snapshot!("json of the list", json(&mut fake_to(&folder, "list")));
+    insta::assert_snapshot!("json of the list", json(&mut fake_to(&folder, "list", "")));
 }
 
 #[test]

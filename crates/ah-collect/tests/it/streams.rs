@@ -5,11 +5,11 @@ use crate::common;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use common::{Folder, inputs, skipped};
+use common::{Folder, fake_worker, inputs, skipped};
 
 fn fake(folder: &Folder) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"));
-    command.args(["--backend", "fake", "--name", "fake", "--num-samples", "5", "-o"]).arg(folder.log());
+    command.args(["--worker", &fake_worker(""), "--num-samples", "5", "-o"]).arg(folder.log());
     command.env("AH_FAKE_PACE_US", "1");
     command
 }
@@ -57,7 +57,6 @@ fn a_limit_of_threads_gives_one_sentence() {
     };
     let folder = Folder::new();
     no_threads(&mut fake(&folder));
-    no_threads(fake(&folder).arg("--isolate"));
     let mut cpu = Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"));
     no_threads(cpu.args(["--backend", "cpu", "--name", "mm", "-o"]).arg(folder.path("mm.txt")));
 }
@@ -78,7 +77,7 @@ fn names_from_files_do_not_move_the_cursor() {
         outputs.push(output.stderr);
     };
     run(&["--backend", "cpu", "--optimization", "evil.toml"]);
-    run(&["--backend", "fake", "--name", "fake", "--inputs", "inputs.csv"]);
+    run(&["--worker", &fake_worker(""), "--inputs", "inputs.csv"]);
     run(&["report", "--text", "train.txt"]);
     assert!(outputs.iter().any(|text| String::from_utf8_lossy(text).contains("evil")));
     for text in outputs {

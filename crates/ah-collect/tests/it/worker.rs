@@ -7,14 +7,13 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use ah_types::log;
-use common::{Folder, fake, feedback, refused, skipped, succeed};
+use common::{Folder, fake, fake_worker, faulty, feedback, refused, skipped, succeed};
 
 #[test]
 fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
     let folder = Folder::new();
     std::fs::write(folder.path("inputs.csv"), "kind,size\npears,10\npears,11\npears,12\n").unwrap();
-    let stderr =
-        succeed(fake(&folder).args(["--isolate", "--hang-seconds", "0.3", "--inputs", "inputs.csv"]));
+    let stderr = succeed(faulty(&folder).args(["--hang-seconds", "0.3", "--inputs", "inputs.csv"]));
     let log = log::read(&[folder.log()]).unwrap();
     assert_eq!(log.inputs.len(), 3);
     for size in [10.0, 12.0] {
@@ -38,27 +37,10 @@ fn a_fault_costs_its_choice_on_its_input_and_nothing_else() {
 }
 
 #[test]
-fn in_a_worker_the_log_is_the_same() {
-    let (here, there) = (Folder::new(), Folder::new());
-    std::fs::write(here.path("inputs.csv"), "kind,size\npears,7\napples,9\napples,4097\n").unwrap();
-    let inputs = here.path("inputs.csv");
-    succeed(fake(&here).arg("--inputs").arg(&inputs));
-    succeed(fake(&there).arg("--isolate").arg("--inputs").arg(&inputs));
-    let rows = |folder: &Folder| {
-        let text = folder.read("train.txt");
-        // On odd sizes the faulty choices work; they are offered only in a worker.
-        let same = |l: &&str| !["hanging", "crashing", "losing"].iter().any(|c| l.contains(c));
-        text.lines().skip(1).filter(same).map(str::to_owned).collect::<Vec<_>>()
-    };
-    assert_eq!(rows(&here), rows(&there));
-}
-
-#[test]
 fn several_devices_share_one_sequence_and_one_log() {
     let (one, many) = (Folder::new(), Folder::new());
     succeed(fake(&one).args(["--num-samples", "24"]));
-    let stderr =
-        succeed(fake(&many).args(["--devices", "0,1,2", "--num-samples", "24", "--hang-seconds", "0.1"]));
+    let stderr = succeed(fake(&many).args(["--devices", "0,1,2", "--num-samples", "24"]));
     assert!(stderr.contains("measured 24 inputs"), "{stderr}");
     let log = log::read(&[many.log()]).unwrap();
     assert_eq!(log.inputs.len(), 24);
@@ -82,7 +64,7 @@ fn a_hung_worker_does_not_outlive_its_parent() {
     let folder = Folder::new();
     std::fs::write(folder.path("inputs.csv"), "kind,size\npears,10\n").unwrap();
     let mut parent = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-        .args(["--backend", "fake", "--name", "fake", "--isolate", "--hang-seconds", "3600", "--inputs"])
+        .args(["--worker", &fake_worker("faults"), "--hang-seconds", "3600", "--inputs"])
         .arg(folder.path("inputs.csv"))
         .arg("-o")
         .arg(folder.log())
@@ -98,18 +80,21 @@ fn a_hung_worker_does_not_outlive_its_parent() {
     };
     // The head of the log is written when all workers have started.
     until("the run does not begin", &|| folder.log().exists());
-    let children = format!("/proc/{0}/task/{0}/children", parent.id());
-    let read = || std::fs::read_to_string(&children).unwrap_or_default();
-    // The crashing choice ends the first worker, the hanging one holds the second.
-    std::thread::sleep(Duration::from_millis(300));
-    until("no worker", &|| !read().trim().is_empty());
-    let worker = read().trim().to_owned();
+    // The crashing choice ends the first worker, the hanging one holds another.
+    std::thread::sleep(Duration::from_millis(500));
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", parent.id())).unwrap();
+    let children = tasks.flat_map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
+    let children: Vec<String> =
+        children.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
+    assert!(children.len() >= 2, "a worker and the guard: {children:?}");
     parent.kill().unwrap();
     parent.wait().unwrap();
     // Its new parent may not collect it, so a zombie has ended as well.
     let ended = || {
-        let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
-        stat.is_empty() || stat.contains(") Z")
+        children.iter().all(|child| {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            stat.is_empty() || stat.contains(") Z")
+        })
     };
     until("the worker lives on", &ended);
 }
@@ -118,7 +103,7 @@ fn a_hung_worker_does_not_outlive_its_parent() {
 fn a_device_that_cannot_be_opened_is_named() {
     let folder = Folder::new();
     let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
-    command.args(["--name", "mm", "--backend", "cpu", "--isolate", "--device", "7", "-o"]).arg(folder.log());
+    command.args(["--name", "mm", "--backend", "cpu", "--device", "7", "-o"]).arg(folder.log());
     refused(&mut command, 5, &["--device 7"]);
     assert!(!folder.log().exists());
 }
@@ -138,7 +123,7 @@ fn an_optimization_of_several_devices_is_measured_in_a_worker_of_one() {
     ] {
         std::fs::write(folder.path("inputs.csv"), inputs).unwrap();
         let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
-        command.args(["--name", name, "--backend", "cpu", "--isolate", "--inputs"]);
+        command.args(["--name", name, "--backend", "cpu", "--inputs"]);
         succeed(command.arg(folder.path("inputs.csv")).arg("-o").arg(folder.path(name)));
         assert_eq!(log::read(&[folder.path(name)]).unwrap().inputs.len(), 1, "{name}");
     }

@@ -45,7 +45,7 @@ fn a_fault_costs_its_cell_and_nothing_else() {
         ("closes its output", "crashed: it closed its standard output"),
         ("hangs", "hung: no answer within 1 s"),
         ("hangs after half a line", "hung: no answer within 1 s"),
-        ("garbage", "a line begins with { and is not JSON"),
+        ("garbage", "a line begins with { and is no answer"),
         ("half a line", "crashed: the worker process ended with exit status: 0"),
         ("a long line", "a line has more than 4 MiB"),
         ("another id", "an answer has the wrong id, expected "),
@@ -56,7 +56,9 @@ fn a_fault_costs_its_cell_and_nothing_else() {
         ("too few times", "expected 1 times, found 0"),
         ("times of text", "expected \"ms\" to be a list of numbers, found [\"fast\""),
         ("a negative time", "a sample took -1 ms"),
-        ("not a number", "a line begins with { and is not JSON"),
+        ("not a number", "a line begins with { and is no answer"),
+        ("a time and a failure", "\"ms\" contradicts \"failed\""),
+        ("a key twice", "the key \"cell\" is there twice"),
         ("impossible times", "impossible times: 1000000000 ms in all, and the answer took"),
         ("lost", "an illegal address"),
     ] {
@@ -129,6 +131,9 @@ fn descriptions_that_cannot_be_measured_are_refused_in_words() {
         ("features of text", &["invalid type: string \"size\""]),
         ("an unknown kind", &["unknown variant `integer`, expected `numerical` or `categorical`"]),
         ("an unknown fallback", &["\"best\", of fallback or eligible, is none of the choices"]),
+        ("a negative feature_ms", &["feature_ms: expected milliseconds of \"size\", found -1"]),
+        ("an unknown feature_ms", &["feature_ms: \"length\" is none of the features"]),
+        ("a feature called choice", &["the feature \"choice\": a log has a column of this name"]),
         ("an unreadable condition", &["the choice \"bad\" is eligible where \"size <\""]),
         ("timing of text", &["timing: invalid type: string \"many\""]),
         ("timing of nothing", &["timing: expected 1 to 1000 repetitions"]),
@@ -150,19 +155,29 @@ fn workers_that_cannot_go_on_end_the_run() {
         ("cannot begin", "no device"),
         ("no inputs", "the worker draws no inputs; give --inputs FILE"),
         ("contexts of text", "the worker's `draw`: \"size\" is numerical, found \"large\""),
-        ("always dies", "the worker failed 50 times in a row; the last time: crashed"),
+        (
+            "always dies",
+            "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the last one: crashed",
+        ),
+        ("draws a fraction", "the worker's `draw`: \"size\" is an integer, found 1.5"),
         ("dies once and then offers other choices", "the worker was restarted and describes other choices"),
+        (
+            "dies once and then has another fallback",
+            "the worker was restarted and describes another fallback",
+        ),
+        ("dies for good", "crashed: the worker process ended with exit status: 3"),
     ] {
         let folder = Folder::new();
         let Some(mut command) = worker(&folder, mode, 1) else { return };
-        refused(command.args(["--num-samples", "3"]), 5, &[part]);
+        refused(command.args(["--num-samples", "30"]), 5, &[part]);
+        assert!(!folder.read("train.txt").contains("inf"), "{mode}: nothing is blamed on a choice");
     }
     let folder = Folder::new();
     let mut missing = Command::cargo_bin("ah-collect").unwrap();
     missing.args(["--worker", "surely-not-a-program", "-o"]).arg(folder.log());
     refused(&mut missing, 5, &["cannot start a worker process, surely-not-a-program"]);
     let mut open = Command::cargo_bin("ah-collect").unwrap();
-    refused(open.args(["--worker", "python3 'x.py"]), 2, &["a quotation mark ' is not closed"]);
+    refused(open.args(["--worker", "python3 'x.py"]), 2, &["each quotation mark closed"]);
 }
 
 #[test]
@@ -176,6 +191,11 @@ fn a_run_goes_on_and_another_list_of_choices_is_refused() {
     assert_eq!(inputs(&folder)[..3], before);
     let log = read(&folder);
     assert_eq!((log.metadata.name.as_str(), log.inputs.len()), ("fake_worker", 5));
+    let notes = log.metadata.collection.as_ref().unwrap();
+    assert_eq!(notes.decision_ns["python"], 210.0);
+    assert!(notes.decision_ns["rust"] > 0.0 && !notes.date.is_empty());
+    let mut changed = worker(&folder, "changed commands", 1).unwrap();
+    refused(changed.args(["--num-samples", "6"]), 3, &["commands"]);
     let mut changed = worker(&folder, "more choices", 1).unwrap();
     refused(changed.args(["--num-samples", "6"]), 3, &["choices"]);
     refused(worker(&folder, "well", 1).unwrap().args(["--name", "other"]), 3, &["the log is of fake_worker"]);
@@ -217,20 +237,85 @@ fn a_worker_compiles_ahead_what_the_planned_inputs_need() {
         let groups = request["groups"].as_array().unwrap();
         let contexts: Vec<Value> =
             groups.iter().flat_map(|g| g["contexts"].as_array().unwrap().clone()).collect();
-        assert!(groups.iter().all(|group| group.get("choices").is_none()), "without a plan, all choices");
         counts.push(contexts.len());
         compiled.extend(contexts);
     }
     assert_eq!(counts, [100, 20]);
+}
 
-    // The adaptive plan leaves out choices, and knows it before the inputs come.
+#[test]
+fn what_is_no_fault_of_a_choice_is_not_recorded_as_one() {
+    // The process dies once, and the same choice works in the next one.
     let folder = Folder::new();
-    succeed(worker(&folder, "records", 4).unwrap().args(["--num-samples", "400", "--adaptive=0.2"]));
-    let some = |line: &str| {
-        let request: Value = serde_json::from_str(line).unwrap();
-        request["groups"].as_array().is_some_and(|groups| groups.iter().any(|g| g.get("choices").is_some()))
+    let Some(mut command) = worker(&folder, "dies once", 1) else { return };
+    succeed(command.arg("--inputs").arg(list(&folder)));
+    assert!(read(&folder).samples.iter().all(|sample| sample.feedback.is_finite()));
+    // The machine is at fault: the input is not done, and a later run measures the choice.
+    let folder = Folder::new();
+    succeed(worker(&folder, "unmeasured", 4).unwrap().arg("--inputs").arg(list(&folder)));
+    let log = read(&folder);
+    assert_eq!((log.inputs.len(), log.choice_id("bad")), (2, None));
+    assert!(
+        !folder.path("train.txt.outcomes.jsonl").exists()
+            || folder.read("train.txt.outcomes.jsonl").is_empty()
+    );
+    let stderr = succeed(worker(&folder, "dies once", 1).unwrap().arg("--inputs").arg(list(&folder)));
+    assert!(stderr.contains("measuring the missing choices of 2 inputs"), "{stderr}");
+    assert!(feedback(&read(&folder), 10.0, "bad").iter().all(|ms| ms.is_finite()));
+}
+
+#[test]
+fn faults_are_counted_by_input() {
+    // 56 choices die on the one odd input; the run goes on.
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "many die", 100) else { return };
+    succeed(command.args(["--num-reps", "1", "--inputs"]).arg(list(&folder)));
+    let log = read(&folder);
+    assert_eq!(log.inputs.len(), 2);
+    assert_eq!(feedback(&log, 11.0, "bad54"), [f64::INFINITY]);
+    assert!(feedback(&log, 10.0, "bad54")[0].is_finite());
+}
+
+#[test]
+fn a_run_in_which_everything_fails_ends_with_an_error_and_records_nothing() {
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "always fails", 1) else { return };
+    refused(command.arg("--inputs").arg(list(&folder)), 6, &["nothing has a time", "2 inputs failed", "no"]);
+    // The mended worker measures both.
+    succeed(worker(&folder, "dies once", 1).unwrap().arg("--inputs").arg(list(&folder)));
+    assert_eq!(read(&folder).inputs.len(), 2);
+}
+
+#[test]
+fn a_hung_worker_that_does_not_watch_its_input_does_not_outlive_a_killed_collector() {
+    let folder = Folder::new();
+    let Some(command) = fake("hangs", 1) else { return };
+    let mut collector = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
+        .current_dir(folder.path(""))
+        .args(["--hang-seconds", "3600", "--worker", &command, "--inputs"])
+        .arg(list(&folder))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let workers = || {
+        let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        text.lines()
+            .filter(|line| line.contains("fake_worker.py hangs") && line.starts_with("python3"))
+            .count()
     };
-    assert!(folder.read("requests.jsonl").lines().any(some));
+    let until = |what: &str, done: &dyn Fn() -> bool| {
+        let start = std::time::Instant::now();
+        while !done() {
+            assert!(start.elapsed().as_secs() < 30, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    };
+    until("no worker", &|| workers() > 0);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    collector.kill().unwrap(); // SIGKILL
+    collector.wait().unwrap();
+    until("the worker lives on", &|| workers() == 0);
 }
 
 #[test]
@@ -254,16 +339,29 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
 
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_worker.py");
     for (mode, fault) in [
-        ("dies", "fault  time: crashed"),
-        ("garbage", "fault  time: a line begins with { and is not JSON"),
-        ("too few times", "fault  time: \"bad\": expected 1 times, found 0"),
-        ("impossible times", "fault  time: \"bad\": impossible times"),
+        ("dies", "\"bad\" failed: crashed"),
+        ("always fails", "\"good\" failed: no"),
+        ("copies", "12 samples are all 0.0001 ms, as if copied"),
+        ("jumps", "its samples jump from"),
+        ("seconds", "are they milliseconds?"),
+        ("a time and a failure", "contradicts"),
+        ("a key twice", "is there twice"),
+        ("a negative feature_ms", "feature_ms: expected milliseconds"),
+        ("a feature called choice", "a log has a column of this name"),
+        ("draws by the process", "draw: another process draws other inputs"),
+        ("draws a fraction", "is an integer, found 1.5"),
+        ("garbage", "a line begins with { and is no answer"),
+        ("too few times", "expected 1 times, found 0"),
+        ("impossible times", "impossible times"),
         ("contexts of text", "fault  draw: "),
-        ("twins", "fault  the choice \"good\" is there twice"),
-        ("version 2", "fault  it speaks version 2"),
+        ("twins", "the choice \"good\" is there twice"),
+        ("version 2", "it speaks version 2"),
     ] {
         let output = check(&[fake.to_str().unwrap(), mode]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.code() == Some(1) && text.contains(fault), "{mode}: {text}");
     }
+    let mut quiet = Command::cargo_bin("ah-collect").unwrap();
+    quiet.args(["-q", "check-worker", "--", "python3", "-B"]).arg(&example);
+    assert!(stdout(&mut quiet).contains("ok     end"));
 }

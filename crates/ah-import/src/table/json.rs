@@ -1,124 +1,190 @@
-//! JSON: an object a row, in lines or in one document.
+//! JSON: an object a row, in lines or in one document. Each line, and each document, is a record: a row, the rows of an
+//! autotuner, or with `--rows` a list of rows with other values around it.
 
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
-use ah_types::shown::{quoted, reason};
+use ah_types::shown::{listed, quoted, reason};
+use ah_types::{Fault, RowNumber};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
+use super::json_text;
 use super::rows::{Defaults, Row, Table};
 use crate::cell::Cell;
-use crate::error::{Fault, ImportError, RowNumber, io_error};
-use crate::tools::{self, NamedRow, Results, Tool};
+use crate::error::{ImportError, bad_file, bad_row, io_error};
+use crate::tools::{self, Results};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
 
 type JsonRow = (RowNumber, Map<String, Json>);
 
-/// Opens a text with a JSON object a line: a row, or a record of a tool.
-pub fn open_lines(path: &Path, text: Box<dyn BufRead>) -> Result<Table, ImportError> {
+/// Opens a text with a JSON object a line.
+pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, ImportError> {
     let file = path.to_owned();
-    let mut rows = (1..).zip(text.lines()).filter_map(move |(number, line)| match line {
+    let mut records = (1..).zip(text.lines()).filter_map(move |(number, line)| match line {
         Err(e) => Some(Err(io_error(&file, "read")(e))),
         Ok(line) if line.trim().is_empty() => None,
-        Ok(line) => Some(
-            object(&line)
-                .map_err(|fault| fault.at(&file, RowNumber::Line(number)))
-                .map(|row| (RowNumber::Line(number), row)),
-        ),
+        Ok(line) => {
+            let record = object(&line).map_err(|fault| fault.at(&file, RowNumber::Line(number)).into());
+            Some(record.map(|record| (RowNumber::Line(number), record)))
+        }
     });
-    let mut first: Vec<_> = rows.by_ref().take(1).collect();
-    if let Some(Ok((number, row))) = first.first_mut() {
-        let record = Json::Object(std::mem::take(row));
-        if let Some(tool) = tools::find(&record) {
-            let rows = rows.map(|row| row.map(|(number, row)| (number, Json::Object(row))));
-            return open_records(path, tool, std::iter::once(Ok((number.clone(), record))).chain(rows));
-        }
-        if let Json::Object(record) = record {
-            *row = record;
-        }
+    let first: Vec<_> = records.by_ref().take(1).collect();
+    if let Some(Ok((_, record))) = first.first()
+        && under.is_none()
+        && let Some(tool) = tools::find(record)
+    {
+        return of_tool(path, tool, first.into_iter().chain(records));
     }
-    first.extend(rows.by_ref().take(ROWS_FOR_COLUMNS - 1));
+    let (file, under) = (path.to_owned(), under.map(str::to_owned));
+    let mut rows = first.into_iter().chain(records).flat_map(move |record| {
+        let rows = record.and_then(|(number, record)| {
+            let rows = rows_of(record, under.as_deref()).map_err(|fault| fault.at(&file, number.clone()))?;
+            Ok(rows.into_iter().map(|row| (number.clone(), row)).collect::<Vec<_>>())
+        });
+        match rows {
+            Ok(rows) => rows.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }
+    });
+    let mut first: Vec<_> = rows.by_ref().take(ROWS_FOR_COLUMNS).collect();
+    // Without a good row, the first bad one is the reason.
+    if first.iter().all(Result::is_err)
+        && let Some(Err(error)) = first.drain(..).next()
+    {
+        return Err(error);
+    }
     let columns = columns(first.iter().flatten());
     Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
 }
 
-fn object(line: &str) -> Result<Map<String, Json>, Fault> {
-    let found = match tools::parse(line) {
-        Ok(Json::Object(object)) => return Ok(object),
-        Ok(_) => quoted(line),
-        Err(e) => format!("{} ({})", quoted(line), reason(&e.to_string())),
-    };
-    Err(Fault::new("", "a JSON object", found))
+fn object(line: &str) -> Result<Json, Fault> {
+    match json_text::parse(line) {
+        Ok(object @ Json::Object(_)) => Ok(object),
+        Ok(_) => Err(bad_row("a JSON object", quoted(line))),
+        Err(e) => Err(bad_row("a JSON object", format!("{} ({})", quoted(line), reason(&e)))),
+    }
 }
 
-/// Opens the records of a tool. They are all held: some tools' rows are complete only at the end.
-pub fn open_records(
+/// Opens a JSON document.
+pub fn open_document(
     path: &Path,
-    tool: &Tool,
+    mut text: Box<dyn BufRead>,
+    under: Option<&str>,
+) -> Result<Table, ImportError> {
+    let mut document = String::new();
+    text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
+    let parsed = json_text::parse_document(&document);
+    drop(document);
+    let wrong = |fault: Fault| ImportError::from(fault.of_file(path));
+    let document = parsed.map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
+    if under.is_none()
+        && let Some(tool) = tools::find(&document)
+    {
+        return of_tool(path, tool, std::iter::once(Ok((RowNumber::Row(1), document))));
+    }
+    let list = match (document, under) {
+        (document, Some(_)) => rows_of(document, under).map_err(wrong)?,
+        (Json::Array(list), None) => {
+            let rows = list.into_iter().map(|row| rows_of(row, None));
+            rows.collect::<Result<Vec<_>, _>>().map_err(wrong)?.concat()
+        }
+        (document, None) => return Err(wrong(unknown(&document))),
+    };
+    let rows: Vec<JsonRow> = (1..).zip(list).map(|(number, row)| (RowNumber::Row(number), row)).collect();
+    Ok(table(columns(&rows), Defaults::default(), rows.into_iter().map(Ok)))
+}
+
+/// Returns the error of a document whose rows are nowhere.
+fn unknown(document: &Json) -> Fault {
+    let expected = format!("a list of objects, or one of these: {}", listed(tools::names()));
+    let hint = "name the keys that lead to the list of rows with --rows";
+    match document.as_object() {
+        Some(object) => {
+            let keys = listed(object.keys().map(String::as_str));
+            Fault::new(expected, format!("an object with the keys {keys}"), hint)
+        }
+        None => Fault::new(expected, quoted(&document.to_string()), hint),
+    }
+}
+
+/// Returns the rows of a record: itself, or the objects of the list under the keys `under`, each with the values around the list.
+fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<Map<String, Json>>, Fault> {
+    let flat = |value: &Json| {
+        let object =
+            value.as_object().ok_or_else(|| bad_file("JSON objects as rows", quoted(&value.to_string())))?;
+        let mut row = Map::new();
+        flatten("", object, &mut row);
+        Ok(row)
+    };
+    let Some(under) = under else { return Ok(vec![flat(&record)?]) };
+    let found = under.split('.').try_fold(&mut record, |value, key| value.get_mut(key)).map(Json::take);
+    let Some(Json::Array(list)) = found else {
+        let hint = "give --rows the keys that lead to it, separated by points";
+        return Err(Fault::new(format!("a list under {}", quoted(under)), "none", hint));
+    };
+    let around = flat(&record)?;
+    let row = |value: &Json| {
+        let mut row = flat(value)?;
+        for (key, value) in around.iter().filter(|(_, value)| !value.is_null()) {
+            row.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        Ok(row)
+    };
+    list.iter().map(row).collect()
+}
+
+/// Adds the values of an object to `row`; those of an object inside get its key and a point before theirs.
+fn flatten(prefix: &str, object: &Map<String, Json>, row: &mut Map<String, Json>) {
+    for (key, value) in object {
+        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Json::Object(inner) => flatten(&name, inner, row),
+            value => drop(row.insert(name, value.clone())),
+        }
+    }
+}
+
+/// Returns the table of a tool's records. They are all held: some tools' rows are complete only at the end.
+fn of_tool(
+    path: &Path,
+    tool: &tools::Tool,
     records: impl Iterator<Item = Result<(RowNumber, Json), ImportError>>,
 ) -> Result<Table, ImportError> {
-    let (mut all, mut numbers, mut bad) = (Results::default(), Vec::new(), Vec::new());
+    let (mut all, mut rows, mut bad) = (Results::default(), Vec::<JsonRow>::new(), Vec::new());
     for record in records {
-        let read = record.and_then(|(number, record)| match (tool.read)(&record) {
+        let read = record.and_then(|(number, record)| match tool.read(&record) {
             Ok(results) => Ok((number, results)),
-            Err(fault) => Err(tool.named(fault).at(path, number)),
+            // A document is one record.
+            Err(fault) if matches!(number, RowNumber::Row(_)) => Err(fault.of_file(path).into()),
+            Err(fault) => Err(bad_row(fault.expected, fault.found).at(path, number).into()),
         });
         match read {
-            Ok((number, results)) => {
-                numbers.extend(std::iter::repeat_n(number, results.rows.len()));
-                all.append(results);
+            Ok((record, results)) => {
+                for (name, row) in all.append(results) {
+                    let at = rows.len() as u64 + 1;
+                    let number = name.map_or(record.clone(), |name| RowNumber::Named(at, name));
+                    rows.push((number, row));
+                }
             }
             Err(e) => bad.push(e),
         }
     }
     // Without rows, the first bad record is the reason.
-    if all.rows.is_empty() && !bad.is_empty() {
+    if rows.is_empty() && !bad.is_empty() {
         return Err(bad.remove(0));
     }
-    let defaults = tool.complete(path, &mut all).map_err(|fault| unlike(path, fault))?;
-    let rows: Vec<JsonRow> =
-        numbers.into_iter().zip(all.rows).map(|(number, (_, row))| (number, row)).collect();
-    Ok(table(columns(&rows), defaults, bad.into_iter().map(Err).chain(rows.into_iter().map(Ok))))
-}
-
-/// Returns the error of a file that is not as its tool writes it.
-fn unlike(path: &Path, fault: Fault) -> ImportError {
-    ImportError::unreadable(path, &fault.expected, fault.found)
-}
-
-/// Opens a JSON document: a list of objects, or the results of a tool.
-pub fn open_document(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
-    let mut document = String::new();
-    text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
-    let parsed = tools::parse_document(&document);
-    drop(document);
-    let parsed =
-        parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", reason(&e.to_string())))?;
-    let (rows, defaults) = match (tools::find(&parsed), parsed) {
-        (Some(tool), document) => {
-            let mut results = (tool.read)(&document).map_err(|fault| unlike(path, tool.named(fault)))?;
-            let defaults = tool.complete(path, &mut results).map_err(|fault| unlike(path, fault))?;
-            (results.rows, defaults)
-        }
-        (None, Json::Array(rows)) => {
-            let row = |row: Json| match row {
-                Json::Object(row) => Ok((None, row)),
-                other => {
-                    Err(ImportError::unreadable(path, "a list of JSON objects", quoted(&other.to_string())))
-                }
-            };
-            (rows.into_iter().map(row).collect::<Result<_, _>>()?, Defaults::default())
-        }
-        (None, document) => return Err(unlike(path, tools::unknown(&document))),
-    };
-    let numbered = |(number, (name, row)): (u64, NamedRow)| {
-        (name.map_or(RowNumber::Row(number), |name| RowNumber::Named(number, name)), row)
-    };
-    let rows: Vec<JsonRow> = (1..).zip(rows).map(numbered).collect();
-    Ok(table(columns(&rows), defaults, rows.into_iter().map(Ok)))
+    let kernels: FxHashSet<&str> = rows.iter().filter_map(|(_, row)| row.get("kernel")?.as_str()).collect();
+    if kernels.len() > 1 {
+        let mut names: Vec<&str> = kernels.into_iter().collect();
+        names.sort_unstable();
+        let fault = bad_file("one kernel in all rows (split the file by it)", listed(names));
+        return Err(fault.of_file(path).into());
+    }
+    let columns = columns(&rows);
+    Ok(table(columns, tool.defaults(all), bad.into_iter().map(Err).chain(rows.into_iter().map(Ok))))
 }
 
 /// Returns the names in the order in which they first occur.
@@ -139,16 +205,18 @@ fn table(
         let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, cell)).collect();
         Ok(Row { number, cells })
     });
-    Table { defaults, ..Table::new(columns, Box::new(rows)) }
+    Table { columns, defaults, rows: Box::new(rows) }
 }
 
 fn cell(value: Json) -> Cell {
     match value {
         Json::Null => Cell::Missing,
         Json::Bool(b) => Cell::Truth(b),
-        Json::String(text) => Cell::text(text),
-        Json::Number(n) => n.as_f64().map_or(Cell::Missing, Cell::number),
+        Json::String(text) => Cell::text(&text),
+        Json::Number(number) if number.is_f64() => number.as_f64().map_or(Cell::Missing, Cell::Number),
+        // A whole number may be longer than an f64 holds.
+        Json::Number(number) => Cell::text(&number.to_string()),
         Json::Array(list) => Cell::List(list.into_iter().map(cell).collect()),
-        object => Cell::Other(quoted(&object.to_string())),
+        object => Cell::text(&object.to_string()),
     }
 }

@@ -1,74 +1,87 @@
 //! A tool: how its records are known and read.
 
-use std::path::Path;
+use ah_types::Fault;
+use ah_types::shown::quoted;
+use rustc_hash::FxHashSet;
+use serde_json::{Map, Value as Json};
 
-use serde_json::Value as Json;
-
-use super::document::Results;
-use crate::error::Fault;
+use crate::error::bad_file;
 use crate::params::Unit;
 use crate::table::Defaults;
 
 /// A tool's format.
 pub struct Tool {
-    /// The name in messages.
     pub name: &'static str,
     /// Returns whether a record is of this tool, by keys that only its records have.
     pub is: fn(&Json) -> bool,
-    /// Reads a record.
     pub read: fn(&Json) -> Result<Results, Fault>,
-    /// The column of the times.
+    /// The column of the times, in milliseconds.
     pub time: &'static str,
-    /// The unit of the times.
-    pub unit: Unit,
     /// Texts in place of a time that mean that the choice failed.
     pub failed: &'static [&'static str],
-    /// Adds what lies beside a file to the rows of its records.
-    pub add: fn(&Path, &mut Results) -> Result<(), Fault>,
-    /// The column of the kernel, where records name one: it has the same value in all rows, because a log is about one kernel.
-    pub kernel: Option<&'static str>,
-    /// True if features are left out that have the same value in all rows.
-    pub varying_only: bool,
+}
+
+/// The rows of a record or of a file.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// The rows, each with its name if it has one.
+    pub rows: Vec<(Option<String>, Map<String, Json>)>,
+    /// The columns of the features.
+    pub features: Vec<String>,
+    /// The columns of the choice.
+    pub choice: Vec<String>,
 }
 
 impl Tool {
-    /// A tool whose records hold all of its rows, with milliseconds.
-    pub const PLAIN: Self = Self {
-        name: "",
-        is: |_| false,
-        read: |_| Ok(Results::default()),
-        time: "",
-        unit: Unit::Ms,
-        failed: &[],
-        add: |_, _| Ok(()),
-        kernel: None,
-        varying_only: false,
-    };
-
-    /// Completes the rows of all records of the file at `path`, and returns the roles of their columns.
+    /// Reads a record.
     ///
     /// # Errors
-    /// [`Fault`], as its tool does not write such a file.
-    pub fn complete(&self, path: &Path, results: &mut Results) -> Result<Defaults, Fault> {
-        let complete = |results: &mut Results| {
-            (self.add)(path, results)?;
-            self.kernel.map_or(Ok(()), |column| results.one_value(column))
-        };
-        complete(results).map_err(|fault| self.named(fault))?;
-        if self.varying_only {
-            results.drop_constant_features();
-        }
-        Ok(Defaults {
-            features: std::mem::take(&mut results.features),
-            choice: std::mem::take(&mut results.choice),
-            time: vec![self.time.to_owned()],
-            unit: self.unit,
-            failed: self.failed,
-        })
+    /// A fault with the tool's name.
+    pub fn read(&self, record: &Json) -> Result<Results, Fault> {
+        (self.read)(record)
+            .map_err(|fault| Fault { expected: format!("{} with {}", self.name, fault.expected), ..fault })
     }
 
-    /// Returns the fault with the tool's name.
-    pub fn named(&self, fault: Fault) -> Fault {
-        Fault { expected: format!("{} with {}", self.name, fault.expected), ..fault }
+    /// Returns the roles of the columns of all records.
+    pub fn defaults(&self, Results { features, choice, .. }: Results) -> Defaults {
+        let (time, unit) = (vec![self.time.to_owned()], Some(Unit::Ms));
+        Defaults { features, choice, time, unit, failed: self.failed }
     }
+}
+
+impl Results {
+    /// Adds the columns of the next record, and returns its rows.
+    pub fn append(&mut self, next: Self) -> Vec<(Option<String>, Map<String, Json>)> {
+        for (all, more) in [(&mut self.features, next.features), (&mut self.choice, next.choice)] {
+            let mut known: FxHashSet<String> = all.iter().cloned().collect();
+            all.extend(more.into_iter().filter(|name| known.insert(name.clone())));
+        }
+        next.rows
+    }
+}
+
+/// Returns whether this is an object with all of these keys.
+pub fn has(document: &Json, keys: &[&str]) -> bool {
+    document.as_object().is_some_and(|object| keys.iter().all(|key| object.contains_key(*key)))
+}
+
+/// Returns the value of one kind under this key.
+pub fn under<'a, T>(
+    object: &'a Json,
+    key: &str,
+    kind: &str,
+    get: impl Fn(&'a Json) -> Option<T>,
+) -> Result<T, Fault> {
+    let value = object.get(key).ok_or_else(|| bad_file(format!("the key {}", quoted(key)), "none"))?;
+    get(value).ok_or_else(|| bad_file(format!("{kind} under {}", quoted(key)), quoted(&value.to_string())))
+}
+
+/// Returns the list under this key.
+pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Fault> {
+    under(object, key, "a list", Json::as_array)
+}
+
+/// Returns the text under this key.
+pub fn text<'a>(object: &'a Json, key: &str) -> Result<&'a str, Fault> {
+    under(object, key, "text", Json::as_str)
 }

@@ -1,7 +1,6 @@
 //! Tables become logs: the roles of columns, the times, the device, and adding to a log. `formats` has every
 //! format of a table, and `tuners` those of autotuners, and `mistakes` the sentence about every bad one.
 
-mod aslib;
 mod formats;
 mod mistakes;
 mod tuners;

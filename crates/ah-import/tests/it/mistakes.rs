@@ -100,7 +100,7 @@ fn bad_rows_of_one_kind_are_counted_together() {
     (params.features, params.choice, params.skip_bad_rows) = (names("n"), names("choice"), true);
     let report = import(&params).unwrap();
     assert_eq!((report.rows, report.bad_rows), (2, 4));
-    assert_snapshot!(folder.without_folder(&report.warnings[0]), @r#"bad rows skipped: 4, for example t.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "OOM"; give "--failed=OOM" if the choice failed here, or mend the row, or skip such rows with --skip-bad-rows (2 such rows); t.csv:6: column "n": expected a finite number, as it is a feature, found "1e400"; mend the row, or skip such rows with --skip-bad-rows; t.csv:7: expected 3 fields, found 2; mend the row, or skip such rows with --skip-bad-rows"#);
+    assert_snapshot!(folder.without_folder(&report.warnings[0]), @r#"bad rows skipped: 4, for example t.csv:2: column "ms": expected a time in milliseconds above 0, inf where the choice failed, or nothing where it was not measured, found "OOM"; give "--failed=OOM" if the choice failed here, or mend the row, or skip such rows with --skip-bad-rows (2 such rows); t.csv:6: column "n": expected a number that 64-bit floating point holds exactly (or --categorical), as it is a feature, found "1e400"; mend the row, or skip such rows with --skip-bad-rows; t.csv:7: expected 3 fields, found 2; mend the row, or skip such rows with --skip-bad-rows"#);
 }
 
 #[test]
@@ -122,6 +122,8 @@ fn files_that_are_no_tables() {
         ("timings.xlsx", "PK"),
         ("broken.json", "{\"a\":"),
         ("other.json", "{\"a\":1,\"b\":2}"),
+        ("twice.json", "[{\"M\":1,\"M\":2}]"),
+        ("huge.jsonl", "{\"M\":1e400}\n"),
         ("numbers.json", "[1,2]"),
         (
             "broken.jsonl",
@@ -146,10 +148,12 @@ fn files_that_are_no_tables() {
     header.csv: the table has no rows to import; measure some inputs first
     twice.csv: expected distinct columns, found "M" twice; rename one
     ragged.csv:2: expected 6 fields, found 2; mend the row, or skip such rows with --skip-bad-rows
-    timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl, .json or .parquet, or the folder of an ASlib scenario, found "timings.xlsx"; mend the file, or name its format with --format
+    timings.xlsx: expected a name that ends in .csv, .tsv, .jsonl or .json, found "timings.xlsx"; mend the file, or name its format with --format
     broken.json: expected a JSON document, found EOF while parsing a value at line 1 column 5; mend the file, or name its format with --format
-    other.json: expected a list of objects, or one of these: a cache of Kernel Tuner, T4 results, results of Google Benchmark, results of hyperfine, results of Triton's autotuner, a log of TORCHINDUCTOR_MM_LOGGING_FILE, Inductor's list of autotuning results, measurements of Helion, an autotune log of Helion, a profile file of AITER, autotuning data of tokamax, an autotune cache of cubecl, found an object with the keys a, b; mend the file, or name its format with --format
-    numbers.json: expected a list of JSON objects, found "1"; mend the file, or name its format with --format
+    other.json: expected a list of objects, or one of these: "a cache of Kernel Tuner", "results of Triton's autotuner", "a log of TORCHINDUCTOR_MM_LOGGING_FILE", "Inductor's list of autotuning results", found an object with the keys a, b; name the keys that lead to the list of rows with --rows
+    twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; mend the file, or name its format with --format
+    huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); mend the row, or skip such rows with --skip-bad-rows
+    numbers.json: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
     broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); mend the row, or skip such rows with --skip-bad-rows
     no_times.csv: no row holds a time (rows: 1); name the column of the times with --time
     latin1.csv:2: expected text in UTF-8, found another byte in field 3; mend the row, or skip such rows with --skip-bad-rows
@@ -165,6 +169,7 @@ fn flags_that_do_not_fit_together() {
     let errors = [
         ImportParams { tables: Vec::new(), ..params.clone() },
         ImportParams { name: String::new(), ..params.clone() },
+        ImportParams { name: "a\nb".to_owned(), ..params.clone() },
         ImportParams { set: names("M=3"), ..params.clone() },
         ImportParams { set: names("n"), ..params.clone() },
         ImportParams { features: names("M,M"), ..params.clone() },
@@ -174,7 +179,8 @@ fn flags_that_do_not_fit_together() {
     .map(|params| folder.error(&params));
     assert_snapshot!(errors.join("\n"), @r#"
     TABLE: expected at least one table, found none
-    --name: expected a name, found ""
+    --name: expected a name of one line, found ""
+    --name: expected a name of one line, found "a\nb"
     --set: expected a feature besides M, N, dtype, once, found "M"
     --set: expected FEATURE=VALUE, found "n"
     --features: expected each column once, found "M" twice
@@ -203,5 +209,47 @@ fn errors_are_short_and_printable() {
     for (name, table) in tables {
         let error = folder.error(&folder.table(name, &table));
         assert!(error.len() < 1000 && !error.contains(char::is_control), "{name}: {error:?}");
+    }
+}
+
+#[test]
+fn times_of_nanoseconds_without_a_unit_are_a_question() {
+    let folder = Folder::new();
+    let mut params = folder.table("t.csv", "n,choice,real\n1,a,2e-6\n2,a,1e-6\n3,a,4\n");
+    (params.features, params.choice, params.time) = (names("n"), names("choice"), names("real"));
+    assert_snapshot!(folder.error(&params), @"--unit: expected the unit of the times (ns, us, ms or s), found none, and times that are mostly below 5 ns if they are in milliseconds");
+    params.unit = Some(ah_import::Unit::Ms);
+    assert!(folder.log(&params).ends_with("1,a,0.000002\n2,a,0.000001\n3,a,4\n"));
+}
+
+/// An import once replaced `train.txt.partial`, whoever wrote it.
+#[test]
+fn no_file_of_the_user_is_touched() {
+    let folder = Folder::new();
+    let params = folder.table("timings.csv", TABLE);
+    std::fs::write(folder.path("train.txt.partial"), "mine").unwrap();
+    folder.log(&params);
+    assert_eq!(std::fs::read_to_string(folder.path("train.txt.partial")).unwrap(), "mine");
+    let endless = ImportParams {
+        tables: vec!["/dev/zero".into()],
+        format: Some(Format::Csv),
+        output: folder.path("other.txt"),
+        ..params
+    };
+    assert!(folder.error(&endless).contains("it is a device; give a file or a pipe"));
+}
+
+#[test]
+fn whole_numbers_that_would_become_another_one_are_refused() {
+    let folder = Folder::new();
+    for (name, table) in [
+        ("t.csv", "M,choice,ms\n9007199254740993,a,1\n".to_owned()),
+        ("t.json", r#"[{"M": 9007199254740993, "choice": "a", "ms": 1}]"#.to_owned()),
+    ] {
+        let mut params = folder.table(name, table);
+        (params.features, params.choice) = (names("M"), names("choice"));
+        assert!(folder.error(&params).contains("found \"9007199254740993\""));
+        (params.categorical, params.output) = (names("M"), folder.path(&format!("{name}.txt")));
+        assert!(folder.log(&params).ends_with("9007199254740993,a,1\n"));
     }
 }

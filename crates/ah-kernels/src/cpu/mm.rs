@@ -75,7 +75,7 @@ impl BenchmarkRunner for MmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let Shape { m, k, n, strides } = Shape::of(context).map_err(Failure::skipped)?;
         let a = Operand::random(m, k, strides.0, rng)?;
         let b = Operand::random(k, n, strides.1, rng)?;

@@ -9,18 +9,20 @@ mod softmax;
 
 use ah_types::Optimization;
 
-use ah_measure::{BenchmarkRunner as _, Runner};
+use ah_measure::BenchmarkRunner;
 
-/// Returns the runner of this optimization on the processor, or `None` if there is none.
-///
-/// # Errors
-/// The threads of the kernels cannot be started.
-pub fn open(optimization: Optimization) -> Result<Option<Box<dyn Runner>>, String> {
-    clock::start_threads()?;
-    Ok(Some(match optimization.name.as_str() {
-        "pad_mm" => pad_mm::PadMmRunner::new(optimization).boxed(),
-        "mm" => mm::MmRunner::new(optimization).boxed(),
-        "softmax" => softmax::SoftmaxRunner::new(optimization).boxed(),
-        _ => return Ok(None),
-    }))
+use crate::Server;
+
+/// Returns a worker that measures this optimization on the processor, or `None` if there is none.
+pub fn server(optimization: Optimization) -> Option<Server> {
+    /// Without the threads of its kernels, the worker says why.
+    fn over<R: BenchmarkRunner + 'static>(new: fn(Optimization) -> R, optimization: Optimization) -> Server {
+        Box::new(move || ah_measure::serve(clock::start_threads().map(|()| new(optimization))))
+    }
+    Some(match optimization.name.as_str() {
+        "pad_mm" => over(pad_mm::PadMmRunner::new, optimization),
+        "mm" => over(mm::MmRunner::new, optimization),
+        "softmax" => over(softmax::SoftmaxRunner::new, optimization),
+        _ => return None,
+    })
 }

@@ -99,7 +99,7 @@ impl BenchmarkRunner for PadMmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let Shape { m, k, n, strides, prepadded } = Shape::of(context).map_err(Failure::skipped)?;
         let mut operand = |rows: usize, cols: usize, strides, prepadded: bool| {
             if !prepadded {

@@ -83,7 +83,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         format!("{}×{}", number("rows"), number("columns"))
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let (rows, columns) = shape(context).map_err(Failure::skipped)?;
         let elements = elements(rows, columns)?;
         let input: Vec<f32> = (0..elements).map(|_| rng.random_range(-4.0..4.0)).collect();

@@ -68,33 +68,35 @@ impl Drop for Allocation {
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
     block: Option<Allocation>,
-    used: usize,
+    /// Bytes that were free when the device was opened.
+    room: usize,
 }
 
 impl Arena {
-    pub(crate) fn new(context: &Arc<CudaContext>) -> Self {
-        Self { context: Arc::clone(context), block: None, used: 0 }
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
+        context.bind_to_thread().map_err(CudaError::driver("use the device"))?;
+        let (room, _) = result::mem_get_info().map_err(CudaError::driver("ask for free memory"))?;
+        Ok(Self { context: Arc::clone(context), block: None, room })
     }
 
     /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
-    pub(crate) fn cut<const N: usize>(&mut self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
-        let buffers = self.cut_all(&bytes)?;
-        Ok(std::array::from_fn(|i| buffers[i]))
-    }
-
-    /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
-    pub(crate) fn cut_all(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
+    ///
+    /// # Errors
+    /// [`CudaError::TooLarge`] if they can never fit, else the driver's error.
+    pub(crate) fn cut(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
+        if total > self.room {
+            return Err(CudaError::TooLarge { bytes: total });
+        }
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {
             self.block = None;
             self.block = Some(Allocation::new(&self.context, total.max(LEAST))?);
         }
-        let base = self.block.as_ref().map_or(0, |b| b.buffer.address);
-        self.used = 0;
+        let mut address = self.block.as_ref().map_or(0, |b| b.buffer.address);
         let cut = |bytes: &usize| {
-            let address = base + self.used as u64;
-            self.used += bytes.next_multiple_of(ALIGNMENT);
-            Buffer { address, bytes: *bytes }
+            let buffer = Buffer { address, bytes: *bytes };
+            address += bytes.next_multiple_of(ALIGNMENT) as u64;
+            buffer
         };
         Ok(bytes.iter().map(cut).collect())
     }

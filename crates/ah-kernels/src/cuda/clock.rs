@@ -13,9 +13,13 @@ use super::error::CudaError;
 use super::nvml::ThrottleWatch;
 
 /// The least number of bytes written to empty the L2: as much as Triton's do_bench writes, and twice any L2
-/// of today. Writing them takes 70 µs, longer than the host needs to launch the timed kernel, so a cold
-/// sample contains no launch latency.
+/// of today. Writing them takes 70 µs, in which the host launches the timed kernel.
 const FLUSH: usize = 256 << 20;
+/// How often the L2 is emptied before a sample that was launched late: the host gets this many times 70 µs.
+const LEAD: u32 = 4;
+/// How often a late sample is taken. A host that is always late is too slow or too busy for this device; then the least
+/// time counts.
+const MAX_LATE: u32 = 5;
 /// How often a burst is repeated while the card is throttled, before its times are given up.
 const MAX_THROTTLED: u32 = 20;
 const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
@@ -26,6 +30,14 @@ pub(super) struct Clock {
     flush: Allocation,
     events: RefCell<Vec<CudaEvent>>,
     watch: RefCell<ThrottleWatch>,
+}
+
+/// One reading of the clock.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    ms: f64,
+    /// The GPU reached the first event before the host had launched the kernel, so its idle time counts as the kernel's.
+    is_late: bool,
 }
 
 impl Clock {
@@ -39,12 +51,14 @@ impl Clock {
         })
     }
 
-    /// Times `run`, which starts work. Returns one mean in milliseconds for each sample, by events on the
-    /// stream.
+    /// Times `run`, which starts work. Returns the mean time of a run in milliseconds for each sample.
     ///
-    /// Before a cold sample the L2 is overwritten. The runs of a hot sample are captured into a graph and
-    /// replayed, so that launches do not count. Samples that were taken while the card throttled itself are
-    /// taken again.
+    /// Before a cold sample the L2 is overwritten; a cold sample that was launched late is taken again. The runs of a hot
+    /// sample are captured into a graph and replayed, so that launches do not count. Samples that were taken while the card
+    /// throttled itself are taken again.
+    ///
+    /// # Errors
+    /// [`Failure::Unmeasured`] if the card does not recover from throttling.
     pub(super) fn time(
         &self,
         burst: Burst,
@@ -52,54 +66,62 @@ impl Clock {
     ) -> Result<Times, Failure> {
         let mut throttled = "";
         for _ in 0..MAX_THROTTLED {
-            let times = self.time_once(burst, &run)?;
-            let Some(reason) = self.watch.borrow_mut().throttled() else { return Ok(times) };
+            let graph =
+                if burst.runs > 1 && !burst.cold { Some(self.capture(burst.runs, &run)?) } else { None };
+            let launch = || match &graph {
+                Some(graph) => graph.launch().map_err(CudaError::driver("replay a graph")),
+                None => (0..burst.runs).try_for_each(|_| run()),
+            };
+            let times = in_time(burst.samples, |samples, lead| {
+                self.read(samples, if burst.cold { lead } else { 0 }, &launch)
+            })?;
+            let Some(reason) = self.watch.borrow_mut().throttled() else {
+                return Ok(times.into_iter().map(|ms| ms / f64::from(burst.runs)).collect());
+            };
             throttled = reason;
             std::thread::sleep(THROTTLED_PAUSE);
         }
-        Err(Failure::failed(format!("the card is throttled and does not recover: {throttled}")))
+        Err(Failure::Unmeasured(format!("the card is throttled and does not recover: {throttled}")))
     }
 
-    fn time_once(&self, burst: Burst, run: &impl Fn() -> Result<(), CudaError>) -> Result<Times, CudaError> {
-        let graph = if burst.runs > 1 && !burst.cold { Some(self.capture(burst.runs, run)?) } else { None };
-        let events = self.take_events(2 * burst.samples as usize)?;
+    /// Queues samples, each behind `flushes` writes of the L2, and waits for them.
+    fn read(
+        &self,
+        samples: usize,
+        flushes: u32,
+        launch: impl Fn() -> Result<(), CudaError>,
+    ) -> Result<Vec<Reading>, CudaError> {
+        let events = self.take_events(2 * samples)?;
         let record = |e: &CudaEvent| e.record(&self.stream).map_err(CudaError::driver("record an event"));
+        let mut late = Vec::with_capacity(samples);
         for pair in events.chunks_exact(2) {
-            if burst.cold {
+            for _ in 0..flushes {
                 self.flush.buffer().fill(self.stream.cu_stream(), 0)?;
             }
             record(&pair[0])?;
-            match &graph {
-                Some(graph) => graph.launch().map_err(CudaError::driver("replay a graph"))?,
-                None => (0..burst.runs).try_for_each(|_| run())?,
-            }
+            launch()?;
             record(&pair[1])?;
+            late.push(flushes > 0 && pair[0].is_complete());
         }
         self.stream.synchronize().map_err(CudaError::driver("run"))?;
-        let ms = |pair: &[CudaEvent]| {
+        let readings = events.chunks_exact(2).zip(late).map(|(pair, is_late)| {
             let ms = pair[0].elapsed_ms(&pair[1]).map_err(CudaError::driver("read the clock"))?;
-            Ok(f64::from(ms) / f64::from(burst.runs))
-        };
-        let times = events.chunks_exact(2).map(ms).collect();
+            Ok(Reading { ms: f64::from(ms), is_late })
+        });
+        let readings = readings.collect();
         self.events.borrow_mut().extend(events);
-        times
+        readings
     }
 
     fn capture(&self, runs: u32, run: &impl Fn() -> Result<(), CudaError>) -> Result<CudaGraph, CudaError> {
-        self.stream
-            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
-            .map_err(CudaError::driver("capture a graph"))?;
+        let failed = CudaError::driver("capture a graph");
+        self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(&failed)?;
         let started = (0..runs).try_for_each(|_| run());
         // The capture is also ended after a failed launch; else the stream would stay unusable.
-        let graph = self
-            .stream
-            .end_capture(CUgraphInstantiate_flags(0))
-            .map_err(CudaError::driver("capture a graph"));
+        let graph = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed);
         started?;
-        graph?.ok_or(CudaError::Driver {
-            doing: "capture a graph",
-            code: CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-        })
+        let code = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        graph?.ok_or(CudaError::Driver { doing: "capture a graph", code })
     }
 
     fn take_events(&self, count: usize) -> Result<Vec<CudaEvent>, CudaError> {
@@ -110,5 +132,61 @@ impl Clock {
         }
         let rest = pool.len() - count;
         Ok(pool.split_off(rest))
+    }
+}
+
+/// Returns the times of this many samples, in milliseconds. `read` takes a number of samples with a lead; late ones are taken
+/// again with a longer lead, and of several late readings the least counts.
+fn in_time<E>(samples: u32, mut read: impl FnMut(usize, u32) -> Result<Vec<Reading>, E>) -> Result<Times, E> {
+    let mut times = vec![f64::INFINITY; samples as usize];
+    let mut todo: Vec<usize> = (0..times.len()).collect();
+    for attempt in 0..MAX_LATE {
+        let readings = read(todo.len(), if attempt == 0 { 1 } else { LEAD })?;
+        let mut late = Vec::new();
+        for (sample, reading) in todo.into_iter().zip(readings) {
+            times[sample] = if reading.is_late { times[sample].min(reading.ms) } else { reading.ms };
+            if reading.is_late {
+                late.push(sample);
+            }
+        }
+        todo = late;
+        if todo.is_empty() {
+            break;
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs [`in_time`] on prepared readings `(ms, is_late)` of each attempt; returns the times and the leads.
+    fn taken(attempts: &[&[(f64, bool)]]) -> (Times, Vec<u32>) {
+        let mut leads = Vec::new();
+        let times = in_time(u32::try_from(attempts[0].len()).unwrap(), |samples, lead| {
+            let readings = attempts[leads.len()];
+            assert_eq!(samples, readings.len());
+            leads.push(lead);
+            Ok::<_, ()>(readings.iter().map(|&(ms, is_late)| Reading { ms, is_late }).collect())
+        });
+        (times.unwrap(), leads)
+    }
+
+    #[test]
+    fn late_samples_alone_are_taken_again_with_a_longer_lead() {
+        let (times, leads) = taken(&[
+            &[(1.0, false), (9.0, true), (8.0, true)],
+            &[(2.0, false), (7.0, true)],
+            &[(3.0, false)],
+        ]);
+        assert_eq!((times, leads), (vec![1.0, 2.0, 3.0], vec![1, LEAD, LEAD]));
+    }
+
+    #[test]
+    fn a_host_that_is_always_late_gives_the_least_time() {
+        let late = |ms| [(ms, true)];
+        let (times, leads) = taken(&[&late(9.0), &late(6.0), &late(7.0), &late(8.0), &late(9.0)]);
+        assert_eq!((times, leads.len()), (vec![6.0], MAX_LATE as usize));
     }
 }

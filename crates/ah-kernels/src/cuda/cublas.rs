@@ -159,6 +159,22 @@ impl Cublas {
     }
 }
 
+/// Returns cuBLAS's version, for example `13.0.2`.
+pub(super) fn version() -> Result<String, CudaError> {
+    use sys::libraryPropertyType_t as Property;
+    let property = |which| {
+        let mut value = 0;
+        // SAFETY: `value` is a place to write to.
+        unsafe { sys::cublasGetProperty(which, &mut value) }
+            .result()
+            .map_err(blas("ask for cuBLAS's version"))?;
+        Ok::<_, CudaError>(value)
+    };
+    let [major, minor, patch] =
+        [Property::MAJOR_VERSION, Property::MINOR_VERSION, Property::PATCH_LEVEL].map(property);
+    Ok(format!("{}.{}.{}", major?, minor?, patch?))
+}
+
 impl Drop for Cublas {
     fn drop(&mut self) {
         // SAFETY: made by `new`, destroyed only here.

@@ -1,8 +1,9 @@
 //! One GPU: its identity, its memory, its kernels, and its clock.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ah_types::Cuda;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute};
@@ -12,9 +13,10 @@ use rayon::prelude::*;
 
 use super::arena::{Arena, Buffer};
 use super::clock::Clock;
+use super::cublas;
 use super::error::CudaError;
 use super::kernels::Limits;
-use super::library::{self, Library};
+use super::library::Library;
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure, Times};
@@ -36,7 +38,8 @@ type KernelKey = (Source, String, Vec<String>);
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     function: CudaFunction,
-    shared_memory: Cell<u32>,
+    /// The limit of dynamic shared memory that was asked for; all clones share it, as they share the function.
+    shared_memory: Arc<AtomicU32>,
 }
 
 /// A kernel's argument.
@@ -74,7 +77,7 @@ impl Grid {
 pub(crate) fn count() -> Result<u32, CudaError> {
     Library::Driver.require()?;
     let count = CudaContext::device_count()
-        .map_err(|e| CudaError::NoDevice(format!("NVIDIA's driver is installed and finds no GPU: {e}")))?;
+        .map_err(|e| CudaError::Unusable(format!("NVIDIA's driver is installed and finds no GPU: {e}")))?;
     Ok(u32::try_from(count).unwrap_or(0))
 }
 
@@ -83,7 +86,7 @@ impl Gpu {
     pub(crate) fn open(index: u32) -> Result<Self, CudaError> {
         let count = count()?;
         if index >= count {
-            return Err(CudaError::NoDevice(match count {
+            return Err(CudaError::Unusable(match count {
                 0 => "NVIDIA's driver is installed and finds no GPU".to_owned(),
                 1 => format!("there is one GPU, device 0; found --device {index}"),
                 n => format!("there are {n} GPUs, devices 0 to {}; found --device {index}", n - 1),
@@ -110,7 +113,7 @@ impl Gpu {
         let (major, minor) = compiler.version();
         // Machine code runs under any driver of the same major version.
         if supported.0 < major {
-            return Err(CudaError::TooOld(format!(
+            return Err(CudaError::Unusable(format!(
                 "the driver supports CUDA {}.{}, NVRTC is of CUDA {major}.{minor}: update the driver, or name the \
                  folder of an older CUDA in LD_LIBRARY_PATH",
                 supported.0, supported.1
@@ -133,10 +136,10 @@ impl Gpu {
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
             driver: watch.driver_version().unwrap_or_else(|| format!("CUDA {}.{}", supported.0, supported.1)),
-            runtime: format!("nvrtc {major}.{minor} cublas {}", library::cublas_version()?),
+            runtime: format!("nvrtc {major}.{minor} cublas {}", cublas::version()?),
         };
         Ok(Self {
-            arena: RefCell::new(Arena::new(&context)),
+            arena: RefCell::new(Arena::new(&context)?),
             clock: Clock::new(&stream, usize::try_from(l2).unwrap_or(0), watch)?,
             compiler,
             loaded: RefCell::default(),
@@ -164,12 +167,13 @@ impl Gpu {
 
     /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
     pub(crate) fn operands<const N: usize>(&self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
-        self.arena.borrow_mut().cut(bytes)
+        let buffers = self.buffers(&bytes)?;
+        Ok(std::array::from_fn(|i| buffers[i]))
     }
 
     /// Returns the same for a number of buffers that only the caller knows.
     pub(crate) fn buffers(&self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
-        self.arena.borrow_mut().cut_all(bytes)
+        self.arena.borrow_mut().cut(bytes)
     }
 
     /// Returns the kernel `function` of `source` under these definitions, compiled and loaded once.
@@ -189,7 +193,7 @@ impl Gpu {
         let function = module
             .load_function(function)
             .map_err(|_| CudaError::NoKernel { file: source.file, kernel: function.to_owned() })?;
-        let kernel = Kernel { function, shared_memory: Cell::new(0) };
+        let kernel = Kernel { function, shared_memory: Arc::default() };
         self.loaded.borrow_mut().insert(key, kernel.clone());
         Ok(kernel)
     }
@@ -282,7 +286,7 @@ impl Kernel {
     /// Raises the limit of dynamic shared memory, which a kernel must ask for above 48 KiB, its static
     /// memory included.
     fn allow(&self, bytes: u32) -> Result<(), CudaError> {
-        if bytes <= self.shared_memory.get() {
+        if bytes <= self.shared_memory.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.function
@@ -291,7 +295,7 @@ impl Kernel {
                 i32::try_from(bytes).unwrap_or(i32::MAX),
             )
             .map_err(CudaError::driver("ask for shared memory"))?;
-        self.shared_memory.set(bytes);
+        self.shared_memory.store(bytes, Ordering::Relaxed);
         Ok(())
     }
 }

@@ -1,51 +1,96 @@
-//! Element types, with the names that features use.
+//! The types of a matrix's elements, of a buffer's, and of a kernel's scalars.
 
 use cudarc::cublas::sys::cudaDataType;
 
+use super::device::Arg;
 use super::kernels::Half;
 
-/// The type of a matrix's elements.
+/// A type of numbers. Its position is its number in `operands.cu` and `source/buffers.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Element {
+#[allow(missing_docs)] // Their names are their documentation.
+pub enum Element {
     F16,
     Bf16,
     F32,
+    F64,
     I8,
     U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
 }
 
 impl Element {
+    /// All types, by position.
+    pub const ALL: [Self; 12] = [
+        Self::F16,
+        Self::Bf16,
+        Self::F32,
+        Self::F64,
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+    ];
+    /// The scalars that a kernel can take.
+    pub const SCALARS: [Self; 6] = [Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
+    /// The floats that matrices of products have.
     pub(crate) const FLOATS: [Self; 3] = [Self::F16, Self::Bf16, Self::F32];
-    const ALL: [Self; 5] = [Self::F16, Self::Bf16, Self::F32, Self::I8, Self::U8];
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::F16 => "torch.float16",
-            Self::Bf16 => "torch.bfloat16",
-            Self::F32 => "torch.float32",
-            Self::I8 => "torch.int8",
-            Self::U8 => "torch.uint8",
-        }
+    /// Returns PyTorch's name, for example `torch.float32`.
+    pub fn torch(self) -> &'static str {
+        const NAMES: [&str; 12] = [
+            "torch.float16",
+            "torch.bfloat16",
+            "torch.float32",
+            "torch.float64",
+            "torch.int8",
+            "torch.uint8",
+            "torch.int16",
+            "torch.uint16",
+            "torch.int32",
+            "torch.uint32",
+            "torch.int64",
+            "torch.uint64",
+        ];
+        NAMES[self as usize]
     }
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|e| e.name() == name)
+    /// Returns the name without PyTorch's, for example `float32`.
+    pub fn name(self) -> &'static str {
+        self.torch().trim_start_matches("torch.")
     }
 
-    pub(crate) fn bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-            Self::I8 | Self::U8 => 1,
-        }
+    /// Returns the size of one number.
+    pub fn bytes(self) -> usize {
+        [2, 2, 4, 8, 1, 1, 2, 2, 4, 4, 8, 8][self as usize]
     }
 
-    /// Returns the type's number in `operands.cu`.
+    /// Returns the type's number in CUDA sources.
     pub(crate) fn code(self) -> i32 {
         self as i32
     }
 
-    /// Returns the relative error of one rounding to this type.
+    /// Returns the allowed difference between two results, as a share of the largest magnitude: kernels add in
+    /// different orders. Integers must be equal.
+    pub(crate) fn tolerance(self) -> f64 {
+        match self {
+            Self::F16 => 1e-2,
+            Self::Bf16 => 5e-2,
+            Self::F32 => 1e-4,
+            Self::F64 => 1e-9,
+            _ => 0.0,
+        }
+    }
+
+    /// Returns the relative error of one rounding to this type of a matrix's floats.
     pub(crate) fn epsilon(self) -> f64 {
         match self {
             Self::F16 => 2_f64.powi(-11),
@@ -54,13 +99,12 @@ impl Element {
         }
     }
 
+    /// Returns the type of a matrix's floats for cuBLAS.
     pub(crate) fn cuda(self) -> cudaDataType {
         match self {
             Self::F16 => cudaDataType::CUDA_R_16F,
             Self::Bf16 => cudaDataType::CUDA_R_16BF,
-            Self::F32 => cudaDataType::CUDA_R_32F,
-            Self::I8 => cudaDataType::CUDA_R_8I,
-            Self::U8 => cudaDataType::CUDA_R_8U,
+            _ => cudaDataType::CUDA_R_32F,
         }
     }
 
@@ -70,6 +114,51 @@ impl Element {
             Self::F16 => Some(Half::Float16),
             Self::Bf16 => Some(Half::BFloat16),
             _ => None,
+        }
+    }
+
+    /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have
+    /// this type.
+    // Converting back checks it.
+    pub(crate) fn scalar(self, x: f64) -> Option<Arg> {
+        let exact = |same: bool, arg: Arg| same.then_some(arg);
+        match self {
+            Self::F32 => Some(Arg::F32(x as f32)),
+            Self::F64 => Some(Arg::F64(x)),
+            Self::I32 => exact(f64::from(x as i32) == x, Arg::I32(x as i32)),
+            Self::U32 => exact(f64::from(x as u32) == x, Arg::U32(x as u32)),
+            Self::I64 => exact((x as i64) as f64 == x, Arg::I64(x as i64)),
+            Self::U64 => exact((x as u64) as f64 == x, Arg::U64(x as u64)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scalar_is_a_value_of_its_type() {
+        assert!(matches!(Element::I32.scalar(-7.0), Some(Arg::I32(-7))));
+        assert!(matches!(Element::U64.scalar(1e12), Some(Arg::U64(1_000_000_000_000))));
+        for (ty, x) in [
+            (Element::I32, 0.5),
+            (Element::I32, 3e9),
+            (Element::U32, -1.0),
+            (Element::I64, f64::NAN),
+            (Element::F16, 1.0),
+        ] {
+            assert!(ty.scalar(x).is_none(), "{ty:?} {x}");
+        }
+    }
+
+    #[test]
+    fn names_and_sizes_are_by_position() {
+        assert!(Element::ALL.iter().zip(0..).all(|(ty, i)| ty.code() == i));
+        for ty in Element::ALL {
+            let bits = ty.name().trim_start_matches(|c: char| !c.is_ascii_digit());
+            assert_eq!(bits.parse(), Ok(8 * ty.bytes()), "{}", ty.name());
         }
     }
 }

@@ -12,15 +12,12 @@ use super::kernels::Ineligibility;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages show the fields.
 pub enum CudaError {
-    /// A library is not installed.
-    #[error("{library} is not found: {remedy}")]
-    Missing { library: &'static str, remedy: &'static str },
-    /// There is no such GPU.
+    /// There is no such GPU, or a library is missing or too old.
     #[error("{0}")]
-    NoDevice(String),
-    /// The driver is older than the libraries.
-    #[error("{0}")]
-    TooOld(String),
+    Unusable(String),
+    /// The operands need more memory than there was when the device was opened.
+    #[error("{bytes} bytes do not fit the device's memory")]
+    TooLarge { bytes: usize },
     /// The driver refused.
     #[error("{doing}: {} ({code:?})", describe(*code))]
     Driver { doing: &'static str, code: CUresult },
@@ -36,9 +33,6 @@ pub enum CudaError {
     /// A file has no kernel of this name.
     #[error("{file} has no kernel {kernel:?}; declare it as `extern \"C\" __global__ void {kernel}(…)`")]
     NoKernel { file: &'static str, kernel: String },
-    /// The compiler itself failed.
-    #[error("NVRTC: {0}")]
-    Nvrtc(String),
 }
 
 impl CudaError {
@@ -47,16 +41,21 @@ impl CudaError {
     }
 
     pub(crate) fn out_of_memory(&self) -> bool {
-        matches!(self, Self::Driver { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY, .. })
-            || matches!(self, Self::Blas { status: cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED, .. })
+        use cudarc::cublaslt::sys::cublasStatus_t as Lt;
+        matches!(
+            self,
+            Self::Driver { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY, .. }
+                | Self::Blas { status: cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED, .. }
+                | Self::BlasLt { status: Lt::CUBLAS_STATUS_ALLOC_FAILED, .. }
+        )
     }
 
-    /// After these errors, the context answers every call with the same error.
-    fn sticky(&self) -> bool {
+    /// Returns true if the context answers every further call with the same error.
+    fn is_sticky(&self) -> bool {
         use CUresult as C;
         let Self::Driver { code, .. } = self else { return false };
         matches!(
-            code,
+            *code,
             C::CUDA_ERROR_ILLEGAL_ADDRESS
                 | C::CUDA_ERROR_LAUNCH_FAILED
                 | C::CUDA_ERROR_LAUNCH_TIMEOUT
@@ -75,12 +74,12 @@ impl CudaError {
 
 impl From<CudaError> for Failure {
     fn from(error: CudaError) -> Self {
-        if error.out_of_memory() {
-            Self::skipped(error)
-        } else if error.sticky() {
-            Self::DeviceLost(error.to_string())
-        } else {
-            Self::failed(error)
+        match error {
+            CudaError::TooLarge { .. } => Self::skipped(error),
+            // It would fit: another program holds the memory.
+            _ if error.out_of_memory() => Self::Unmeasured(error.to_string()),
+            _ if error.is_sticky() => Self::DeviceLost(error.to_string()),
+            _ => Self::failed(error),
         }
     }
 }
@@ -99,5 +98,25 @@ fn describe(code: CUresult) -> String {
     match DriverError(code).error_string() {
         Ok(text) => text.to_string_lossy().into_owned(),
         Err(_) => "CUDA error".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_the_machine_are_none_of_the_choice() {
+        let driver = |code| Failure::from(CudaError::Driver { doing: "allocate memory", code });
+        // The driver describes its codes, so only a machine with one can show them.
+        if super::super::library::Library::Driver.require().is_ok() {
+            assert!(matches!(driver(CUresult::CUDA_ERROR_OUT_OF_MEMORY), Failure::Unmeasured(_)));
+            assert!(matches!(driver(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), Failure::DeviceLost(_)));
+            assert!(matches!(driver(CUresult::CUDA_ERROR_INVALID_VALUE), Failure::Failed(_)));
+        }
+        let blas = |status| Failure::from(CudaError::Blas { doing: "multiply", status });
+        assert!(matches!(blas(cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED), Failure::Unmeasured(_)));
+        assert!(matches!(blas(cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED), Failure::Failed(_)));
+        assert!(matches!(Failure::from(CudaError::TooLarge { bytes: 1 << 40 }), Failure::Skipped(_)));
     }
 }

@@ -58,7 +58,7 @@ impl MixedMmRunner {
         }
         let choices =
             std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
-        let timing = TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..subject::timing() };
+        let timing = TimingPolicy { budget_ms: 20.0, ..subject::timing() };
         Ok(Self {
             subject: subject::subject(optimization, &gpu, choices, timing),
             ours,
@@ -139,8 +139,8 @@ impl BenchmarkRunner for MixedMmRunner {
         if shape.a.half().is_none() || !matches!(shape.b, Element::I8 | Element::U8) {
             return Err(format!(
                 "expected float16 or bfloat16 times int8 or uint8, found {} and {}",
-                shape.a.name(),
-                shape.b.name()
+                shape.a.torch(),
+                shape.b.torch()
             ));
         }
         if shape.a_strides.1 != 1 {
@@ -156,7 +156,7 @@ impl BenchmarkRunner for MixedMmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let shape = Shape::of(context).map_err(Failure::skipped)?;

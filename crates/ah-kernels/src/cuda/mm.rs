@@ -60,13 +60,7 @@ impl MmRunner {
             .chain(algorithms.iter().map(ToString::to_string))
             .chain(Mm::choices().iter().map(Mm::name))
             .collect();
-        let timing = TimingPolicy {
-            early_stop_ratio: 1.5,
-            budget_ms: 25.0,
-            min_samples: 9,
-            max_samples: 27,
-            ..subject::timing()
-        };
+        let timing = TimingPolicy { budget_ms: 25.0, ..subject::timing() };
         Ok(Self {
             subject: subject::subject(optimization, &gpu, choices, timing),
             algorithms,
@@ -175,7 +169,7 @@ impl BenchmarkRunner for MmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         let shape = Shape::of_floats(context).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, tf32, .. } = shape;

@@ -37,9 +37,11 @@ pub mod source;
 mod subject;
 mod workspace;
 
-use ah_measure::{BenchmarkRunner as _, Runner};
+use ah_measure::BenchmarkRunner;
 use ah_types::Optimization;
 use device::Gpu;
+
+use crate::Server;
 
 pub use error::CudaError;
 
@@ -51,17 +53,22 @@ pub fn count() -> Result<u32, CudaError> {
     device::count()
 }
 
-/// Opens the runner of this optimization on the GPU of this index; `None` if there is no such runner.
-///
-/// # Errors
-/// There is no such GPU, a library is missing or too old, or a kernel does not compile.
-pub fn open(optimization: Optimization, index: u32) -> Result<Option<Box<dyn Runner>>, CudaError> {
-    let gpu = || Gpu::open(index);
-    Ok(Some(match optimization.name.as_str() {
-        "pad_mm" => pad_mm::PadMmRunner::new(optimization, gpu()?)?.boxed(),
-        "mm" => mm::MmRunner::new(optimization, gpu()?)?.boxed(),
-        "mixed_mm" => mixed_mm::MixedMmRunner::new(optimization, gpu()?)?.boxed(),
-        "softmax" => softmax::SoftmaxRunner::new(optimization, gpu()?)?.boxed(),
-        _ => return Ok(None),
-    }))
+/// Returns a worker that measures this optimization on the GPU of this index; `None` if there is no such worker. If the GPU
+/// or a library is missing, or a kernel does not compile, the worker says so.
+pub fn server(optimization: Optimization, index: u32) -> Option<Server> {
+    fn over<R: BenchmarkRunner + 'static>(
+        new: fn(Optimization, Gpu) -> Result<R, CudaError>,
+        (optimization, index): (Optimization, u32),
+    ) -> Server {
+        Box::new(move || ah_measure::serve(Gpu::open(index).and_then(|gpu| new(optimization, gpu))))
+    }
+    let name = optimization.name.clone();
+    let on = (optimization, index);
+    Some(match name.as_str() {
+        "pad_mm" => over(pad_mm::PadMmRunner::new, on),
+        "mm" => over(mm::MmRunner::new, on),
+        "mixed_mm" => over(mixed_mm::MixedMmRunner::new, on),
+        "softmax" => over(softmax::SoftmaxRunner::new, on),
+        _ => return None,
+    })
 }

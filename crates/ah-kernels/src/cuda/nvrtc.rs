@@ -1,8 +1,9 @@
-//! Compiles CUDA C++ for the device at hand, and keeps the machine code on disk by source, options,
+//! Compiles CUDA C++ for the device at hand, and keeps the machine code on disk by source, headers, options,
 //! architecture and compiler version.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cudarc::nvrtc::{result, sys};
 use etcetera::{BaseStrategy as _, choose_base_strategy};
@@ -17,21 +18,31 @@ pub(crate) struct Source {
     /// The file's name, for messages.
     pub(crate) file: &'static str,
     pub(crate) text: &'static str,
-    /// The compiler's options for a user's file; `None` for one of ours, which is compiled after
-    /// [`kernels::COMMON`].
-    options: Option<&'static [String]>,
+    /// `None` for one of our files, which is compiled after [`kernels::COMMON`].
+    user: Option<&'static User>,
+}
+
+/// What a user's file is compiled with.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct User {
+    options: Vec<String>,
+    /// The hash of all headers, which is a part of the cache's key; `None` if they cannot be told, so nothing is kept.
+    headers: Option<String>,
 }
 
 impl Source {
     /// Returns a file of ours.
     pub(crate) const fn shipped(file: &'static str, text: &'static str) -> Self {
-        Self { file, text, options: None }
+        Self { file, text, user: None }
     }
 
-    /// Returns a user's file. It stays in memory until the process ends, because a process measures only
-    /// one.
-    pub(crate) fn of_user(file: String, text: String, options: Vec<String>) -> Self {
-        Self { file: file.leak(), text: text.leak(), options: Some(options.leak()) }
+    /// Returns a user's file, which finds its headers in these folders. It stays in memory until the process ends, because
+    /// a process measures only one.
+    pub(crate) fn of_user(file: String, text: String, folders: &[PathBuf], mut options: Vec<String>) -> Self {
+        let headers = Headers::of(&text, folders, &options).map(|headers| headers.hash());
+        options.extend(folders.iter().map(|folder| format!("--include-path={}", folder.display())));
+        let user = Box::leak(Box::new(User { options, headers }));
+        Self { file: file.leak(), text: text.leak(), user: Some(user) }
     }
 }
 
@@ -54,7 +65,7 @@ impl Compiler {
         // SAFETY: two valid places to write to; the library is loaded.
         unsafe { sys::nvrtcVersion(&mut version.0, &mut version.1) }
             .result()
-            .map_err(|e| CudaError::Nvrtc(format!("cannot tell its version: {e}")))?;
+            .map_err(|e| CudaError::Unusable(format!("NVRTC cannot tell its version: {e}")))?;
         Ok(Self { architecture: architecture(capability), version, folder: folder() })
     }
 
@@ -64,25 +75,24 @@ impl Compiler {
 
     /// Returns the machine code of `source` under these definitions (`NAME=VALUE`).
     pub(crate) fn compile(&self, source: Source, defines: &[String]) -> Result<Vec<u8>, CudaError> {
-        let text = match source.options {
-            None => format!(
-                "#line 1 \"{COMMON_FILE}\"\n{}\n#line 1 \"{}\"\n{}",
-                kernels::COMMON,
-                source.file,
-                source.text
-            ),
-            Some(_) => format!("#line 1 \"{}\"\n{}", source.file, source.text),
-        };
+        let own = format!("#line 1 \"{}\"\n{}", source.file, source.text);
         let mut options = vec![format!("--gpu-architecture={}", self.architecture), "--std=c++17".to_owned()];
-        match source.options {
-            // Our helpers have no __device__.
-            None => options.push("-default-device".to_owned()),
-            Some(of_user) => options.extend_from_slice(of_user),
-        }
         options.extend(defines.iter().map(|d| format!("-D{d}")));
-        let path = self.folder.as_ref().map(|folder| {
+        let (text, headers) = match source.user {
+            None => {
+                // Our helpers have no __device__.
+                options.push("-default-device".to_owned());
+                (format!("#line 1 \"{COMMON_FILE}\"\n{}\n{own}", kernels::COMMON), Some(""))
+            }
+            Some(user) => {
+                options.extend_from_slice(&user.options);
+                (own, user.headers.as_deref())
+            }
+        };
+        let path = self.folder.as_ref().zip(headers).map(|(folder, headers)| {
+            let version = format!("{:?}", self.version);
             let mut hash = blake3::Hasher::new();
-            for part in options.iter().chain([&text, &format!("{:?}", self.version)]) {
+            for part in options.iter().map(String::as_str).chain([&*text, &*version, headers]) {
                 hash.update(part.as_bytes()).update(&[0]);
             }
             folder.join(format!("{}.cubin", hash.finalize().to_hex()))
@@ -99,8 +109,8 @@ impl Compiler {
     }
 
     fn build(&self, file: &'static str, text: &str, options: &[String]) -> Result<Vec<u8>, CudaError> {
-        let nvrtc = |e: result::NvrtcError| CudaError::Nvrtc(format!("{file}: {e}"));
-        let text = CString::new(text).map_err(|e| CudaError::Nvrtc(e.to_string()))?;
+        let nvrtc = |e: result::NvrtcError| CudaError::Unusable(format!("NVRTC: {file}: {e}"));
+        let text = CString::new(text).map_err(|e| CudaError::Unusable(format!("NVRTC: {file}: {e}")))?;
         let program = Program(result::create_program(&text, None).map_err(nvrtc)?);
         // SAFETY: the program lives until the end of this function; the options outlive the call.
         if let Err(e) = unsafe { result::compile_program(program.0, options) } {
@@ -140,6 +150,68 @@ impl Drop for Program {
     }
 }
 
+/// The headers that a file includes, theirs included, by path.
+#[derive(Debug)]
+struct Headers(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Headers {
+    /// Finds the headers of `text` in these folders and in those that `options` names. Conditions are not evaluated, so
+    /// there may be more headers than the compiler reads. A header that is in none of the folders is the compiler's own.
+    /// Returns `None` where a macro names a header or an option includes one.
+    fn of(text: &str, folders: &[PathBuf], options: &[String]) -> Option<Self> {
+        if options.iter().any(|option| option.contains("-include") && !option.contains("-include-path")) {
+            return None;
+        }
+        let mut folders = folders.to_vec();
+        for (at, option) in options.iter().enumerate() {
+            let path = ["--include-path", "-I"].into_iter().find_map(|flag| option.strip_prefix(flag));
+            match path.map(|path| path.trim_start_matches('=')) {
+                Some("") => folders.extend(options.get(at + 1).map(PathBuf::from)),
+                Some(path) => folders.push(path.into()),
+                None => {}
+            }
+        }
+        let mut headers = Self(BTreeMap::new());
+        headers.add(text, None, &folders)?;
+        Some(headers)
+    }
+
+    /// Adds the headers of a text that lies in `own`.
+    fn add(&mut self, text: &str, own: Option<&Path>, folders: &[PathBuf]) -> Option<()> {
+        for line in text.lines() {
+            let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
+            let Some(name) = directive.and_then(|line| line.strip_prefix("include")) else { continue };
+            let name = name.trim_start();
+            let name = name
+                .strip_prefix('"')
+                .and_then(|name| name.split_once('"'))
+                .or_else(|| name.strip_prefix('<').and_then(|name| name.split_once('>')))?
+                .0;
+            let places = own.into_iter().chain(folders.iter().map(PathBuf::as_path));
+            let Some(path) = places.map(|folder| folder.join(name)).find(|path| path.is_file()) else {
+                continue;
+            };
+            if !self.0.contains_key(&path) {
+                let bytes = std::fs::read(&path).ok()?;
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                self.0.insert(path.clone(), bytes);
+                self.add(&text, path.parent(), folders)?;
+            }
+        }
+        Some(())
+    }
+
+    fn hash(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for (path, bytes) in &self.0 {
+            hash.update(path.as_os_str().as_encoded_bytes())
+                .update(&[0])
+                .update(blake3::hash(bytes).as_bytes());
+        }
+        hash.finalize().to_hex().to_string()
+    }
+}
+
 /// Hopper's and Blackwell's own instructions (wgmma) exist only in the `a` variants.
 fn architecture((major, minor): (u32, u32)) -> String {
     let own = if major >= 9 { "a" } else { "" };
@@ -161,5 +233,31 @@ mod tests {
     fn architectures() {
         assert_eq!(architecture((9, 0)), "sm_90a");
         assert_eq!(architecture((8, 6)), "sm_86");
+    }
+
+    #[test]
+    fn an_edited_header_is_another_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        std::fs::create_dir(folder.path().join("inner")).unwrap();
+        write("tile.cuh", "  # include <inner/sum.cuh>\n#include <cuda_fp16.h>\n");
+        write("inner/sum.cuh", "#include \"step.cuh\"\n#include \"../tile.cuh\"\n");
+        write("inner/step.cuh", "#define STEP 1\n");
+        let source = "#pragma once\n#include \"tile.cuh\"\n";
+        let by_option = [format!("-I{}", folder.path().display())];
+        let headers =
+            || [Headers::of(source, &[folder.path().to_owned()], &[]), Headers::of(source, &[], &by_option)];
+        let hashes = || headers().map(|headers| headers.unwrap().hash());
+        let before = hashes();
+        assert_eq!(before, hashes());
+        write("inner/step.cuh", "#define STEP 2\n");
+        assert!(before.iter().zip(hashes()).all(|(before, after)| *before != after));
+    }
+
+    #[test]
+    fn headers_that_cannot_be_told_are_not_kept() {
+        assert!(Headers::of("#include HEADER\n", &[], &[]).is_none());
+        assert!(Headers::of("", &[], &["--pre-include=a.cuh".to_owned()]).is_none());
+        assert!(Headers::of("", &[], &["--include-path=a".to_owned()]).is_some());
     }
 }

@@ -1,13 +1,13 @@
 // Random operands, and the reference for results.
 //
-// Types by number: 0 float16, 1 bfloat16, 2 float32, 3 int8, 4 uint8.
+// Types by number, as in `element.rs`: 0 float16, 1 bfloat16, 2 float32, 4 int8, 5 uint8.
 
 #define KERNEL extern "C" __global__ void
 
 DEVICE float load(const void* from, u64 i, int type) {
     if (type == 2) return ((const float*)from)[i];
-    if (type == 3) return (float)((const signed char*)from)[i];
-    if (type == 4) return (float)((const u8*)from)[i];
+    if (type == 4) return (float)((const signed char*)from)[i];
+    if (type == 5) return (float)((const u8*)from)[i];
     u16 bits = ((const u16*)from)[i];
     if (type == 1) return __uint_as_float((u32)bits << 16);
     float x;
@@ -41,7 +41,7 @@ DEVICE u64 draw(u64 seed, u64 i) { return mix(seed + (i + 1) * 0x9e3779b97f4a7c1
 // block.
 KERNEL random(void* to, u64 count, int type, float deviation, u64 seed) {
     u64 thread = blockIdx.x * (u64)blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
-    if (type >= 3) {
+    if (type >= 4) {
         for (u64 i = thread; i < count; i += threads) ((u8*)to)[i] = (u8)(draw(seed, i / 8) >> i % 8 * 8);
         return;
     }

@@ -220,7 +220,7 @@ impl BenchmarkRunner for PadMmRunner {
         features::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let shape = Shape::of_floats(context).map_err(Failure::skipped)?;

@@ -62,7 +62,7 @@ fn compute<R: ProductRunner>(
     choice: ChoiceId,
     rng: &mut Rng,
 ) -> Result<HostProduct, Failure> {
-    let mut input = runner.create_input(context, rng)?;
+    let mut input = runner.load(context, rng)?;
     let [a, b, c] = runner.matrices(&input, choice);
     runner.gpu().fill(c.0.buffer, 0xff)?;
     runner.check(&mut input, choice)?;

@@ -14,7 +14,7 @@ pub(crate) fn context(
     (a_strides, a): ((u64, u64), Element),
     (b_strides, b): ((u64, u64), Element),
 ) -> Context {
-    features::product(sizes, (a_strides, a.name()), (b_strides, b.name()))
+    features::product(sizes, (a_strides, a.torch()), (b_strides, b.torch()))
 }
 
 /// Adds PyTorch's feature `using_tf32`, which has a third value for types other than float32.
@@ -50,7 +50,7 @@ impl Shape {
             Some("False") if a == Element::F32 => false,
             found => {
                 let expected = if a == Element::F32 { "True or False" } else { "not_float_32" };
-                return Err(format!("using_tf32 must be {expected} with {}, found {found:?}", a.name()));
+                return Err(format!("using_tf32 must be {expected} with {}, found {found:?}", a.torch()));
             }
         };
         let a_strides = features::strides(context, "mat1", (m, k), LARGEST)?;
@@ -64,11 +64,11 @@ impl Shape {
         if shape.a == shape.b && Element::FLOATS.contains(&shape.a) {
             return Ok(shape);
         }
-        let names = Element::FLOATS.map(Element::name).join(", ");
+        let names = Element::FLOATS.map(Element::torch).join(", ");
         Err(format!(
             "both matrices must be of the same type, one of {names}; found {} and {}",
-            shape.a.name(),
-            shape.b.name()
+            shape.a.torch(),
+            shape.b.torch()
         ))
     }
 }
@@ -81,5 +81,8 @@ pub(crate) fn size(context: &Context, name: &str) -> Result<usize, String> {
 /// Reads an element type.
 pub(crate) fn element(context: &Context, name: &str) -> Result<Element, String> {
     let found = context.category(name).unwrap_or_default();
-    Element::from_name(found).ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
+    Element::ALL
+        .into_iter()
+        .find(|e| e.torch() == found)
+        .ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
 }

@@ -45,15 +45,9 @@ impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = Softmax::choices().iter().map(Softmax::name).collect();
         // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
-        // less are a percent. It takes twice the samples for that reason. Ninety samples instead of 36 halve
-        // the spread within a run (1.7 to 0.7 %) but not the spread between runs, and take twice the time.
-        let timing = TimingPolicy {
-            early_stop_ratio: 1.5,
-            budget_ms: 20.0,
-            min_samples: 15,
-            max_samples: 36,
-            ..subject::timing()
-        };
+        // less are a percent: choices near the best get up to 36 samples. Ninety halve the spread within a run (1.7 to
+        // 0.7 %) but not the spread between runs, and take twice the time.
+        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..subject::timing() };
         let subject = subject::subject(optimization, &gpu, choices, timing);
         Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
     }
@@ -88,7 +82,7 @@ impl BenchmarkRunner for SoftmaxRunner {
                 return Context::new()
                     .with("rows", rows)
                     .with("columns", columns)
-                    .with("dtype", Element::F32.name());
+                    .with("dtype", Element::F32.torch());
             }
         }
     }
@@ -98,7 +92,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         size(context, "columns")?;
         match element(context, "dtype")? {
             Element::F32 => Ok(()),
-            other => Err(format!("dtype must be torch.float32, found {}", other.name())),
+            other => Err(format!("dtype must be torch.float32, found {}", other.torch())),
         }
     }
 
@@ -107,7 +101,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         format!("{}×{}", number("rows"), number("columns"))
     }
 
-    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let [rows, columns] = [size(context, "rows"), size(context, "columns")];

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use ah_types::expr::Expr;
 use ah_types::{Context, Device, Features, Outcome, Scalar};
 
+use arc_swap::{ArcSwap, Guard};
+
 use super::answer::{Answer, Reason};
 use super::binding::{Bindings, Misfit};
 use super::recorder::{RecordError, Recorder};
 use crate::find;
 use crate::heuristics::Heuristic;
 use crate::panics::caught;
-use crate::sync::{ArcSwap, Snapshot};
 use crate::warnings::Warnings;
 
 /// The choices worth autotuning; see [`AutoHeuristic::top_k`].
@@ -34,7 +35,7 @@ pub struct AutoHeuristic {
     pub(super) model_folders: Vec<PathBuf>,
     /// Heuristics given to this decision point; registered ones come after them.
     pub(super) heuristics: Vec<Arc<dyn Heuristic>>,
-    /// The versions that may decide, from the program and from the environment. A heuristic must match all.
+    /// The versions that may decide. A heuristic must match all.
     pub(super) pins: Vec<String>,
     pub(super) device: Device,
     pub(super) consults: bool,
@@ -93,7 +94,7 @@ impl AutoHeuristic {
 
     /// Returns the choice to take for these values: one per feature, in the order of the builder's calls.
     ///
-    /// Does not lock or call the system. Does not allocate, unless a model file has more than 255 choices or columns.
+    /// Does not lock or call the system. Does not allocate, unless a model file has more than 128 choices, columns or derived features.
     #[must_use]
     pub fn choose(&self, values: &[Scalar<'_>]) -> Answer<'_> {
         self.answer(values, None)
@@ -269,7 +270,7 @@ impl AutoHeuristic {
     }
 
     /// Returns the bindings, if this run consults and the decision point's own precondition holds.
-    fn ready(&self, values: &[Scalar<'_>]) -> Result<Snapshot<Bindings>, Reason> {
+    fn ready(&self, values: &[Scalar<'_>]) -> Result<Guard<Arc<Bindings>>, Reason> {
         if !self.consults {
             return Err(Reason::NotEnabled);
         }
@@ -284,7 +285,7 @@ impl AutoHeuristic {
         self.precondition.as_ref().is_none_or(holds)
     }
 
-    fn bindings(&self) -> Snapshot<Bindings> {
+    fn bindings(&self) -> Guard<Arc<Bindings>> {
         let bindings = self.bindings.load();
         if bindings.generation == find::generation() {
             return bindings;
@@ -304,8 +305,15 @@ impl AutoHeuristic {
             .into_iter()
             .chain(self.heuristics.iter().cloned())
             .chain(find::registered(&self.name));
-        let bindings =
-            Bindings::new(generation, found, &self.pins, &self.device, &self.features, &self.choices);
+        let bindings = Bindings::new(
+            generation,
+            found,
+            &self.pins,
+            &self.device,
+            &self.features,
+            &self.choices,
+            &self.choices[self.fallback],
+        );
         bindings.report(&self.name, &self.bindings.load());
         self.warn_unserved(&bindings);
         self.bindings.store(Arc::new(bindings));

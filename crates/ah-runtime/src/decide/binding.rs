@@ -25,6 +25,9 @@ pub(super) enum Misfit {
     /// It has another version than the pinned one.
     #[error("its version is {found}, pinned is {pinned} (at least {SHORTEST_PIN} characters of a version)")]
     Version { pinned: String, found: String },
+    /// Without it, the program does something else than the heuristic was learned to compare with.
+    #[error("its fallback is {learned:?}, the decision point's is {own:?}")]
+    Fallback { learned: String, own: String },
     /// It needs a feature that the decision point lacks.
     #[error("it needs the feature {0:?}, which the decision point lacks")]
     Feature(String),
@@ -50,8 +53,12 @@ impl Binding {
         device: &Device,
         features: &Features,
         choices: &[String],
+        fallback: &str,
     ) -> Result<Self, Misfit> {
         heuristic.admits(device)?;
+        if let Some(learned) = heuristic.fallback().filter(|learned| *learned != fallback) {
+            return Err(Misfit::Fallback { learned: learned.to_owned(), own: fallback.to_owned() });
+        }
         let slots: Box<[usize]> = heuristic
             .features()
             .into_iter()
@@ -172,6 +179,7 @@ impl Bindings {
         device: &Device,
         features: &Features,
         choices: &[String],
+        fallback: &str,
     ) -> Self {
         let mut bindings = Self { generation, ..Self::default() };
         for heuristic in heuristics {
@@ -182,7 +190,7 @@ impl Bindings {
             };
             let bound = match pins.iter().find(is_other) {
                 Some(pin) => Err(Misfit::Version { pinned: pin.clone(), found: version.to_owned() }),
-                None => Binding::new(heuristic, device, features, choices),
+                None => Binding::new(heuristic, device, features, choices, fallback),
             };
             match bound {
                 Ok(binding) => bindings.serving.push(binding),
@@ -212,7 +220,7 @@ impl Bindings {
         })
     }
 
-    /// Reports, if these bindings differ from those `before`, which versions decide and which pin refuses.
+    /// Reports, if these bindings differ from those `before`, which versions decide, and which are refused by a pin or for their fallback.
     pub(super) fn report(&self, optimization: &str, before: &Self) {
         if self.versions().eq(before.versions()) && self.misfits == before.misfits {
             return;
@@ -220,9 +228,9 @@ impl Bindings {
         for (name, version) in self.versions() {
             log::info!("{optimization}: decides with {name}, version {version}");
         }
-        for (name, misfit) in
-            self.misfits.iter().filter(|(_, misfit)| matches!(misfit, Misfit::Version { .. }))
-        {
+        let is_of_program =
+            |misfit: &Misfit| matches!(misfit, Misfit::Version { .. } | Misfit::Fallback { .. });
+        for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| is_of_program(misfit)) {
             log::warn!("{optimization}: does not decide with {name}: {misfit}");
         }
     }

@@ -9,12 +9,13 @@ use ah_types::{
     OptimizationError, Schema, TimingPolicy,
 };
 
+use arc_swap::ArcSwap;
+
 use super::auto_heuristic::AutoHeuristic;
 use super::binding::Bindings;
 use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
-use crate::sync::ArcSwap;
 use crate::warnings::Warnings;
 
 /// Whether a decision point consults, collects, or does neither.
@@ -170,7 +171,7 @@ impl Builder {
 
     /// Lets only a heuristic of this [version](Heuristic::version) decide; its first 8 characters are enough. With
     /// another one the answer is the fallback, and a warning names both versions. All processes of a program that
-    /// decides alike everywhere pin the same version; so does `AUTOHEURISTIC_PIN`.
+    /// decides alike everywhere pin the same version.
     pub fn pin(mut self, version: &str) -> Self {
         self.pins.push(version.to_owned());
         self
@@ -260,8 +261,6 @@ impl Builder {
             Role::Collect => (false, true),
             Role::Off => (false, false),
         };
-        let mut pins = self.pins;
-        pins.extend(environment.pins.iter().filter(|(n, _)| *n == name).map(|(_, version)| version.clone()));
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
         let log = self.log.or_else(|| environment.log_file(&name, &device));
         let fallback_name = &self.choices[fallback];
@@ -277,7 +276,7 @@ impl Builder {
             always_included,
             model_folders: environment.model_folders,
             heuristics,
-            pins,
+            pins: self.pins,
             device,
             consults,
             collects,

@@ -1,15 +1,15 @@
 //! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::{Context, Device, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
+use crate::sync::lock;
 use crate::warnings::Warnings;
 
 /// The log of one decision point. The first append opens the file.
@@ -19,24 +19,11 @@ pub(super) struct Recorder {
     path: Option<PathBuf>,
     metadata: Metadata,
     schema: Schema,
-    log: Mutex<OpenLog>,
+    log: Mutex<Option<LogWriter>>,
     /// True if a variable of the environment asks for this log.
     pub(super) is_requested: bool,
     warnings: Warnings,
 }
-
-#[derive(Debug, Default)]
-struct OpenLog {
-    writer: Option<LogWriter>,
-    /// Inputs that wait for another process's lock.
-    waiting: VecDeque<LoggedInput>,
-}
-
-/// One input: its context, and the feedback of choices.
-type LoggedInput = (Context, Vec<(String, f64)>);
-
-/// Most inputs that wait; the oldest gives way.
-const MAX_WAITING: usize = 1000;
 
 /// Measurements were not appended to the log.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +64,7 @@ impl Recorder {
             feature_ms: BTreeMap::new(),
             decision_ns: BTreeMap::new(),
             date: String::new(),
+            commands_hash: None,
             timeout_ms: None,
             random_part: None,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -103,8 +91,8 @@ impl Recorder {
         }
     }
 
-    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. While another process
-    /// holds the log's lock, inputs wait in memory for the next append.
+    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. An input is lost, with
+    /// an error, if another process holds the log's lock for longer than [`files::PATIENCE`].
     pub(super) fn append<'a>(
         &self,
         values: &[Scalar<'_>],
@@ -131,41 +119,12 @@ impl Recorder {
         if samples.is_empty() {
             return Ok(());
         }
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        if log.waiting.len() == MAX_WAITING {
-            log.waiting.pop_front();
-            self.warn(format!("{MAX_WAITING} inputs wait for the log's lock; the oldest are lost"));
-        }
-        log.waiting.push_back((context, samples));
-        match self.write(&mut log) {
-            Err(RecordError::Log(error)) if timed_out(&error) => {
-                self.warn(format!("{error}; the measurements wait in memory"));
-                Ok(())
-            }
-            written => written,
-        }
-    }
-
-    /// Writes the waiting inputs. An input that cannot be written is dropped, unless it only waits for the lock.
-    fn write(&self, log: &mut OpenLog) -> Result<(), RecordError> {
-        if log.waiting.is_empty() {
-            return Ok(());
-        }
-        if log.writer.is_none() {
-            log.writer = Some(self.open().inspect_err(|error| {
-                if !matches!(error, RecordError::Log(error) if timed_out(error)) {
-                    log.waiting.clear();
-                }
-            })?);
-        }
-        while let (Some(writer), Some((context, samples))) = (&mut log.writer, log.waiting.front()) {
-            let samples = samples.iter().map(|(choice, ms)| (choice.as_str(), *ms));
-            let written = writer.append_input(context, samples);
-            if !written.as_ref().is_err_and(timed_out) {
-                log.waiting.pop_front();
-            }
-            written?;
-        }
+        let mut log = lock(&self.log);
+        let writer = match &mut *log {
+            Some(writer) => writer,
+            closed => closed.insert(self.open()?),
+        };
+        writer.append_input(&context, samples.iter().map(|(choice, ms)| (choice.as_str(), *ms)))?;
         Ok(())
     }
 
@@ -179,18 +138,5 @@ impl Recorder {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }
         Ok(writer)
-    }
-}
-
-fn timed_out(error: &LogError) -> bool {
-    matches!(error, LogError::Io { source, .. } if source.kind() == ErrorKind::TimedOut)
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        let mut log = std::mem::take(self.log.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if let Err(error) = self.write(&mut log) {
-            self.warn(format!("{error}; {} inputs are lost", log.waiting.len()));
-        }
     }
 }

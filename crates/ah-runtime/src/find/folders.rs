@@ -1,15 +1,17 @@
-//! Models in folders: loaded without recompiling, checked, and replaced when their files change.
+//! Models in folders: loaded without recompiling, checked, and read again on request.
 //!
 //! If a changed file holds no valid model, its previous model stays, with a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use ah_types::shown::listed;
 
+use super::registry;
 use crate::heuristics::{Heuristic, LoadedModel};
+use crate::sync::lock as locked;
 
 /// Our largest model takes about 5 MB.
 const MAX_BYTES: u64 = 256 << 20;
@@ -29,7 +31,7 @@ struct ModelFile {
 }
 
 /// Returns the models of this optimization: folder by folder, then by file name.
-pub(super) fn models(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
+pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
     let mut known = lock();
     for path in paths {
         if !known.contains_key(path) {
@@ -52,15 +54,18 @@ pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
         Some(match (decided.is_empty(), std::fs::metadata(path)) {
             (false, _) => format!("{} decides {}", path.display(), listed(decided)),
             (true, Err(error)) => format!("{}: {error}", path.display()),
-            (true, Ok(_)) => format!("{} has no model (*.json) that can be read", path.display()),
+            (true, Ok(_)) => format!("{} has no model (*.json, *.json.gz) that can be read", path.display()),
         })
     };
     paths.iter().filter_map(of_folder).collect::<Vec<_>>().join("; ")
 }
 
-/// Scans all folders again; true if anything changed.
-pub(super) fn reload() -> bool {
-    lock().iter_mut().fold(false, |changed, (path, files)| scan(path, files) | changed)
+/// Reads new and changed files in the folders of `AUTOHEURISTIC_PATH`, and forgets deleted ones. Decision points use them from
+/// their next decision on.
+pub fn reload_models() {
+    if lock().iter_mut().fold(false, |changed, (path, files)| scan(path, files) | changed) {
+        registry::advance();
+    }
 }
 
 /// Loads new and changed files and forgets deleted ones; true if anything changed.
@@ -106,7 +111,7 @@ fn scan(folder: &Path, files: &mut Files) -> bool {
 /// Returns whether a file of this name in a folder is a model.
 fn is_model(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".json") && !name.starts_with('.')
+    (name.ends_with(".json") || name.ends_with(".json.gz")) && !name.starts_with('.')
 }
 
 /// Returns the file with its stamp, if its size can be that of a model.
@@ -117,5 +122,5 @@ fn stamped(path: PathBuf) -> Option<(PathBuf, Stamp)> {
 }
 
 fn lock() -> MutexGuard<'static, BTreeMap<PathBuf, Files>> {
-    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&FOLDERS)
 }

@@ -5,15 +5,13 @@
 //! 2. heuristics [given](crate::Builder::heuristic) to the decision point;
 //! 3. heuristics that [registered](register) themselves, in the order of registration.
 //!
-//! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files; [`reload`]
-//! reads changed ones every second.
+//! [`registry`] holds registered heuristics and counts changes; [`folders`] loads model files, once and again on
+//! [`reload_models`].
 
 mod folders;
 mod registry;
-mod reload;
 
-pub(crate) use folders::decided_in;
+pub use folders::reload_models;
+pub(crate) use folders::{decided_in, in_folders};
 pub(crate) use registry::generation;
 pub use registry::{register, registered};
-pub(crate) use reload::in_folders;
-pub use reload::reload_models;

@@ -1,21 +1,13 @@
 //! The heuristics that registered themselves, and a count of all changes to what can be found.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::heuristics::Heuristic;
-use crate::sync::{AtomicU64, Ordering, RwLock};
 
-#[cfg(not(loom))]
 static HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
 /// Counts changes. A decision point compares it with one load and binds anew if it has moved.
-#[cfg(not(loom))]
 static GENERATION: AtomicU64 = AtomicU64::new(0);
-// New for each execution that loom explores.
-#[cfg(loom)]
-loom::lazy_static! {
-    static ref HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
-    static ref GENERATION: AtomicU64 = AtomicU64::new(0);
-}
 
 /// Makes a heuristic known to every decision point of this program, existing ones included.
 ///

@@ -35,6 +35,12 @@ pub trait Heuristic: Send + Sync {
     /// Returns the names of the choices, by the positions that `decide` and `ranked` return.
     fn choices(&self) -> Vec<&str>;
 
+    /// Returns what the program must do without a heuristic: choices were compared with it. A decision point with another fallback
+    /// refuses the heuristic. `None` if unknown.
+    fn fallback(&self) -> Option<&str> {
+        None
+    }
+
     /// Checks the device guard: whether the heuristic was learned on a device like this one.
     ///
     /// # Errors

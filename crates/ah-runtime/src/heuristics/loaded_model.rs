@@ -1,11 +1,9 @@
 //! A model file as a [`Heuristic`], without generated code.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use ah_types::{ChoiceId, Device, DeviceMismatch, Model, ModelError, Scalar, Unsure, Value};
+use ah_types::{ChoiceId, Device, DeviceMismatch, Model, ModelError, Scalar, Sums, Tables, Unsure, Value};
 
-use super::compiled::CompiledModel;
 use super::device_guard::DeviceGuard;
 use super::heuristic::Heuristic;
 
@@ -14,7 +12,7 @@ use super::heuristic::Heuristic;
 pub struct LoadedModel {
     model: Model,
     version: String,
-    compiled: Arc<CompiledModel>,
+    tables: Tables,
 }
 
 impl LoadedModel {
@@ -36,7 +34,7 @@ impl LoadedModel {
 impl From<Model> for LoadedModel {
     /// `model` must be [valid](Model::validate), as every model that was read is.
     fn from(model: Model) -> Self {
-        Self { compiled: Arc::new(CompiledModel::new(&model)), version: model.version(), model }
+        Self { tables: Tables::new(&model), version: model.version(), model }
     }
 }
 
@@ -65,6 +63,10 @@ impl Heuristic for LoadedModel {
         self.model.choices.iter().map(String::as_str).collect()
     }
 
+    fn fallback(&self) -> Option<&str> {
+        self.model.fallback.map(|choice| self.model.choice_name(choice))
+    }
+
     fn admits(&self, device: &Device) -> Result<(), DeviceMismatch> {
         match &self.model.device {
             Some(learned) => learned.admits(device),
@@ -77,24 +79,23 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        self.compiled.decide(values, |decision| {
-            decision.reach(|decision, reached| {
-                let offered = |choice: ChoiceId| decision.is_eligible(choice) && offered(choice.index());
-                reached.pick(offered).map(ChoiceId::index)
-            })?
-        })
+        let mut sums = Sums::new();
+        let reached = self.tables.reach(&self.model, values, &mut sums)?;
+        let offered = |choice: ChoiceId| self.model.is_eligible(choice, values) && offered(choice.index());
+        reached.pick(offered).map(ChoiceId::index)
     }
 
     fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
-        self.compiled.decide(values, |decision| decision.choose().map(ChoiceId::index))
+        let mut sums = Sums::new();
+        let reached = self.tables.reach(&self.model, values, &mut sums)?;
+        reached.pick_expected(|choice| self.model.is_eligible(choice, values)).map(ChoiceId::index)
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        self.compiled.decide(values, |decision| {
-            decision.reach(|_, reached| {
-                reached.ranking().iter().for_each(|ranked| visit(ranked.choice.index()));
-            })
-        })
+        let mut sums = Sums::new();
+        let reached = self.tables.reach(&self.model, values, &mut sums)?;
+        reached.ranking().iter().for_each(|ranked| visit(ranked.choice as usize));
+        Ok(())
     }
 
     fn explain(&self, values: &[Scalar<'_>]) -> String {

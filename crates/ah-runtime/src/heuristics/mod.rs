@@ -1,10 +1,8 @@
 //! Learned heuristics: what each can do, and the one that a model file holds.
 //!
 //! [`Heuristic`] is the trait that generated crates implement; [`LoadedModel`] implements it for a
-//! `model.json`, which is compiled (`compiled`) to steps over registers when it is loaded. [`DeviceGuard`] names
-//! the device that a generated crate was learned on.
+//! `model.json`. [`DeviceGuard`] names the device that a generated crate was learned on.
 
-mod compiled;
 mod device_guard;
 mod heuristic;
 mod loaded_model;

@@ -2,24 +2,21 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use ah_types::{FeatureKind, Scalar, TimingPolicy};
+use arc_swap::ArcSwap;
 
-use super::claims::Claims;
 use super::event::Events;
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
 use super::picker::{Eligibility, Picker, Timer};
-use super::picks::{self, Dimension, KernelSet, KernelVersion, KeyFeature, KeyMap, Pick, PicksError, Table};
-use super::shared::SharedFile;
-use super::watch::{PromiseWatch, Watch, Watcher};
+use super::picks::{self, Dimension, KernelSet, KernelVersion, KeyFeature, Pick, PicksError, Table};
 use crate::decide::{AutoHeuristic, Builder as DecisionBuilder, SetupError};
-use crate::drift::Drift;
 use crate::environment::Environment;
 use crate::find;
-use crate::sync::{ArcSwap, AtomicBool, Mutex};
 use crate::warnings::{Warnings, warn_user};
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].
@@ -32,8 +29,6 @@ pub struct Builder<F> {
     max_picks: usize,
     policy: TimingPolicy,
     timer: Timer,
-    watch: Option<Watch>,
-    promise: Option<(f64, f64)>,
     caches: bool,
     record: Option<PathBuf>,
     lookup: Option<Lookup>,
@@ -82,8 +77,6 @@ impl<F> MultiKernel<F> {
                 run();
                 begin.elapsed().as_secs_f64() * 1e3
             }),
-            watch: None,
-            promise: None,
             caches: true,
             record: None,
             lookup: None,
@@ -133,22 +126,6 @@ impl<F> Builder<F> {
     /// the stream before and after, and wait for the second. Default: the monotonic clock.
     pub fn timer(mut self, timer: impl Fn(&mut dyn FnMut()) -> f64 + Send + Sync + 'static) -> Self {
         self.timer = Box::new(timer);
-        self
-    }
-
-    /// Times a sample of the calls, and measures a pick again when it has become slow.
-    pub fn watch(mut self, watch: Watch) -> Self {
-        self.watch = Some(watch);
-        self
-    }
-
-    /// Tests a promise of the heuristic, "at most this `share` of the inputs is more than `limit` times slower than the
-    /// fallback", on the calls that are [watched](Self::watch): a watched call of [`MultiKernel::run`] then also times
-    /// its kernel and the fallback, [`Watch::samples`] times each in turns, and compares their medians. One in 1,000
-    /// calls at five samples costs about 1 % of the time where the fallback is as fast.
-    /// [`MultiKernel::drift`] reports.
-    pub fn promise(mut self, share: f64, limit: f64) -> Self {
-        self.promise = Some((share, limit));
         self
     }
 
@@ -216,53 +193,46 @@ impl<F> Builder<F> {
             kernels: versions,
             features: features.map(|f| KeyFeature { name: f.name.clone(), kind: f.kind }).collect(),
         };
-        let lookup = self.lookup.or_else(|| environment.lookup_file(&name).map(Lookup::File));
-        let mut shared = Vec::new();
+        let lookup = self.lookup;
+        let mut files = Vec::new();
         if lookup.is_none() {
             if self.caches && !environment.no_cache {
-                shared.extend(cache_file(&environment, &kernel_set));
+                files.extend(cache_file(&environment, &kernel_set));
             }
-            if let Some(path) = self.record.or_else(|| environment.record_file(&name)) {
-                shared.push(SharedFile::new(path, None));
-            }
+            files.extend(self.record);
         }
         let mut table = Table::new(schema, Arc::from(dimensions));
         table.generation = find::generation();
         table.consults = decision.has_heuristics();
-        let promise = self.promise.map(|(share, limit)| PromiseWatch { limit, drift: Drift::new(share) });
         let picker = Picker {
             eligible,
             table: ArcSwap::from_pointee(table),
             changing: Mutex::new(()),
-            claims: Claims::new(),
+            claimed: Mutex::new(HashSet::new()),
             events: Events::default(),
             policy: self.policy,
             timer: self.timer,
             measures: lookup.is_none(),
             forced,
-            watcher: self
-                .watch
-                .or(promise.as_ref().map(|_| Watch::default()))
-                .map(|w| Watcher::new(w, promise)),
             max_picks: self.max_picks,
             limit_reported: AtomicBool::new(false),
             given_up: Mutex::new(HashSet::new()),
-            slow: Mutex::new(KeyMap::default()),
             warnings: Warnings::default(),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
-            shared,
+            files,
+            writing: Mutex::new(()),
             kernels: kernel_set,
             decision,
         };
-        for shared in &picker.shared {
-            picker.read_shared(shared);
-            shared.touch();
+        for file in &picker.files {
+            match picks::read(file, &picker.kernels) {
+                Ok(found) => picker.add(found.unwrap_or_default()),
+                Err(error) => log::warn!("{name}: {error}; ignored"),
+            }
         }
         if let Some(lookup) = lookup {
             match recorded(&lookup, &picker.kernels) {
-                Ok(picks) => {
-                    picker.add(picks);
-                }
+                Ok(picks) => picker.add(picks),
                 Err(error) => log::warn!("{name}: {error}; the fallback runs unless a heuristic decides"),
             }
         }
@@ -310,7 +280,7 @@ fn dimensions(
 }
 
 /// Returns the file of the picks on this device; `None` if there is no folder for it.
-fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<SharedFile> {
+fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<PathBuf> {
     let Some(folder) = environment.picks_folder(&kernels.device) else {
         log::info!(
             "{}: no folder for the picks: set AUTOHEURISTIC_CACHE_DIR, or every start measures again",
@@ -318,14 +288,14 @@ fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<SharedFi
         );
         return None;
     };
-    Some(SharedFile::new(folder.join(kernels.file_name()), Some(environment.cache_limit)))
+    Some(folder.join(kernels.file_name()))
 }
 
 fn recorded(lookup: &Lookup, kernels: &KernelSet) -> Result<Vec<Pick>, PicksError> {
     let (path, text) = match lookup {
         Lookup::File(path) => {
             let missing = || PicksError::Invalid { path: path.clone(), reason: "no such file".to_owned() };
-            return Ok(picks::read(path, kernels)?.ok_or_else(missing)?.0);
+            return picks::read(path, kernels)?.ok_or_else(missing);
         }
         Lookup::Text(text) => (PathBuf::from("(the program's own recording)"), text),
     };

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use crate::drift::DriftReport;
+use crate::sync::lock;
 
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +16,6 @@ pub enum Miss {
     Guard { guard: String, found: String },
     /// The remembered kernel does not support this input.
     NotEligible { kernel: String },
-    /// Watched calls of the remembered kernel took longer than promised; the watched time is a median.
-    Slower { kernel: String, promised_ms: f64, watched_ms: f64 },
 }
 
 impl fmt::Display for Miss {
@@ -26,10 +24,6 @@ impl fmt::Display for Miss {
             Self::First => f.write_str("nothing is remembered yet"),
             Self::Guard { guard, found } => write!(f, "the guard {guard} fails for {found}"),
             Self::NotEligible { kernel } => write!(f, "{kernel} does not support this input"),
-            Self::Slower { kernel, promised_ms, watched_ms } => {
-                let (promised, watched) = (Milliseconds(*promised_ms), Milliseconds(*watched_ms));
-                write!(f, "{kernel} takes {watched} instead of {promised}")
-            }
         }
     }
 }
@@ -47,16 +41,12 @@ pub enum Event {
     },
     /// A dimension got its second value and is dynamic from now on.
     Dynamic { feature: String, first: f64, second: f64 },
-    /// Another process has measured this key.
-    Found { miss: Miss, context: String },
     /// A kernel failed while it was measured.
     Failed { kernel: String, reason: String, context: String },
     /// The limit of remembered picks is reached; nothing more is measured.
     Limit { picks: usize, miss: Miss },
     /// The recording has no pick, and a program that looks up measures nothing.
     NotRecorded { miss: Miss, context: String },
-    /// The heuristic breaks its promise.
-    Drift(DriftReport),
 }
 
 impl fmt::Display for Event {
@@ -72,9 +62,6 @@ impl fmt::Display for Event {
             Self::Dynamic { feature, first, second } => {
                 write!(f, "{feature} is dynamic from now on: it was {first} and is {second}")
             }
-            Self::Found { miss, context } => {
-                write!(f, "found the pick for [{context}] in the cache, written by another process; {miss}")
-            }
             Self::Failed { kernel, reason, context } => {
                 write!(f, "{kernel} failed for [{context}]: {reason}")
             }
@@ -86,7 +73,6 @@ impl fmt::Display for Event {
             Self::NotRecorded { miss, context } => {
                 write!(f, "the recording has no pick for [{context}], so the fallback runs; {miss}")
             }
-            Self::Drift(report) => report.fmt(f),
         }
     }
 }
@@ -112,15 +98,10 @@ impl Events {
 
     pub(super) fn add(&self, name: &str, event: Event) {
         match event {
-            Event::Measured { miss: Miss::Slower { .. }, .. }
-            | Event::Failed { .. }
-            | Event::Limit { .. }
-            | Event::Drift(_) => {
-                log::warn!("{name}: {event}");
-            }
+            Event::Failed { .. } | Event::Limit { .. } => log::warn!("{name}: {event}"),
             _ => log::info!("{name}: {event}"),
         }
-        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = lock(&self.0);
         if events.len() == Self::KEPT {
             events.pop_front();
         }
@@ -128,7 +109,7 @@ impl Events {
     }
 
     pub(super) fn all(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        lock(&self.0).iter().cloned().collect()
     }
 }
 

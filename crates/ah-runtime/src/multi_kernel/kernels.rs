@@ -6,9 +6,8 @@ use ah_types::Scalar;
 
 use super::event::Event;
 use super::picker::Picker;
-use super::trial::{Agrees, Attempt, FallbackCheck, OnClones, Repeatable, time};
+use super::trial::{Agrees, Attempt, FallbackCheck, OnClones, Repeatable};
 use crate::decide::AutoHeuristic;
-use crate::drift::DriftReport;
 use crate::panics::caught;
 
 /// Kernels of one signature `F`, for example `fn(&[f32], &mut [f32])`; a call runs the fastest one for its input.
@@ -48,13 +47,7 @@ impl<F> MultiKernel<F> {
         agrees: Agrees<'_, R>,
     ) -> R {
         let kernel = match self.picker.known(values) {
-            Some(kernel) if !self.picker.is_watched_now() => kernel,
-            Some(kernel) => {
-                let result =
-                    self.run_or_fall_back(kernel, values, |f| self.watched(kernel, values, || call(f)));
-                self.audit(values, &mut call);
-                return result;
-            }
+            Some(kernel) => kernel,
             None => {
                 let comparison = FallbackCheck::new(agrees, self.picker.fallback());
                 let (functions, timer) = (&self.functions[..], &self.picker.timer);
@@ -79,11 +72,7 @@ impl<F> MultiKernel<F> {
         agrees: Agrees<'_, A>,
     ) -> R {
         let kernel = match self.picker.known(values) {
-            Some(kernel) if !self.picker.is_watched_now() => kernel,
-            Some(kernel) => {
-                let call = || self.watched(kernel, values, || call(&self.functions[kernel], input));
-                return self.run_or_panic(kernel, values, call);
-            }
+            Some(kernel) => kernel,
             None => {
                 let comparison = FallbackCheck::new(agrees, self.picker.fallback());
                 let (functions, timer) = (&self.functions[..], &self.picker.timer);
@@ -113,14 +102,8 @@ impl<F> MultiKernel<F> {
         self.picker.events.all()
     }
 
-    /// Returns whether the heuristic keeps its [promise](super::Builder::promise); `None` if that is not watched.
-    #[must_use]
-    pub fn drift(&self) -> Option<DriftReport> {
-        self.picker.drift()
-    }
-
     /// Describes in words who decides, every remembered pick (guards, time, the second best kernel's time), and the
-    /// last events: why something was measured, or measured again.
+    /// last events: why something was measured.
     #[must_use]
     pub fn explain(&self) -> String {
         self.picker.explain()
@@ -152,45 +135,6 @@ impl<F> MultiKernel<F> {
             self.picker.panicked(kernel, values, panic.reason());
             panic.resume()
         })
-    }
-
-    /// Compares a heuristic's decision with the fallback, where its promise is watched.
-    #[cold]
-    fn audit<R: Attempt>(&self, values: &[Scalar<'_>], call: &mut impl FnMut(&F) -> R) {
-        let Some(answer) = self.picker.promised(values) else { return };
-        let fallback = self.picker.fallback();
-        let mut times = [Vec::new(), Vec::new()];
-        if let Some(chosen) = answer.filter(|&chosen| chosen != fallback) {
-            let samples = self.picker.watcher.as_ref().map_or(1, |watcher| watcher.watch.samples.max(1));
-            for _ in 0..samples {
-                for (times, kernel) in times.iter_mut().zip([chosen, fallback]) {
-                    let function = &self.functions[kernel];
-                    // A kernel that fails says nothing about the promise.
-                    let Ok(ms) = time(&self.picker.timer, || call(function).failure()) else { return };
-                    times.push(ms);
-                }
-            }
-        }
-        self.picker.audited(&times[0], &times[1]);
-    }
-
-    #[cold]
-    fn watched<R: Attempt>(&self, kernel: usize, values: &[Scalar<'_>], call: impl FnOnce() -> R) -> R {
-        let (mut call, mut result) = (Some(call), None);
-        let ms = (self.picker.timer)(&mut || {
-            if let Some(call) = call.take() {
-                result = Some(call());
-            }
-        });
-        match result {
-            Some(result) => {
-                if result.failure().is_none() {
-                    self.picker.judge(kernel, values, ms);
-                }
-                result
-            }
-            None => unreachable!("the timer did not call its argument: see Builder::timer"),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Measures the kernels on one input, with the driver that `ah-collect` uses too.
 
-use ah_measure::{Bench, Burst, Failure, Times};
+use ah_measure::sampling::Seed;
+use ah_measure::{Bench, Cell, Failure, Times};
 use ah_types::{ChoiceId, Outcome, TimingPolicy};
 
 /// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
@@ -48,7 +49,9 @@ pub(super) fn measure(
 ) -> Vec<Outcome> {
     let min_sample_ms = if trial.repeats() { policy.min_sample_ms } else { 0.0 };
     let policy = TimingPolicy { min_sample_ms, cold: false, ..policy };
-    ah_measure::measure_choices(&mut KernelBench { eligible, trial }, kernels, &policy).outcomes
+    let mut bench = KernelBench { eligible, trial };
+    let outcomes = ah_measure::measure_choices(&mut bench, kernels, &policy, Seed(0, 0)).outcomes;
+    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::skipped("not measured"))).collect()
 }
 
 struct KernelBench<'a> {
@@ -57,19 +60,20 @@ struct KernelBench<'a> {
 }
 
 impl Bench for KernelBench<'_> {
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
-        if !(self.eligible)(choice.index()) {
-            return Err(Failure::skipped("not eligible"));
-        }
-        self.trial.check(choice.index()).map_err(Failure::Failed)
+    fn check(&mut self, choices: &[ChoiceId]) -> Vec<Result<(), Failure>> {
+        let check = |choice: &ChoiceId| match (self.eligible)(choice.index()) {
+            true => self.trial.check(choice.index()).map_err(Failure::Failed),
+            false => Err(Failure::skipped("not eligible")),
+        };
+        choices.iter().map(check).collect()
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        let sample = |_| {
+    fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
+        let mut sample = |&Cell { choice, burst }: &Cell| {
             let ms = self.trial.time(choice.index(), burst.runs).map_err(Failure::Failed)?;
             Ok(if ms == 0.0 { BELOW_RESOLUTION_MS } else { ms / f64::from(burst.runs) })
         };
-        (0..burst.samples).map(sample).collect()
+        cells.iter().map(|cell| (0..cell.burst.samples).map(|_| sample(cell)).collect()).collect()
     }
 }
 

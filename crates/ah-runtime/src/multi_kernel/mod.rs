@@ -34,8 +34,7 @@
 //! 1. A kernel that the environment forces runs.
 //! 2. A learned heuristic that is sure decides ([`AutoHeuristic`](crate::AutoHeuristic)).
 //! 3. A remembered pick runs if its [guards](Guard) hold. [`Dimension`] defines how sizes are keyed.
-//! 4. A [miss](Miss) first reads the picks on disk again, in case another process has measured this key. Otherwise it
-//!    measures every eligible kernel, remembers the fastest in memory and on disk, and runs it. Kernels within
+//! 4. A [miss](Miss) measures every eligible kernel, remembers the fastest in memory and on disk, and runs it. Kernels within
 //!    the policy's target relative error tie; the first given wins. Threads that miss the same key in the meantime
 //!    run the fallback.
 //!
@@ -47,18 +46,12 @@
 //! remembers, `measure` and `trial` take the times.
 
 mod builder;
-mod claims;
 mod event;
 mod kernels;
-#[cfg(all(test, loom))]
-mod loom_tests;
 mod measure;
 mod picker;
 mod picks;
-mod shared;
 mod trial;
-mod watch;
-mod watched;
 
 pub use builder::{Builder, MultiKernelError};
 pub use event::{Event, Miss};
@@ -66,7 +59,6 @@ pub use kernels::MultiKernel;
 pub use measure::POLICY;
 pub use picks::{Bucket, Dimension, Guard, PicksError};
 pub use trial::{Agrees, Attempt};
-pub use watch::Watch;
 
 /// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.
 #[must_use]

@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use ah_types::{Outcome, Scalar, TimingPolicy};
+use arc_swap::ArcSwap;
 
-use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::{self, Trial};
-use super::picks::{KernelSet, KeyMap, Pick, Table, Widening};
-use super::shared::SharedFile;
-use super::watch::{SlowPick, Watcher};
+use super::picks::{self, KernelSet, Pick, Table, Widening};
 use crate::decide::AutoHeuristic;
 use crate::find;
-use crate::sync::{ArcSwap, AtomicBool, Mutex, Ordering, lock};
+use crate::sync::lock;
 use crate::warnings::Warnings;
 
 /// Returns true if a kernel supports an input with these values.
@@ -30,23 +30,39 @@ pub(super) struct Picker {
     pub(super) table: ArcSwap<Table>,
     /// Held while the table is replaced.
     pub(super) changing: Mutex<()>,
-    pub(super) claims: Claims,
+    /// The keys that a thread is measuring. Others run the fallback meanwhile, so nothing is measured twice.
+    pub(super) claimed: Mutex<HashSet<u64>>,
     pub(super) events: Events,
     pub(super) policy: TimingPolicy,
     pub(super) timer: Timer,
-    pub(super) shared: Vec<SharedFile>,
+    /// Files that get every pick: the cache on disk, and a recording.
+    pub(super) files: Vec<PathBuf>,
+    /// Held while the files are written.
+    pub(super) writing: Mutex<()>,
     /// False if the program only looks up.
     pub(super) measures: bool,
     pub(super) forced: Option<usize>,
-    pub(super) watcher: Option<Watcher>,
     pub(super) max_picks: usize,
     pub(super) limit_reported: AtomicBool,
     /// Keys that the fallback serves from now on, because every kernel failed or the recording has no pick.
     pub(super) given_up: Mutex<HashSet<u64>>,
-    /// Keys whose pick has become slow, until they are measured again. Locked alone or after `changing`.
-    pub(super) slow: Mutex<KeyMap<SlowPick>>,
     pub(super) warnings: Warnings,
     pub(super) appends_to_log: bool,
+}
+
+/// The right to measure a key. Dropping it gives it back, also when a kernel panics.
+struct Claim<'a>(&'a Mutex<HashSet<u64>>, u64);
+
+impl<'a> Claim<'a> {
+    fn new(claimed: &'a Mutex<HashSet<u64>>, key: u64) -> Option<Self> {
+        lock(claimed).insert(key).then_some(Self(claimed, key))
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        lock(self.0).remove(&self.1);
+    }
 }
 
 /// Most keys remembered as given up. Beyond it a call only pays for looking again.
@@ -56,11 +72,6 @@ impl Picker {
     #[inline]
     pub(super) fn fallback(&self) -> usize {
         self.decision.fallback_index()
-    }
-
-    #[inline]
-    pub(super) fn is_watched_now(&self) -> bool {
-        self.watcher.as_ref().is_some_and(Watcher::is_due)
     }
 
     #[inline]
@@ -133,15 +144,9 @@ impl Picker {
             return fallback;
         }
         let Some(miss) = self.reason(values) else { return fallback };
-        let Some(_claim) = self.claims.claim(key) else { return fallback };
+        let Some(_claim) = Claim::new(&self.claimed, key) else { return fallback };
         // Another thread may have remembered a pick between the look-up and the claim.
         if let Some(kernel) = self.known(values) {
-            return kernel;
-        }
-        if self.read_changed()
-            && let Some(kernel) = self.known(values)
-        {
-            self.events.add(self.decision.name(), Event::Found { miss, context: self.context(values) });
             return kernel;
         }
         let remembered = self.table.load().len();
@@ -164,17 +169,14 @@ impl Picker {
 
     /// Returns true if it is settled that nothing is measured. Such calls must be cheap.
     fn is_served_by_fallback(&self, key: u64) -> bool {
-        let is_full = || self.table.load().len() >= self.max_picks && !lock(&self.slow).contains_key(&key);
+        let is_full = || self.table.load().len() >= self.max_picks;
         (self.limit_reported.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)
     }
 
     /// Returns why no pick serves; `None` if a feature is undefined, so that no pick can ever serve.
     fn reason(&self, values: &[Scalar<'_>]) -> Option<Miss> {
         let table = self.table.load();
-        let key = table.key(values).ok()?;
-        if let Some(&SlowPick { kernel, promised_ms, watched_ms }) = lock(&self.slow).get(&key) {
-            return Some(Miss::Slower { kernel: self.name_of(kernel), promised_ms, watched_ms });
-        }
+        table.key(values).ok()?;
         if let Some(pick) = table.find(values) {
             return Some(Miss::NotEligible { kernel: self.name_of(pick.kernel) });
         }
@@ -237,10 +239,6 @@ impl Picker {
             self.give_up(key, event);
             return None;
         };
-        let slow = lock(&self.slow).remove(&key);
-        // If the slow kernel wins again, the watched time is what it takes in this program.
-        let confirmed = slow.filter(|slow| slow.kernel == kernel).map_or(0.0, |slow| slow.watched_ms);
-        let promised_ms = medians[kernel].max(confirmed);
         let table = self.table.load();
         let guards = table.guards(values)?;
         if let Some(before) = table.find(values) {
@@ -250,18 +248,18 @@ impl Picker {
             }
         }
         drop(table);
-        let pick = Pick { guards, kernel, ms: medians, promised_ms };
+        let pick = Pick { guards, kernel, ms: medians };
         // Threads that measured at once may have filled the table: then this pick serves this call alone.
         let full = self.change(|table| {
             let full = table.len() >= self.max_picks && table.find(values).is_none();
             if !full {
-                table.insert(pick.clone());
+                table.insert(pick);
             }
             full.then(|| table.len())
         });
         self.events.add(self.decision.name(), event);
         match full {
-            None => self.share(&pick),
+            None => self.write_files(),
             Some(remembered) => self.report_limit(remembered, miss),
         }
         Some(kernel)
@@ -271,8 +269,8 @@ impl Picker {
     /// to the next best kernel.
     #[cold]
     pub(super) fn panicked(&self, kernel: usize, values: &[Scalar<'_>], reason: String) {
-        if let Some(pick) = self.change(|table| table.add_panic(kernel, values)) {
-            self.share(&pick);
+        if self.change(|table| table.add_panic(kernel, values)) {
+            self.write_files();
         }
         let event = Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) };
         self.events.add(self.decision.name(), event);
@@ -286,45 +284,24 @@ impl Picker {
         }
     }
 
-    /// Adds the picks of the shared files that have changed; true if it added any.
-    fn read_changed(&self) -> bool {
-        let changed = self.shared.iter().filter(|shared| shared.has_changed());
-        changed.fold(false, |any, shared| self.read_shared(shared) | any)
-    }
-
-    /// Adds the picks of one file. Picks remembered by this process are newer and stay.
-    pub(super) fn read_shared(&self, shared: &SharedFile) -> bool {
-        match shared.read(&self.kernels) {
-            Ok(picks) => !picks.is_empty() && self.add(picks),
-            Err(error) => {
-                self.warnings.warn(format!("{error}; ignored"));
-                false
-            }
-        }
-    }
-
-    pub(super) fn add(&self, picks: Vec<Pick>) -> bool {
-        let (max, mut added) = (self.max_picks, 0);
+    /// Remembers picks from a file or a recording, up to the limit.
+    pub(super) fn add(&self, picks: Vec<Pick>) {
         self.change(|table| {
-            let own = table.clone();
             for pick in picks {
-                if table.len() < max && table.insert(pick) {
-                    added += 1;
+                if table.len() < self.max_picks {
+                    table.insert(pick);
                 }
             }
-            for pick in own.picks() {
-                table.insert(Pick::clone(pick));
-            }
-            // Read inside the change, so that a pick measured again in the meantime is not forgotten.
-            lock(&self.slow).keys().for_each(|&key| table.forget(key));
         });
-        added > 0
     }
 
-    /// Writes a new pick to the shared files.
-    fn share(&self, pick: &Pick) {
-        for shared in &self.shared {
-            if let Err(error) = shared.write(&self.kernels, &self.table.load(), self.max_picks, pick) {
+    /// Writes all picks to the files. Of several processes, the last one wins.
+    fn write_files(&self) {
+        // The table is read inside, so that of two threads the later one writes the picks of both.
+        let _writing = lock(&self.writing);
+        let table = self.table.load();
+        for file in &self.files {
+            if let Err(error) = picks::write(file, &self.kernels, &table) {
                 self.warnings.warn(format!("{error}; only this process remembers new picks"));
             }
         }
@@ -355,9 +332,6 @@ impl Picker {
             if let Some(second) = pick.best(|kernel| kernel != pick.kernel) {
                 let _ = write!(text, "; then {} {}", self.name_of(second), Milliseconds(pick.ms[second]));
             }
-        }
-        if let Some(report) = self.drift() {
-            let _ = write!(text, "\n{report}");
         }
         for event in self.events.all() {
             let _ = write!(text, "\n- {event}");

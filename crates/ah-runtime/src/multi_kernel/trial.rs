@@ -123,7 +123,7 @@ impl<F, A: Clone, R: Attempt, C: FnMut(&F, &mut A) -> R> Trial for OnClones<'_, 
 }
 
 /// Returns the milliseconds of one attempt.
-pub(super) fn time(timer: &Timer, mut attempt: impl FnMut() -> Option<String>) -> Result<f64, String> {
+fn time(timer: &Timer, mut attempt: impl FnMut() -> Option<String>) -> Result<f64, String> {
     let mut failure = None;
     let ms = caught(|| timer(&mut || failure = attempt())).map_err(|panic| panic.reason())?;
     failure.map_or(Ok(ms), Err)

@@ -6,10 +6,9 @@ use crate::common::virtual_kernels;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
 
 use ah_runtime::ah_types::{Device, Model, Outcome};
-use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
+use ah_runtime::{AutoHeuristic, Environment, Role};
 use virtual_kernels::*;
 
 fn device() -> Device {
@@ -187,9 +186,13 @@ fn a_run_that_was_asked_to_use_models_and_has_none_warns_once_without_a_logger()
     let learned = ("pad".to_owned(), Vec::new());
     assert_eq!(ask(&own), learned);
     assert_eq!(ask(&own.join("model.json")), learned, "one file");
+    let packed = folder.path().join("packed");
+    std::fs::create_dir(&packed).unwrap();
+    model.write(&packed.join("model.json.gz")).unwrap();
+    assert_eq!(ask(&packed), learned, "packed");
     for (path, reason) in [
         (other, "other decides softmax"),
-        (empty, "empty has no model (*.json) that can be read"),
+        (empty, "empty has no model (*.json, *.json.gz) that can be read"),
         (folder.path().join("missing"), "missing: No such file"),
     ] {
         let (answer, warnings) = ask(&path);
@@ -213,11 +216,12 @@ fn picks_are_in_the_cache_folder_by_device_by_default() {
     assert_eq!(folder(&[], Some("/cache")).unwrap(), "/cache/autoheuristic/picks/CPU_of_Test");
     let own = ("AUTOHEURISTIC_CACHE_DIR", Path::new("/picks"));
     assert_eq!(folder(&[own], Some("/cache")).unwrap(), "/picks/CPU_of_Test");
+    assert_eq!(folder(&[("AUTOHEURISTIC_CACHE_DIR", Path::new("off"))], Some("/cache")), None);
     assert_eq!(folder(&[], None), None);
 }
 
 #[test]
-fn lists_and_sizes_are_read() {
+fn paths_are_read() {
     let read =
         |name: &'static str, value: &'static str| Environment::read(|n| (n == name).then(|| value.into()));
     assert_eq!(
@@ -225,65 +229,6 @@ fn lists_and_sizes_are_read() {
         ["/a", "/b", "c"].map(PathBuf::from),
         "as in PATH"
     );
-    for (text, bytes) in [
-        ("4096", 4096),
-        ("3K", 3 << 10),
-        (" 2 m", 2 << 20),
-        ("1G", 1 << 30),
-        ("lots", 64 << 20),
-        ("9T", 64 << 20),
-    ] {
-        assert_eq!(read("AUTOHEURISTIC_CACHE_LIMIT", text).cache_limit, bytes, "{text}");
-    }
-    for (text, off) in [("", false), ("0", false), ("1", true), ("yes", true)] {
-        assert_eq!(read("AUTOHEURISTIC_DISABLE_CACHE", text).no_cache, off, "{text:?}");
-    }
-}
-
-#[test]
-fn the_environment_records_and_looks_up() {
-    let folder = tempfile::tempdir().unwrap();
-    let first = two(environment(&[("AUTOHEURISTIC_RECORD", folder.path())])).no_cache().build().unwrap();
-    assert_eq!(measured(&first, 64.0, 1000.0, "f32"), "pad");
-    assert!(folder.path().join("pad_mm.json").is_file());
-    let second = two(environment(&[("AUTOHEURISTIC_LOOKUP", folder.path())])).build().unwrap();
-    assert_eq!(remembered(&second, 64.0, 1000.0, "f32"), "pad");
-    assert_eq!(remembered(&second, 64.0, 1.0, "f64"), "orig");
-}
-
-#[test]
-fn the_longest_unused_picks_are_evicted_first() {
-    let folder = tempfile::tempdir().unwrap();
-    let build = |version: u32, limit: &'static str| {
-        let variables =
-            [("AUTOHEURISTIC_CACHE_DIR", folder.path()), ("AUTOHEURISTIC_CACHE_LIMIT", Path::new(limit))];
-        let decision = decision().device(device()).environment(environment(&variables));
-        let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", version, orig as Kernel);
-        builder.kernel("pad", 1, pad).timer(virtual_time).build().unwrap()
-    };
-    let files = || {
-        let here = std::fs::read_dir(folder.path().join("CPU_of_Test")).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = here.map(|f| f.path()).collect();
-        files.retain(|path| path.extension().is_some_and(|e| e == "json"));
-        files
-    };
-    for version in 0..3 {
-        let before = files();
-        assert_eq!(measured(&build(version, "1M"), 64.0, 1000.0, "f32"), "pad");
-        let new = files().into_iter().find(|path| !before.contains(path)).unwrap();
-        // All files are unused for hours, the first version's for the longest time.
-        let then = SystemTime::now() - Duration::from_secs(3600 * (9 - u64::from(version)));
-        std::fs::File::options().append(true).open(new).unwrap().set_modified(then).unwrap();
-    }
-    // Using the first again makes the second the oldest, so it is deleted when a fourth needs room.
-    let bytes: u64 = files().iter().map(|path| path.metadata().unwrap().len()).sum();
-    let limit: &'static str = (bytes + 10).to_string().leak();
-    assert_eq!(remembered(&build(0, limit), 64.0, 1000.0, "f32"), "pad");
-    assert_eq!(measured(&build(3, limit), 64.0, 1000.0, "f32"), "pad");
-    for (version, kept) in [(0, true), (2, true), (3, true), (1, false)] {
-        let there = build(version, "1M").pick(&values(64.0, 1000.0, "f32")).is_some();
-        assert_eq!(there, kept, "version {version}");
-    }
 }
 
 #[test]

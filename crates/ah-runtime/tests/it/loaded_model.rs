@@ -53,7 +53,7 @@ fn decides_like_the_model() {
                     loaded.ranked(&row, &mut |choice| ranked.push(choice)).unwrap();
                     prop_assert_eq!(
                         ranked,
-                        ranking.iter().map(|place| place.choice.index()).collect::<Vec<_>>()
+                        ranking.iter().map(|place| place.choice as usize).collect::<Vec<_>>()
                     );
                 }
                 let count = if found.is_ok() { &decided } else { &declined };

@@ -7,7 +7,7 @@ use crate::common::virtual_kernels;
 use std::path::Path;
 
 use ah_runtime::ah_types::log;
-use ah_runtime::multi_kernel::{Builder, Dimension, Event, Miss, Watch};
+use ah_runtime::multi_kernel::{Builder, Dimension, Event};
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel};
 use virtual_kernels::*;
 
@@ -49,18 +49,17 @@ fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
 }
 
 #[test]
-fn dimensions_can_be_exact_finer_or_by_divisibility() {
+fn dimensions_can_be_exact_or_finer() {
     let multi = plain()
         .dimension("m", Dimension::exact())
-        .dimension("k", Dimension::dynamic().halvings(1).divisible_by(16))
+        .dimension("k", Dimension::dynamic().halvings(1))
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 160.0, "f32"), "orig");
     assert_eq!(measured(&multi, 65.0, 160.0, "f32"), "orig");
     assert_eq!(remembered(&multi, 64.0, 144.0, "f32"), "orig");
-    assert_eq!(measured(&multi, 64.0, 145.0, "f32"), "orig");
-    assert_eq!(last_miss(&multi), "the guard 128 < k <= 192 and k % 16 == 0 fails for k = 145");
     assert_eq!(measured(&multi, 64.0, 208.0, "f32"), "pad");
+    assert_eq!(last_miss(&multi), "the guard 128 < k <= 192 fails for k = 208");
 }
 
 #[test]
@@ -204,41 +203,6 @@ fn a_sure_heuristic_decides_and_measuring_is_for_the_rest() {
 }
 
 #[test]
-fn watching_finds_a_pick_that_became_slow() {
-    let watch = Watch { one_in: 1, limit: 1.5, samples: 3 };
-    let multi = plain().kernel("stream", 1, stream).watch(watch).build().unwrap();
-    STREAM_SLOWDOWN.set(1.0);
-    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
-    for _ in 0..10 {
-        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
-    }
-    STREAM_SLOWDOWN.set(10.0);
-    for _ in 0..3 - 10 % 3 {
-        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
-    }
-    for _ in 0..3 {
-        call(&multi, 64.0, 100.0, "f32");
-    }
-    // 0.08 ms is still less than 0.32 ms: stream wins again, and its promise becomes the watched time.
-    let again: Vec<_> = multi.events().into_iter().skip(1).collect();
-    assert_eq!(again.len(), 1, "{again:?}");
-    assert!(
-        again[0].to_string().contains("because stream takes 0.07812 ms instead of 0.007812 ms"),
-        "{}",
-        again[0]
-    );
-    for _ in 0..10 {
-        assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
-    }
-    STREAM_SLOWDOWN.set(100.0);
-    for _ in 0..7 {
-        call(&multi, 64.0, 100.0, "f32");
-    }
-    assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "orig");
-    assert!(matches!(multi.events().pop(), Some(Event::Measured { miss: Miss::Slower { .. }, .. })));
-}
-
-#[test]
 fn kernels_that_write_their_input_are_measured_on_clones() {
     type InPlace = fn(&mut Vec<f64>);
     let doubles = MultiKernel::<InPlace>::builder(AutoHeuristic::builder("double").numerical("length"))
@@ -289,32 +253,4 @@ fn setting_up_names_what_does_not_fit() {
     fails(plain().dimension("dtype", Dimension::exact()), "\"dtype\" is not a numerical feature");
     fails(plain().kernel("pad", 2, pad), "distinct names");
     fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
-}
-
-#[test]
-fn a_broken_promise_is_reported() {
-    let watch = Watch { one_in: 1, samples: 3, ..Watch::default() };
-    let heuristic = || LoadedModel::from(common::pad_mm("Test", None));
-    let build = || two_at(decision().heuristic(heuristic())).no_cache();
-    let multi = build().watch(watch).promise(0.01, 1.05).build().unwrap();
-    // The model chooses pad from k = 101 on; it is slower than orig up to k = 192. A watched call times both three times.
-    assert_eq!(call(&multi, 64.0, 1000.0, "float32").len(), 1 + 2 * 3);
-    // The fallback itself needs no comparison.
-    assert_eq!(call(&multi, 64.0, 100.0, "float32").len(), 1);
-    for _ in 0..200 {
-        call(&multi, 64.0, 1000.0, "float32");
-    }
-    let report = multi.drift().unwrap();
-    assert_eq!((report.audits, report.slow, report.alarm), (202, 0, None));
-    assert!(
-        multi
-            .explain()
-            .contains("0 of 202 watched decisions were slower than promised (at most 1 %): no drift")
-    );
-    for _ in 0..20 {
-        call(&multi, 64.0, 110.0, "float32");
-    }
-    assert!(multi.drift().unwrap().alarm.is_some());
-    assert!(multi.events().iter().any(|event| matches!(event, Event::Drift(_))), "{}", multi.explain());
-    assert_eq!(build().watch(watch).build().unwrap().drift(), None);
 }

@@ -2,7 +2,6 @@
 
 use crate::common;
 
-use ah_runtime::multi_kernel::Watch;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, Unsure};
 use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
 
@@ -56,6 +55,7 @@ fn deciding_by_a_model_file_allocates_nothing() {
 fn other_orders_of_features_and_every_reason_allocate_nothing() {
     let auto = AutoHeuristic::builder("pad_mm")
         .choices(["stream", "pad", "orig"])
+        .fallback("orig")
         .categorical("dtype")
         .numerical("k")
         .numerical("m")
@@ -87,7 +87,6 @@ fn a_remembered_pick_allocates_nothing() {
     )
     .kernel("a", 1, (|| {}) as fn())
     .kernel("b", 1, || {})
-    .watch(Watch { one_in: 1_000_000, ..Watch::default() })
     .no_cache()
     .build()
     .unwrap();

@@ -15,15 +15,13 @@ fn model(optimization: &str, seed: u64) -> LoadedModel {
     LoadedModel::from(model)
 }
 
-fn builder(optimization: &str, pins: &str) -> Builder {
-    let pins = (!pins.is_empty()).then(|| pins.to_owned());
-    let variable = |name: &str| pins.clone().filter(|_| name == "AUTOHEURISTIC_PIN").map(Into::into);
+fn builder(optimization: &str) -> Builder {
     AutoHeuristic::builder(optimization)
         .choices(["orig", "pad"])
         .numerical("m")
         .numerical("k")
         .categorical("dtype")
-        .environment(Environment::read(variable))
+        .environment(Environment::default())
 }
 
 fn fallback(auto: &AutoHeuristic) -> Option<Reason> {
@@ -32,7 +30,7 @@ fn fallback(auto: &AutoHeuristic) -> Option<Reason> {
 
 #[test]
 fn only_the_pinned_version_decides() {
-    let builder = |pins: &str| builder("pinned", pins);
+    let builder = || builder("pinned");
     let pinned = model("pinned", 0);
     // Another model under the same name, as after an update of one node only.
     let other = model("pinned", 1);
@@ -42,21 +40,17 @@ fn only_the_pinned_version_decides() {
     assert_eq!(model("pinned", 0).version(), Some(version.as_str()));
 
     for pin in [&version[..], &version[..8]] {
-        let environment = format!("mm=00000000,pinned={pin}");
-        for set in [builder("").pin(pin), builder(&environment), builder(&environment).pin(pin)] {
-            assert_eq!(fallback(&set.heuristic(pinned.clone()).build().unwrap()), None);
-        }
-        let refused = builder("").pin(pin).heuristic(other.clone()).build().unwrap();
+        assert_eq!(fallback(&builder().pin(pin).heuristic(pinned.clone()).build().unwrap()), None);
+        let refused = builder().pin(pin).heuristic(other.clone()).build().unwrap();
         assert_eq!(fallback(&refused), Some(Reason::Guard));
         let explained = refused.explain();
         assert!(explained.contains(&format!("pinned is {pin}")), "{explained}");
         assert!(explained.contains(&format!("its version is {}", other.version().unwrap())), "{explained}");
     }
     // Too short to name a version; and two pins that contradict each other.
-    for auto in [builder("").pin(&version[..7]), builder("pinned=00000000").pin(&version)] {
+    for auto in [builder().pin(&version[..7]), builder().pin("00000000").pin(&version)] {
         assert_eq!(fallback(&auto.heuristic(pinned.clone()).build().unwrap()), Some(Reason::Guard));
     }
-    assert_eq!(fallback(&builder("pinned").heuristic(other).build().unwrap()), None, "no pin: ignored");
 }
 
 #[test]
@@ -66,8 +60,8 @@ fn the_version_that_decides_is_reported_at_the_start_and_at_each_change() {
     let (one, two) = (first.version().unwrap().to_owned(), second.version().unwrap().to_owned());
     let lines = |part: &str| logger::LINES.lock().unwrap().iter().filter(|line| line.contains(part)).count();
     register(first);
-    let free = builder("reported", "").build().unwrap();
-    let pinned = builder("reported", "").pin(&one).build().unwrap();
+    let free = builder("reported").build().unwrap();
+    let pinned = builder("reported").pin(&one).build().unwrap();
     assert_eq!((fallback(&free), fallback(&pinned)), (None, None));
     let decides = |version: &str| lines(&format!("INFO: reported: decides with Learned, version {version}"));
     assert_eq!(decides(&one), 2, "once for each decision point");

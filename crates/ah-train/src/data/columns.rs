@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ah_joint::growth::Codes;
 use ah_types::{MISSING, Test};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -123,6 +124,11 @@ impl Columns {
             }
         }
         self
+    }
+
+    /// Returns the codes of all columns, as trees grow by them.
+    pub fn codes(&self) -> Vec<Codes<'_>> {
+        self.columns.iter().map(|column| Codes { codes: &column.codes, levels: column.levels() }).collect()
     }
 
     /// Returns the codes of these rows, row by row.

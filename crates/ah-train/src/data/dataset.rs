@@ -2,10 +2,11 @@
 //! and the inputs to learn from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition, Value};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
@@ -59,21 +60,13 @@ pub struct Dataset {
     /// Logged and derived features.
     pub features: Features,
     /// Inputs × choices, to learn from.
-    pub table: Table,
-    /// Inputs × all choices, to judge by; `None`: the table to learn from.
-    judging: Option<Table>,
-    /// The costs to learn, from a joint model; `None`: those of the table.
-    lessons: Option<Costs>,
-    /// What the heuristic that ships learns from; `None`: the same.
-    shipping: Option<Box<Shipping>>,
+    pub table: Arc<Table>,
     /// The features of all inputs.
     values: FeatureValues,
     /// The domain.
     pub precondition: Option<Precondition>,
     /// Where choices can run at all, by the optimization or the log.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
-    /// The slots of the logged features that are not worth their time.
-    pub left_out: BTreeSet<usize>,
     /// The inputs to learn from, ascending.
     pub usable: Vec<u32>,
     /// The fallback that a flag, the policy or the optimization names.
@@ -82,13 +75,6 @@ pub struct Dataset {
     pub settings: Settings,
     /// Sentences for the user.
     pub warnings: Vec<String>,
-}
-
-/// The data of the heuristic that ships, where they are other ones.
-#[derive(Clone)]
-struct Shipping {
-    table: Table,
-    lessons: Option<Costs>,
 }
 
 impl Dataset {
@@ -127,6 +113,7 @@ impl Dataset {
         warnings.extend(unrepeated::leave_out(&mut log)?);
         let (optimization, ad_hoc) = declared::optimization(params, &log, &mut warnings)?;
         declared::check_names(&optimization, &log.schema)?;
+        declared::check_dimensions(params, &optimization, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let mut settings = Settings::default();
@@ -155,14 +142,10 @@ impl Dataset {
             devices,
             sources,
             features,
-            table,
-            judging: None,
-            lessons: None,
-            shipping: None,
+            table: Arc::new(table),
             values,
             precondition,
             eligible,
-            left_out: BTreeSet::new(),
             usable,
             named_fallback,
             settings,
@@ -182,34 +165,12 @@ impl Dataset {
         Ok(self)
     }
 
-    /// Returns the same dataset with further inputs, on which nothing was timed.
-    pub fn with_further(self, inputs: Vec<Box<[Value]>>) -> Self {
-        let table = self.table.with_further(inputs);
-        let values = FeatureValues::new(&table, &self.features);
-        Self { judging: Some(self.table), table, values, ..self }
+    /// Returns the same dataset with other cells of the same inputs and choices.
+    pub fn with_table(&self, table: Table) -> Self {
+        Self { table: Arc::new(table), ..self.clone() }
     }
 
-    /// Returns the same dataset with tables that joint models completed: one to learn from, one for what ships, one that judges.
-    pub fn with_estimates(self, table: Table, shipping: Table, judging: Table) -> Self {
-        let shipping = Some(Box::new(Shipping { table: shipping, lessons: None }));
-        Self { table, judging: Some(judging), shipping, ..self }
-    }
-
-    /// Returns the same dataset with times to learn from in the place of the table's, and those for what ships.
-    pub fn with_lessons(self, lessons: &Table, shipping: &Table) -> Self {
-        let logged = self.table.logged();
-        let costs = |lessons: &Table| Some(Costs::new(lessons).with_further(logged));
-        let table = self.shipping_table().clone();
-        let shipping = Some(Box::new(Shipping { table, lessons: costs(shipping) }));
-        Self { lessons: costs(lessons), shipping, ..self }
-    }
-
-    /// Returns the table that the heuristic that ships learns from.
-    pub fn shipping_table(&self) -> &Table {
-        self.shipping.as_ref().map_or(&self.table, |shipping| &shipping.table)
-    }
-
-    /// Returns the same dataset with only these choices to learn from, by name, sorted. All choices still judge.
+    /// Returns the same dataset with only these choices, by name, sorted.
     pub fn narrowed(mut self, choices: &[String]) -> Self {
         let table = self.table.narrowed(choices);
         let renumbered = |id: ChoiceId| table.choice_id(&self.table.choices[id.index()]);
@@ -218,36 +179,8 @@ impl Dataset {
             .filter_map(|(id, condition)| Some((renumbered(id)?, condition)))
             .collect();
         self.named_fallback = self.named_fallback.and_then(renumbered);
-        let whole = std::mem::replace(&mut self.table, table);
-        self.judging.get_or_insert(whole);
-        if let Some(shipping) = &mut self.shipping {
-            shipping.table = shipping.table.narrowed(choices);
-        }
+        self.table = Arc::new(table);
         self
-    }
-
-    /// Returns the dataset that what ships learns from, where it is another one: its estimates come from all inputs.
-    pub fn of_all_inputs(&self) -> Option<Self> {
-        let Shipping { table, lessons } = self.shipping.as_deref()?.clone();
-        Some(Self { table, lessons, ..self.clone() })
-    }
-
-    /// Returns the table to judge by.
-    pub fn judging_table(&self) -> &Table {
-        self.judging.as_ref().unwrap_or(&self.table)
-    }
-
-    /// Returns the table to judge by, and a choice's id there.
-    pub fn judging(&self, choice: ChoiceId) -> (&Table, ChoiceId) {
-        match &self.judging {
-            None => (&self.table, choice),
-            Some(table) => (table, table.choice_id(&self.table.choices[choice.index()]).unwrap_or(choice)),
-        }
-    }
-
-    /// Returns the table to judge by, for good.
-    pub fn into_judging_table(self) -> Table {
-        self.judging.unwrap_or(self.table)
     }
 
     /// Returns the same dataset with this fallback.
@@ -282,11 +215,6 @@ impl Dataset {
         eligible
     }
 
-    /// Returns the features as ranked from these inputs, without those that are left out.
-    pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
-        self.ranked_without(inputs, &self.left_out)
-    }
-
     /// Returns the features as ranked from these inputs, without these logged ones and those derived from them.
     pub fn ranked_without(&self, inputs: &[u32], left_out: &BTreeSet<usize>) -> RankedFeatures {
         // A row and its code share 32 bits while a tree grows.
@@ -306,7 +234,7 @@ impl Dataset {
 
     /// Returns the costs of all inputs.
     pub fn costs(&self) -> Costs {
-        self.lessons.clone().unwrap_or_else(|| Costs::new(&self.table))
+        Costs::new(&self.table)
     }
 
     /// [`costs`](Self::costs) for learning with a promise: they include a penalty for each choice
@@ -401,5 +329,18 @@ fn named_fallback(
         return Ok(None);
     };
     settings.add("fallback", &choice, origin);
-    table.named(flag, choice).map(Some)
+    let id = table.named(flag, choice)?;
+    let inputs = 0..table.inputs.len() as u32;
+    let has_times = inputs.clone().any(|input| table.is_usable(input));
+    if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {
+        return Err(TrainError::TooLittle {
+            what: format!(
+                "expected times of the fallback {:?}, but it failed on all {} inputs",
+                table.choices[id.index()],
+                inputs.filter(|&input| table.cell(input, id).is_some()).count()
+            ),
+            hint: "mend its command and measure again, or name another choice with --fallback",
+        });
+    }
+    Ok(Some(id))
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::devices::MULTIPROCESSORS;
 use crate::error::TrainError;
-use crate::params::ValidParams;
+use crate::params::{PromiseMode, SplitBy, ValidParams};
 use crate::params_check::check_training;
 
 /// Returns the given or built-in optimization, with the given training policy, and whether there is none, so that only
@@ -79,6 +79,30 @@ pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), T
         known.insert(&derived.name);
     }
     Ok(())
+}
+
+/// Refuses to hold out by dimensions where the log has none of those that the optimization declares: each input would be held
+/// out alone.
+pub fn check_dimensions(
+    params: &ValidParams,
+    optimization: &Optimization,
+    logged: &Schema,
+) -> Result<(), TrainError> {
+    let by_dimensions = [
+        ("--test-split dims", params.test_split == SplitBy::Dims),
+        ("--promise by-dimensions", params.promise == Some(PromiseMode::ByDimensions)),
+    ];
+    let dimensions = &optimization.training.dimensions;
+    match by_dimensions.into_iter().find(|(_, asked)| *asked) {
+        Some((flag, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
+            Err(TrainError::parameter(
+                flag,
+                "features of the log as `dimensions` under [training] of the optimization (--optimization FILE.toml)",
+                if dimensions.is_empty() { "none".to_owned() } else { listed(dimensions) },
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the log's features and the derived ones that they allow.

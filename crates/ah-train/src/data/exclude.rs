@@ -1,7 +1,7 @@
 //! `--exclude`: a log without some of its features.
 
 use ah_types::Schema;
-use ah_types::log::Log;
+use ah_types::log::{Log, input_text};
 use rustc_hash::FxHashMap;
 
 use crate::error::TrainError;
@@ -31,8 +31,7 @@ pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), TrainError> {
     let mut new_place = Vec::with_capacity(log.inputs.len());
     for mut input in std::mem::take(&mut log.inputs) {
         input.values = kept.iter().map(|&slot| input.values[slot].clone()).collect();
-        let texts: Vec<String> = input.values.iter().map(ToString::to_string).collect();
-        input.text = texts.join(",").into();
+        input.text = input_text(&input.values).into();
         let next = inputs.len() as u32;
         let place = *places.entry(input.text.clone()).or_insert(next);
         new_place.push(place);

@@ -13,6 +13,10 @@ use super::evidence;
 use super::objective::Pricing;
 use crate::error::TrainError;
 
+/// A run breaks the promise only if it takes more than these milliseconds longer than the fallback, beside the limit
+/// that is a ratio: no program feels 2 ns, and no clock of ours sees them in one run.
+pub const LEAST_MS: f64 = 2e-6;
+
 /// One choice on one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -62,7 +66,7 @@ pub struct Input {
 pub struct Table {
     /// The choices' names, sorted: a [`ChoiceId`] is a position here.
     pub choices: Vec<String>,
-    /// Sorted by text; further inputs come last.
+    /// Sorted by text.
     pub inputs: Vec<Input>,
     cells: Vec<Cell>,
     /// The number of cells whose samples are copies of one measurement.
@@ -169,30 +173,6 @@ impl Table {
         })
     }
 
-    /// Returns the table with estimates instead of its cells, by input: (choice, milliseconds), ascending.
-    pub fn with_times(&self, times: &[Vec<(ChoiceId, f64)>]) -> Self {
-        self.with_cells(0..index(self.inputs.len()), |input, cells| {
-            let start = cells.len();
-            cells.extend(times[input as usize].iter().map(estimate));
-            compare(&mut cells[start..])
-        })
-    }
-
-    /// Returns the table with further inputs behind its own, on which nothing was timed.
-    pub fn with_further(&self, values: Vec<Box<[Value]>>) -> Self {
-        let end = index(self.cells.len());
-        let input = |values| Input {
-            text: "".into(),
-            values,
-            best: f64::INFINITY,
-            weight: 1.0,
-            never_held_out: true,
-            cells: end..end,
-        };
-        let inputs = self.inputs.iter().cloned().chain(values.into_iter().map(input)).collect();
-        Self { inputs, ..self.clone() }
-    }
-
     /// Returns a table of these inputs with other cells: `write` appends those of an input, and returns its best time.
     fn with_cells(
         &self,
@@ -208,11 +188,6 @@ impl Table {
         let inputs = inputs.collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
         Self { choices, inputs, cells, copies: self.copies, pricing: self.pricing, rare }
-    }
-
-    /// Returns the number of inputs that are not further ones.
-    pub fn logged(&self) -> usize {
-        self.inputs.partition_point(|input| !input.text.is_empty())
     }
 
     /// Returns whether some cells are estimates.
@@ -266,6 +241,12 @@ impl Table {
     /// Returns true if some choice of the input gave a time.
     pub fn is_usable(&self, input: u32) -> bool {
         self.inputs[input as usize].best.is_finite()
+    }
+
+    /// Returns whether a run of this time breaks a promise of this limit beside the fallback's: it takes more than `limit` times as
+    /// long, and [`LEAST_MS`] longer.
+    pub fn breaks(limit: f64, time: f64, fallback: f64) -> bool {
+        time > limit * fallback && time > fallback + LEAST_MS
     }
 
     /// Returns the time of taking the fallback. Where it has none, that of the slowest choice: nothing better is known there.

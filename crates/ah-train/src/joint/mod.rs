@@ -1,20 +1,16 @@
 //! Many choices: a joint model of inputs and choices (`ah_joint`) learns from the times of all of them.
 //!
-//! It [completes](complete) sparse tables, and gives boosted trees [lessons]: what it predicts on the inputs of the log and on
-//! further ones. The portfolio is chosen from times and estimates. An estimate is no evidence: a leaf ranks only choices that were
-//! measured there.
+//! It [completes](complete) sparse tables to learn from. The portfolio is chosen from times and estimates. An estimate is no
+//! evidence: a leaf ranks only choices that were measured there, and measured times alone judge.
 
-mod errors;
 mod estimates;
-pub mod lessons;
 
 use ah_joint::FEW;
 
 use crate::data::{Dataset, Table};
 use crate::error::TrainError;
 
-pub use estimates::Estimator;
-use estimates::timings;
+use estimates::{Estimator, timings};
 
 /// The share of missing cells from which on a table is sparse.
 const SPARSE: f64 = 0.05;
@@ -43,51 +39,24 @@ pub fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
     measured as f64 / (table.choices.len() * inputs.len()).max(1) as f64
 }
 
-/// The estimators of one training: of the heuristic that is judged, and of the one that ships.
-pub struct Estimators {
-    /// Learned from the training part.
-    learning: Estimator,
-    /// Learned from all inputs.
-    shipping: Estimator,
+/// The table of a sparse log as joint models completed it, to learn from. The measured times stay to judge by.
+pub struct Completed {
+    /// By the times of the training part.
+    pub learning: Table,
+    /// By all times, for what ships.
+    pub shipping: Table,
+    /// A sentence for the user.
+    pub warning: String,
 }
 
-impl Estimators {
-    /// Learns both from a table.
-    pub fn fit(table: &Table, training: &[u32], usable: &[u32], seed: u64) -> Self {
-        let fit = |inputs: &[u32]| Estimator::fit(table, inputs, seed);
-        let (learning, shipping) = rayon::join(|| fit(training), || fit(usable));
-        Self { learning, shipping }
-    }
-
-    /// Returns the dataset with tables that they completed: to learn from, for what ships, and to judge by.
-    fn complete(&self, dataset: Dataset, seed: u64) -> Dataset {
-        let table = &dataset.table;
-        let (learning, [shipping, judging]) =
-            rayon::join(|| self.learning.complete(table), || self.shipping.complete_to_judge(table, seed));
-        dataset.with_estimates(learning, shipping, judging)
-    }
-
-    /// Returns the dataset with lessons on its choices.
-    pub fn teach(&self, dataset: Dataset) -> Dataset {
-        let lessons = self.learning.lessons(&dataset.table);
-        let shipping = self.shipping.lessons(dataset.shipping_table());
-        dataset.with_lessons(&lessons, &shipping)
-    }
-}
-
-/// Completes the tables of a sparse log. `None`: no table needs it.
+/// Completes the table of a sparse log. `None`: no table needs it.
 ///
 /// # Errors
 /// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
-pub fn complete(
-    mut dataset: Dataset,
-    training: &[u32],
-    seed: u64,
-) -> Result<(Dataset, Option<Estimators>), TrainError> {
+pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option<Completed>, TrainError> {
     let (table, usable) = (&dataset.table, &dataset.usable);
     if !dataset.ad_hoc || !is_sparse(table, usable) {
-        dataset.warnings.extend(without_fields(&dataset));
-        return Ok((dataset, None));
+        return Ok(None);
     }
     let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
     if timed < LEAST_TIMED {
@@ -100,12 +69,18 @@ pub fn complete(
             hint: "time 10 or more choices on each input, and each choice on several inputs",
         });
     }
-    let estimators = Estimators::fit(table, training, usable, seed);
-    Ok((estimators.complete(dataset, seed), Some(estimators)))
+    let completed = |inputs: &[u32]| Estimator::fit(table, inputs, seed).complete(table);
+    let (learning, shipping) = rayon::join(|| completed(training), || completed(usable));
+    let warning = format!(
+        "inputs time {timed:.0} of {} choices on average. Training estimates the other times; the figures are of the timed \
+         choices alone: the best one of an input may be among those that it does not time",
+        table.choices.len()
+    );
+    Ok(Some(Completed { learning, shipping, warning }))
 }
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.
-fn without_fields(dataset: &Dataset) -> Option<String> {
+pub fn without_fields(dataset: &Dataset) -> Option<String> {
     let choices = &dataset.table.choices;
     if !dataset.ad_hoc || choices.len() <= FEW || ah_joint::have_fields(choices) {
         return None;

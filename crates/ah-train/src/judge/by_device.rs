@@ -2,14 +2,12 @@
 
 use serde::Serialize;
 
-use super::decisions;
 use super::metrics::Metrics;
 use crate::data::devices::LoggedDevice;
-use crate::data::split::Partition;
+use crate::decisions;
 use crate::error::TrainError;
-use crate::model::model;
-use crate::net::ModelUse;
-use crate::promise::Trainer;
+use crate::prepared::Prepared;
+use crate::promise::Recipe;
 
 /// What a device loses on its test part; both heuristics always decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,8 +22,8 @@ pub struct DeviceReport {
 
 impl DeviceReport {
     /// Judges each device. The shapes of the test part are in no training part.
-    pub fn all(trainer: &Trainer<'_>, parts: &Partition) -> Result<Vec<Self>, TrainError> {
-        let dataset = trainer.dataset;
+    pub fn all(recipe: &Recipe<'_>, prepared: &Prepared) -> Result<Vec<Self>, TrainError> {
+        let (dataset, plan, parts) = (recipe.dataset, recipe.plan, &prepared.parts);
         let logged = dataset.features.base();
         let report = |device: &LoggedDevice| {
             let is_here =
@@ -33,14 +31,10 @@ impl DeviceReport {
             let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
             let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
             let judge = |training: &[u32]| -> Result<Metrics, TrainError> {
-                let features = dataset.ranked(training);
-                let trainer = Trainer { features: &features, ..*trainer };
-                let heuristic = trainer.learn_without_promise(training)?;
-                let model = model(&trainer, &heuristic);
-                let (table, fallback) = dataset.judging(heuristic.fallback);
-                let judged = decisions::decide(&model, logged, table, &test);
-                let overhead = trainer.plan.asking.overhead(&ModelUse::of_model(&model));
-                Ok(Metrics::new(table, &judged, fallback, trainer.plan.max_slowdown, &overhead))
+                let model = recipe.learn_without_promise(training)?;
+                let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
+                let judged = decisions::decide(&model, logged, table, &test, &plan.asking);
+                Ok(Metrics::new(table, &judged, fallback, plan.max_slowdown))
             };
             let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
             Ok(Self { device: device.name(), never_measured, learned_there })

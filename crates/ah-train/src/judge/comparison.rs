@@ -3,10 +3,9 @@
 use ah_types::{ChoiceId, SingleChoice};
 use serde::Serialize;
 
-use super::decisions::{JudgedInput, PlainPick};
 use super::metrics::Metrics;
 use crate::data::Table;
-use crate::net::Overhead;
+use crate::decisions::JudgedInput;
 
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,34 +34,27 @@ pub struct Baseline {
 }
 
 impl BaselineComparison {
-    /// Prices decisions and the baselines on their inputs. Asking the model takes `overhead`.
+    /// Prices decisions and the baselines on their inputs.
     pub fn new(
         table: &Table,
         judged: &[JudgedInput],
         fallback: ChoiceId,
         best_single: SingleChoice,
         max_slowdown: f64,
-        overhead: &Overhead,
     ) -> Self {
         let always = |single: SingleChoice| {
             let take = |j: &JudgedInput| {
                 let choice = single.taken(|choice| table.usable(j.input, choice).is_some());
-                JudgedInput {
-                    input: j.input,
-                    ranking: vec![choice],
-                    plain: PlainPick::Timed(choice),
-                    outside: false,
-                }
+                JudgedInput::constant(j.input, choice)
             };
             let judged: Vec<JudgedInput> = judged.iter().map(take).collect();
             Baseline {
                 choice: single.name(&table.choices),
-                // A constant needs no decision.
-                metrics: Metrics::new(table, &judged, fallback, max_slowdown, &Overhead::default()),
+                metrics: Metrics::new(table, &judged, fallback, max_slowdown),
             }
         };
         Self {
-            model: Metrics::new(table, judged, fallback, max_slowdown, overhead),
+            model: Metrics::new(table, judged, fallback, max_slowdown),
             always_fallback: always(SingleChoice { first: fallback, second: None }),
             best_single: always(best_single),
             single: best_single,

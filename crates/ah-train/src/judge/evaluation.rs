@@ -8,12 +8,12 @@ use ah_types::shown::listed;
 use ah_types::{Model, Value, artefact};
 
 use super::comparison::BaselineComparison;
-use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
 use crate::data::{Pricing, Table, devices, irregularities};
+use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::joint;
-use crate::net::{Asking, ModelUse};
+use crate::overhead::Asking;
 use crate::params::MAX_SLOWDOWN;
 
 /// A model judged on a log.
@@ -51,18 +51,17 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let mut warnings = irregularities::warnings(&log.irregularities);
     let slots = slots(model, &log, &mut warnings);
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
-    let overhead = Asking::of_model(model, &log.metadata).overhead(&ModelUse::of_model(model));
+    let asking = Asking::of_model(model, &log.metadata);
     let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
     let logged = log.schema.clone();
-    let mut table = Table::new(log).priced(pricing);
+    let table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
         warnings.push(format!(
-            "the figures are estimates: the log has {:.1} % of the times. A joint model gives the others, with errors like its own",
+            "inputs time {:.1} % of the choices on average; the figures are of the timed choices alone: the best one of an input may be \
+             among those that it does not time",
             joint::timed_share(&table, &inputs) * 100.0
         ));
-        let seed = model.provenance.seed;
-        [_, table] = joint::Estimator::fit(&table, &inputs, seed).complete_to_judge(&table, seed);
     }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {
@@ -75,12 +74,11 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
                 .to_owned(),
         );
     }
-    let judged = decisions::decide(model, &logged, &table, &inputs);
+    let judged = decisions::decide(model, &logged, &table, &inputs, &asking);
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
     let single = table.best_single(&inputs);
-    let comparison =
-        BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model), &overhead);
+    let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
     Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
 }
 

@@ -4,9 +4,8 @@
 use ah_types::ChoiceId;
 use serde::Serialize;
 
-use super::decisions::{JudgedInput, PlainPick};
 use crate::data::Table;
-use crate::net::Overhead;
+use crate::decisions::{JudgedInput, PlainPick};
 
 /// The cost of decisions on some inputs, compared with taking each input's winner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -17,6 +16,8 @@ pub struct Metrics {
     pub coverage: f64,
     /// Geometric mean of time ÷ winner's time.
     pub slowdown: f64,
+    /// The same without the decision's time.
+    pub without_asking: f64,
     /// The 95th percentile of time ÷ winner's time.
     pub p95: f64,
     /// The 99th percentile of time ÷ winner's time.
@@ -48,15 +49,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it takes more than
-    /// `max_slowdown` times as long.
-    pub fn new(
-        table: &Table,
-        judged: &[JudgedInput],
-        fallback: ChoiceId,
-        max_slowdown: f64,
-        overhead: &Overhead,
-    ) -> Self {
+    /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it
+    /// [breaks](Table::breaks) this limit. Shares and percentiles are of the summed weights.
+    pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
         if judged.is_empty() {
             return Self::default();
         }
@@ -69,7 +64,8 @@ impl Metrics {
         // Of what is taken and of the winners; over the comparable inputs also of the fallback.
         let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
-        for &JudgedInput { input, ref ranking, plain, outside } in judged {
+        let mut gross = 0.0;
+        for &JudgedInput { input, ref ranking, plain, outside, overhead, .. } in judged {
             let weight = table.inputs[input as usize].weight;
             let (best, fallback_loss) =
                 (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
@@ -84,14 +80,15 @@ impl Metrics {
             decided += if_true(!ranking.is_empty());
             let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
             failed += usize::from(has_failed);
-            let is_slower = slowdown - fallback_loss > max_slowdown.ln();
+            let taken = net(ranking.first().copied().unwrap_or(fallback));
+            let is_slower = Table::breaks(max_slowdown, taken, table.time(input, fallback, fallback));
             over_limit += if_true(comparable && (is_slower || has_failed));
             if comparable {
                 with_fallback.0 += 1;
                 with_fallback.1 += weight;
                 over_fallback += weight * (fallback_loss - slowdown);
             }
-            let taken = net(ranking.first().copied().unwrap_or(fallback));
+            gross += weight * table.loss(input, ranking.first().copied().unwrap_or(fallback), fallback);
             time += weight * taken;
             best_time += weight * best;
             if comparable {
@@ -108,21 +105,26 @@ impl Metrics {
                     PlainPick::Declined | PlainPick::Untimed => declined,
                 };
             mean += weight * slowdown;
-            slowdowns.push(slowdown);
+            slowdowns.push((slowdown, weight));
         }
-        slowdowns.sort_unstable_by(f64::total_cmp);
+        slowdowns.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         mean /= n;
         let percentile = |share: f64| {
-            let at = ((slowdowns.len() as f64 * share).ceil() as usize).clamp(1, slowdowns.len()) - 1;
-            slowdowns[at].exp()
+            let mut below = 0.0;
+            let reaches = |(_, weight): &&(f64, f64)| {
+                below += weight;
+                below >= share * n - 1e-9 * n
+            };
+            slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp())
         };
         Self {
             inputs: judged.len(),
             coverage: decided / n,
             slowdown: mean.exp(),
+            without_asking: (gross / n).exp(),
             p95: percentile(0.95),
             p99: percentile(0.99),
-            worst: slowdowns[slowdowns.len() - 1].exp(),
+            worst: slowdowns[slowdowns.len() - 1].0.exp(),
             comparable: with_fallback.0,
             speedup_over_fallback: (over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp(),
             total: time / best_time,

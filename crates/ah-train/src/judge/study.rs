@@ -1,46 +1,30 @@
-//! The study of a training for a report: other learners, and the loss with fewer inputs.
+//! The study of a training for a report: the loss with fewer inputs.
 //!
 //! Everything here always decides, learns from the training part, and is judged on the test part.
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::decisions;
-use crate::data::split::{self, Partition};
+use crate::data::split;
+use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
-use crate::model::model;
-use crate::promise::Trainer;
+use crate::prepared::Prepared;
+use crate::promise::Recipe;
 
 /// The shares of the training part that a learning curve learns from, ascending; the last is all of it.
 const SHARES: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
 /// How often each smaller share is drawn.
 const DRAWS: usize = 5;
 
-/// Other learners, and a learning curve.
+/// A learning curve.
 #[derive(Debug, Serialize)]
 pub struct Study {
-    /// One for each learner, with the depth and leaf size of the chosen one.
-    pub learners: Vec<LearnerCosts>,
     /// The loss against the number of inputs.
     pub learning_curve: Vec<CurvePoint>,
     /// The effect of the last doubling of the training part: log slowdown saved.
     pub last_doubling: Difference,
     /// What more inputs would save, in a sentence.
     pub advice: String,
-}
-
-/// A learner's cost on each input of the test part.
-#[derive(Debug, Serialize)]
-pub struct LearnerCosts {
-    /// The learner.
-    pub name: String,
-    /// Geometric-mean slowdown.
-    pub slowdown: f64,
-    /// The greatest slowdown.
-    pub worst: f64,
-    /// The log slowdown of each input, in the order of the test part.
-    #[serde(skip)]
-    pub log_slowdowns: Vec<f64>,
 }
 
 /// The loss after learning from this many inputs.
@@ -64,34 +48,22 @@ pub struct Difference {
 }
 
 impl Study {
-    /// Learns with the configuration of `trainer`, and with each other learner.
+    /// Learns from shares of the training part.
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn new(trainer: &Trainer<'_>, parts: &Partition) -> Result<Self, TrainError> {
-        let others = trainer.configuration.all_learners();
-        let learners = others
-            .into_par_iter()
-            .map(|configuration| {
-                let name = configuration.name().to_owned();
-                let trainer = Trainer { configuration: &configuration, ..*trainer };
-                let log_slowdowns = costs(&trainer, parts, &parts.training)?;
-                let slowdown = mean_and_error(&log_slowdowns).0.exp();
-                let worst = log_slowdowns.iter().copied().fold(0.0, f64::max).exp();
-                Ok(LearnerCosts { name, slowdown, worst, log_slowdowns })
-            })
-            .collect::<Result<_, TrainError>>()?;
-        let keys = trainer.dataset.keys(trainer.plan.test_split, &parts.training);
+    pub fn new(recipe: &Recipe<'_>, prepared: &Prepared) -> Result<Self, TrainError> {
+        let (plan, parts) = (recipe.plan, &prepared.parts);
+        let keys = recipe.dataset.keys(plan.test_split, &parts.training);
         let rounds: Vec<(f64, u64)> = SHARES
             .iter()
             .flat_map(|&share| (0..draws(share)).map(move |draw| (share, draw as u64)))
             .collect();
         let drawn = |&(share, draw): &(f64, u64)| {
             // A draw's shares are nested: an input's hash decides from which share on it belongs.
-            let seed = trainer.plan.seed.wrapping_add(draw);
+            let seed = plan.seed.wrapping_add(draw);
             let part = split::hold_out(&parts.training, &keys, share, seed, "learning curve").held_out;
-            let features = trainer.dataset.ranked(&part);
-            Ok((part.len(), costs(&Trainer { features: &features, ..*trainer }, parts, &part)?))
+            Ok((part.len(), costs(recipe, prepared, &part)?))
         };
         let learned = rounds.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;
         let mut rest = learned.as_slice();
@@ -105,7 +77,7 @@ impl Study {
         let last_doubling = difference(half, whole);
         let inputs = (learning_curve[2].inputs, parts.training.len());
         let advice = advice(inputs, last_doubling, learning_curve[3].slowdown.ln());
-        Ok(Self { learners, learning_curve, last_doubling, advice })
+        Ok(Self { learning_curve, last_doubling, advice })
     }
 }
 
@@ -136,14 +108,13 @@ fn draws(share: f64) -> usize {
     if share < 1.0 { DRAWS } else { 1 }
 }
 
-/// Returns the log slowdown of each input of the test part after learning from `inputs`.
-fn costs(trainer: &Trainer<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
-    let (dataset, heuristic) = (trainer.dataset, trainer.learn_without_promise(inputs)?);
-    let model = model(trainer, &heuristic);
-    // The fallback of the whole training part, so that all learners decline to the same choice.
-    let (table, fallback) = dataset.judging(dataset.fallback(&parts.training));
-    let judged = decisions::decide(&model, dataset.features.base(), table, &parts.held_out);
-    let loss = |judged: &decisions::JudgedInput| {
+/// Returns the log slowdown of each input of the test part after learning from `inputs`, the decision left out.
+fn costs(recipe: &Recipe<'_>, prepared: &Prepared, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
+    let model = recipe.learn_without_promise(inputs)?;
+    let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
+    let logged = recipe.dataset.features.base();
+    let judged = decisions::decide(&model, logged, table, &prepared.parts.held_out, &recipe.plan.asking);
+    let loss = |judged: &JudgedInput| {
         table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
     Ok(judged.iter().map(loss).collect())

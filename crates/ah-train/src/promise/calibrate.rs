@@ -1,42 +1,44 @@
-//! The threshold on the risk ratio that keeps the promise: "with 95 % confidence, on inputs drawn like the
-//! calibration inputs, at most a `target` share is more than `limit` times slower than the fallback".
+//! The margin that keeps the promise: "with 95 % confidence, on inputs drawn like the calibration inputs, at most a `target`
+//! share is more than `limit` times slower than the fallback".
 //!
-//! The method is fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): walk a
-//! grid that is fixed beforehand, from the safest threshold to the boldest, with an exact binomial test
-//! at each step; stop at the first failure. On a known truth this breaks the promise in at most 2.8 %
-//! of runs at 95 % confidence. Picking the threshold that fits the calibration inputs breaks it in up
-//! to 51 %.
+//! A choice is taken where it saves at least the margin by the scores: `score(fallback) - score(choice) >= margin`. The method
+//! is fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): walk a grid that is fixed beforehand, from the
+//! safest margin to the boldest, with an exact binomial test at each step; stop at the first failure. On a known truth this
+//! breaks the promise in at most 2.8 % of runs at 95 % confidence. Picking the margin that fits the calibration inputs breaks it
+//! in up to 51 %.
 //!
-//! The inputs must not have grown the leaf that judges them:
+//! The inputs must not have taught the fit that decides them, so [`super::folds`] holds them out, each once.
 //!
-//! | mode | calibration inputs | tested share, level | |
-//! | --- | --- | --- | --- |
-//! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
-//! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
+//! Inputs count by their weight. Inputs that are held out together count as one, so the test sees the effective number of
+//! inputs: the square of the summed weights over the sum of the squared weights of these groups.
 
 use std::sync::LazyLock;
 
-use ah_types::{CalibrationMode, ChoiceId};
+use ah_types::{CalibrationMode, ChoiceId, MARGIN_STEP};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::data::{Cell, Table};
-use crate::net::Overhead;
+use super::folds::HeldOut;
+use crate::data::Table;
 use crate::params::{PromiseMode, SplitBy};
-use crate::tree::ScoredChoice;
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
-/// The level of the test by dimensions.
-const LEVEL: f64 = 1.0 - CONFIDENCE;
-/// The level of the cross-fitted test. It is below that of the confidence because the ensemble that ships is not one of those
-/// that were tested, and the size that is taken was lucky beside the others. At 0.05, trainings from 1,000 inputs broke a
-/// promise of 2 % in 9 to 14 % of 200 runs (`examples/known_truth.rs`); at 0.03 in 4 to 8 %, at 0.02 in 1.5 to 4.5 %.
-const CROSS_FITTED_LEVEL: f64 = 0.02;
+/// The level of the test. It is below that of the confidence because the ensemble that ships is not one of those that were
+/// tested, and the size that is taken was lucky beside the others. At 0.05, trainings from 1,000 inputs broke a promise of 2 %
+/// in 9 to 14 % of 200 runs (`examples/known_truth.rs`); at 0.03 in 4 to 8 %, at 0.02 in 1.5 to 4.5 %.
+const LEVEL: f64 = 0.02;
+/// The walk has two starts, the safest margin and always deciding, so each is tested at half the level.
+const STARTS: f64 = 2.0;
 /// A share that nobody asked for is promised only if this many violations would be a surprise at the confidence, so that the
 /// heuristic can use about half of it. With 2 it can use a quarter, and declines nearly everywhere.
 const ROOM: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// The margin that takes no choice but the fallback. Such a model is a constant: nothing needs to be asked.
+pub const NEVER: f64 = f64::INFINITY;
+/// The margin that takes every choice, also where the fallback has no score.
+pub const ALWAYS: f64 = f64::NEG_INFINITY;
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.
@@ -55,27 +57,27 @@ impl PromiseMode {
         }
     }
 
-    /// Returns the tested share and the level of the test.
+    /// Returns the tested share and the level of the test. New shapes are slower 1.4 to 2.8 times as often as folds by shape
+    /// show, so half the share is tested.
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
-            Self::CrossFitted => (target, CROSS_FITTED_LEVEL),
+            Self::CrossFitted => (target, LEVEL),
             Self::ByDimensions => (target / 2.0, LEVEL),
         }
     }
 
-    /// Returns the share that a training promises if none is asked for: the first of 1, 2 and 5 % that
-    /// has room for [`ROOM`] violations among so many inputs that calibrate, else 1 %. A walk that ends at its first violation
+    /// Returns the share that a training promises if none is asked for: the first of 1, 2 and 5 % that has room for [`ROOM`]
+    /// violations among this effective number of inputs; `None` if they are too few. A walk that ends at its first violation
     /// declines too often: on mm TIMM (592 inputs to learn from, mean of six seeds) a promise of 1 % decides 52 % and
     /// loses 1.0756, one of 2 % 63 % and 1.0581, one of 5 % 93 % and 1.0379. The number of inputs alone decides, so
     /// their times cannot bend the promise.
-    pub fn default_share(self, inputs: usize) -> f64 {
-        DEFAULT_SHARES.into_iter().find(|&share| self.has_room(share, inputs)).unwrap_or(DEFAULT_SHARES[0])
+    pub fn default_share(self, inputs: usize) -> Option<f64> {
+        DEFAULT_SHARES.into_iter().find(|&share| self.has_room(share, inputs))
     }
 
-    /// Returns whether [`ROOM`] violations among the calibration inputs of so many inputs would be a surprise.
     fn has_room(self, share: f64, inputs: usize) -> bool {
         let (tested, _) = self.test(share);
-        passes((tested, 1.0 - CONFIDENCE), inputs, ROOM)
+        most_violations(tested, 1.0 - CONFIDENCE, inputs).is_some_and(|most| most >= ROOM)
     }
 
     /// Returns the number of inputs from which on a [default share](Self::default_share) is promised: the strictest, the
@@ -85,25 +87,28 @@ impl PromiseMode {
         [least(DEFAULT_SHARES[0]), least(DEFAULT_SHARES[2])]
     }
 
-    /// Returns the least number of inputs with which a threshold without violations passes.
+    /// Returns the least number of inputs with which a margin without violations passes.
     pub fn min_inputs(self, target: f64) -> usize {
         let (share, level) = self.test(target);
-        (level.ln() / (1.0 - share).ln()).ceil() as usize
+        ((level / STARTS).ln() / (1.0 - share).ln()).ceil() as usize
     }
 }
 
-/// Returns whether so many violations among `inputs` inputs pass the test of this share at this level.
-pub fn passes((share, level): (f64, f64), inputs: usize, violations: u64) -> bool {
-    Binomial::new(share, inputs as u64).is_ok_and(|binomial| binomial.cdf(violations) <= level)
+/// Returns the most violations among `inputs` inputs that pass the test of this share at this level; `None` if not even 0 pass.
+fn most_violations(share: f64, level: f64, inputs: usize) -> Option<u64> {
+    let binomial = Binomial::new(share, inputs as u64).ok()?;
+    (0..=inputs as u64).take_while(|&violations| binomial.cdf(violations) <= level).last()
 }
 
-/// The threshold and the calibration inputs that break the limit at it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CalibratedThreshold {
-    /// Choices up to this [risk ratio](crate::tree::risk) are allowed; infinite: all, always.
-    pub threshold: f64,
+/// The margin, and the calibration inputs that break the limit at it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalibratedMargin {
+    /// Choices that save at least as much are taken.
+    pub margin: f64,
     /// Calibration inputs.
     pub inputs: usize,
+    /// The effective number of independent inputs among them.
+    pub independent: usize,
     /// Those that are slower than the limit.
     pub violations: usize,
     /// Those of the violations that noise does not explain: the fallback's slowest run × limit is
@@ -111,122 +116,194 @@ pub struct CalibratedThreshold {
     pub clear: usize,
 }
 
-/// Steps of the grid. With 240 instead, boosted trees lose 1.0698 instead of 1.0667 on the forward convolutions (without
-/// the risks in the rows, mean of four seeds); smaller logs lose as much.
+/// Margins between [`NEVER`] and [`ALWAYS`]. With 240 instead of 2,400 steps over as many decades, boosted trees lose 1.0698
+/// instead of 1.0667 on the forward convolutions.
 const STEPS: u32 = 2400;
 
-/// Thresholds from "only choices without any risk" to "always decide".
+/// Margins from "only the fallback" to "always decide". Each is a multiple of what a model can hold.
 static GRID: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let steps = (0..STEPS).map(|i| 1e-3 * 1e6_f64.powf(f64::from(i) / f64::from(STEPS - 1)));
-    std::iter::once(0.0).chain(steps).chain([f64::INFINITY]).collect()
+    let steps = (0..STEPS).map(|i| 30.0 * 1e-6_f64.powf(f64::from(i) / f64::from(STEPS - 1)));
+    let steps = steps.map(|margin| (margin / MARGIN_STEP).ceil() * MARGIN_STEP);
+    std::iter::once(NEVER).chain(steps).chain([ALWAYS]).collect()
 });
 
-/// Returns the first step of the grid that allows a choice with this ratio.
-pub fn step(ratio: f64) -> usize {
-    GRID.partition_point(|&threshold| threshold < ratio)
+/// The decisions that calibrate, and what is slow about them.
+pub struct Calibration {
+    /// By input, what it saves, the greatest first.
+    rows: Vec<Row>,
+    /// The sum of the weights.
+    weight: f64,
+    /// The effective number of independent inputs.
+    independent: usize,
 }
 
-/// Returns the number of steps of the grid up to this threshold.
-pub fn steps_up_to(threshold: f64) -> usize {
-    GRID.partition_point(|step| *step <= threshold)
+/// One decision.
+struct Row {
+    saved: f64,
+    weight: f64,
+    /// Where the choice is taken.
+    taken: Slow,
+    /// Where the model declines: asking alone may break the limit.
+    declined: Slow,
 }
 
-/// One input that breaks the limit from one step of the grid on to the last before another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation {
-    from: usize,
-    to: usize,
+/// Whether an input breaks the limit, and whether beyond noise.
+#[derive(Clone, Copy)]
+struct Slow {
+    breaks: bool,
     clear: bool,
 }
 
-/// Returns the choice that a model with this threshold takes from a ranking; `None` if it declines.
-pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
-    let is_offered = |choice| ranking.iter().any(|ranked| ranked.choice == choice);
-    let picked = ah_types::pick(ranking.iter().map(|r| r.ranked(threshold)), Some(fallback), is_offered)?;
-    ranking.iter().find(|ranked| ranked.choice == picked)
-}
-
-/// Returns the violations of one input by its ranking, where asking takes `overhead`. The fallback, which a declined input
-/// runs after the decision, can be one too.
-pub fn violations_of(
-    ranking: &[ScoredChoice],
-    table: &Table,
-    input: u32,
-    fallback: ChoiceId,
-    limit: f64,
-    overhead: &Overhead,
-) -> Vec<Violation> {
-    let Some(base) = table.usable(input, fallback) else { return Vec::new() };
-    let is_slow = |cell: &Cell| overhead.net(cell.time) > limit * base.time;
-    let too_slow = |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|cell| is_slow(cell));
-    // Most inputs have no choice that is too slow.
-    if !is_slow(base) && !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
-        return Vec::new();
+impl Calibration {
+    /// Returns the calibration by these decisions. `groups` has by decision a number; decisions of one group count as one.
+    pub fn new(
+        held_out: &[HeldOut],
+        groups: &[usize],
+        table: &Table,
+        fallback: ChoiceId,
+        limit: f64,
+    ) -> Self {
+        let row = |held_out: &HeldOut| {
+            let base = table.usable(held_out.input, fallback);
+            let slow = |choice: ChoiceId| {
+                let cell = base.zip(table.cell(held_out.input, choice));
+                cell.map_or(Slow { breaks: false, clear: false }, |(base, cell)| {
+                    let net = |time| held_out.overhead.net(time);
+                    let clear = Table::breaks(limit, net(cell.interval.0), base.interval.1);
+                    Slow { breaks: Table::breaks(limit, net(cell.time), base.time), clear }
+                })
+            };
+            Row {
+                saved: held_out.saved,
+                weight: table.inputs[held_out.input as usize].weight,
+                taken: slow(held_out.choice),
+                declined: slow(fallback),
+            }
+        };
+        let mut rows: Vec<Row> = held_out.iter().map(row).collect();
+        let weight = rows.iter().map(|row| row.weight).sum();
+        let mut of_groups = vec![0.0; groups.iter().max().map_or(0, |last| last + 1)];
+        rows.iter().zip(groups).for_each(|(row, group)| of_groups[*group] += row.weight);
+        let squares: f64 = of_groups.iter().map(|weight| weight * weight).sum();
+        // Equal weights must not lose an input to rounding.
+        let independent = if squares > 0.0 { (weight * weight / squares + 1e-6) as usize } else { 0 };
+        rows.sort_by(|a, b| b.saved.total_cmp(&a.saved));
+        Self { rows, weight, independent }
     }
-    // The pick changes where the threshold passes a ratio.
-    let mut steps: Vec<usize> =
-        ranking.iter().map(|ranked| step(ranked.ratio)).chain([0, GRID.len()]).collect();
-    steps.sort_unstable();
-    steps.dedup();
-    let between = |steps: &[usize]| {
-        let cell = match pick(ranking, fallback, GRID[steps[0]]) {
-            Some(picked) => too_slow(picked),
-            None => Some(base).filter(|base| is_slow(base)),
-        }?;
-        let clear = base.interval.1 * limit < overhead.net(cell.interval.0);
-        Some(Violation { from: steps[0], to: steps[1], clear })
-    };
-    steps.windows(2).filter_map(between).collect()
-}
 
-/// Walks the grid, testing for a `target` share of `inputs` inputs, of which only so many are `independent`: the same input on
-/// several devices counts once. `None`: neither the safest threshold passes nor always deciding.
-pub fn fixed_sequence_test(
-    violations: &[Violation],
-    inputs: usize,
-    independent: usize,
-    mode: PromiseMode,
-    target: f64,
-) -> Option<CalibratedThreshold> {
-    let (share, level) = mode.test(target);
-    let binomial = Binomial::new(share, independent as u64).ok()?;
-    // As if all devices broke the limit on the same inputs.
-    let on_each = |count: usize| (count * independent).div_ceil(inputs.max(1)) as u64;
-    // By step, how many violations begin there less how many end: all, and the clear ones.
-    let mut changes = vec![(0, 0); GRID.len() + 1];
-    for violation in violations {
-        for (step, change) in [(violation.from, 1), (violation.to, -1)] {
-            changes[step].0 += change;
-            changes[step].1 += change * i64::from(violation.clear);
+    /// Walks the grid for a promise of this share. `None`: the inputs are too few for any test.
+    pub fn walk(&self, mode: PromiseMode, target: f64) -> Option<CalibratedMargin> {
+        let (share, level) = mode.test(target);
+        let most = most_violations(share, level / STARTS, self.independent)?;
+        // As if all inputs of the share were independent ones.
+        let passes =
+            |weight: f64| (weight / self.weight * self.independent as f64 - 1e-9).ceil() as u64 <= most;
+        let mut last = self.at(NEVER, &[[0; 2]; 2]);
+        // Over the inputs that decline, and over those that decide: the weight of the violations, their count and clear count.
+        let (mut weights, mut counts) = ([0.0; 2], [[0; 2]; 2]);
+        for row in &self.rows {
+            add(&mut weights[0], &mut counts[0], row.weight, row.declined, 1);
+        }
+        let mut decided = 0;
+        let mut steps = GRID[1..].iter().map(|&margin| {
+            while let Some(row) = self.rows.get(decided).filter(|row| row.saved >= margin) {
+                add(&mut weights[0], &mut counts[0], -row.weight, row.declined, -1);
+                add(&mut weights[1], &mut counts[1], row.weight, row.taken, 1);
+                decided += 1;
+            }
+            // A margin that nothing saves is a constant too.
+            let margin = if decided > 0 { margin } else { NEVER };
+            (self.at(margin, &counts), weights.iter().sum::<f64>())
+        });
+        for (step, weight) in steps.by_ref() {
+            if !passes(weight) {
+                break;
+            }
+            if step.margin < NEVER {
+                last = step;
+            }
+        }
+        // Asking alone may break the limit on short inputs, so that the walk ends where it begins. Then the other end is
+        // tested: always deciding, which may save more than it takes to ask.
+        match steps.last().filter(|(_, weight)| last.margin == NEVER && passes(*weight)) {
+            Some((always, _)) => Some(always),
+            None => Some(last),
         }
     }
-    let (mut count, mut clear) = (0, 0);
-    let calibrated = GRID.iter().zip(changes).map(|(&threshold, change)| {
-        (count, clear) = (count + change.0, clear + change.1);
-        CalibratedThreshold { threshold, inputs, violations: count as usize, clear: clear as usize }
-    });
-    let steps: Vec<CalibratedThreshold> = calibrated.collect();
-    let passes = |step: &&CalibratedThreshold| binomial.cdf(on_each(step.violations)) <= level;
-    let walked = steps.iter().take_while(passes).last();
-    // Asking alone may break the limit on short inputs, so that even declining everywhere fails. Then the other end is tested:
-    // always deciding, which may save more than it takes to ask.
-    walked.or_else(|| steps.last().filter(passes)).cloned()
+
+    /// Returns the step of this margin.
+    fn at(&self, margin: f64, counts: &[[i64; 2]; 2]) -> CalibratedMargin {
+        let count = |at: usize| (counts[0][at] + counts[1][at]).max(0) as usize;
+        CalibratedMargin {
+            margin,
+            inputs: self.rows.len(),
+            independent: self.independent,
+            violations: count(0),
+            clear: count(1),
+        }
+    }
+}
+
+fn add(weights: &mut f64, counts: &mut [i64; 2], weight: f64, slow: Slow, count: i64) {
+    if slow.breaks {
+        *weights += weight;
+        counts[0] += count;
+        counts[1] += count * i64::from(slow.clear);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const QUICK: Slow = Slow { breaks: false, clear: false };
+    const SLOW: Slow = Slow { breaks: true, clear: false };
+
+    fn calibration(rows: Vec<Row>) -> Calibration {
+        let (weight, independent) = (rows.iter().map(|row| row.weight).sum(), rows.len());
+        Calibration { rows, weight, independent }
+    }
+
+    fn row(saved: f64, taken: Slow, declined: Slow) -> Row {
+        Row { saved, weight: 1.0, taken, declined }
+    }
+
     #[test]
-    fn always_deciding_is_tested_where_declining_fails() {
-        let test = |violations: &[Violation]| {
-            fixed_sequence_test(violations, 1000, 1000, PromiseMode::CrossFitted, 0.01)
-        };
-        let last = GRID.len() - 1;
-        let mut violations = vec![Violation { from: 0, to: last, clear: false }; 100];
-        let calibrated = test(&violations).expect("always deciding violates nothing");
-        assert_eq!((calibrated.threshold, calibrated.violations), (f64::INFINITY, 0));
-        violations.extend([Violation { from: last, to: GRID.len(), clear: false }; 100]);
-        assert_eq!(test(&violations), None);
+    fn a_choice_is_taken_where_it_saves_the_margin() {
+        // The 900 inputs that save a half are quick, the 100 that save a tenth are slow.
+        let mut rows: Vec<Row> = (0..900).map(|_| row(0.5, QUICK, QUICK)).collect();
+        rows.extend((0..100).map(|_| row(0.1, SLOW, QUICK)));
+        let calibrated = calibration(rows).walk(PromiseMode::CrossFitted, 0.01).unwrap();
+        assert!(calibrated.margin > 0.1 && calibrated.margin <= 0.5, "{calibrated:?}");
+        assert_eq!((calibrated.violations, calibrated.inputs), (0, 1000));
+    }
+
+    #[test]
+    fn always_deciding_is_tested_where_asking_alone_breaks_the_limit() {
+        let rows = |taken| (0..1000).map(|_| row(1e-6, taken, SLOW)).collect();
+        let walk = |taken| calibration(rows(taken)).walk(PromiseMode::CrossFitted, 0.01).unwrap();
+        assert_eq!(walk(QUICK).margin, ALWAYS);
+        // A constant asks nothing.
+        assert_eq!((walk(SLOW).margin, walk(SLOW).violations), (NEVER, 0));
+    }
+
+    #[test]
+    fn each_start_has_half_the_level() {
+        let least = PromiseMode::CrossFitted.min_inputs(0.01);
+        assert_eq!(least, 459);
+        let of = |inputs: usize| calibration((0..inputs).map(|_| row(0.5, QUICK, QUICK)).collect());
+        assert!(of(least).walk(PromiseMode::CrossFitted, 0.01).is_some());
+        assert!(of(least - 1).walk(PromiseMode::CrossFitted, 0.01).is_none());
+    }
+
+    #[test]
+    fn violations_count_by_weight() {
+        // One slow input in a hundred, of 99 times the weight.
+        let rows = (0..2000).map(|at| Row {
+            weight: if at % 100 == 0 { 99.0 } else { 1.0 },
+            ..row(0.5, if at % 100 == 0 { SLOW } else { QUICK }, QUICK)
+        });
+        let calibrated = calibration(rows.collect()).walk(PromiseMode::CrossFitted, 0.05).unwrap();
+        assert_eq!(calibrated.margin, NEVER);
     }
 }

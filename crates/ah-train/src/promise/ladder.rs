@@ -1,33 +1,33 @@
 //! The ladder: models of a few sizes, from one leaf to boosted trees, compared on the inputs that folds hold out.
 //!
 //! Each rung is judged by its net loss: under the promise if there is one, and with the time of its decisions and of the
-//! features that it uses. The smallest rung that `--size` accepts is taken. Boosted trees cannot lose less than nothing, so
-//! they are not grown where a tree loses at most [`GOOD_ENOUGH`].
+//! features that it uses. The smallest rung is taken that loses little more than the best ([`Size`]), where a difference within
+//! the noise of the inputs is none. Boosted trees are not grown where a tree loses at most [`GOOD_ENOUGH`].
 
-use std::cell::OnceCell;
+use std::sync::Arc;
 
-use ah_types::{LearnerKind, Target};
+use ah_types::{LearnerKind, Model, Promise};
 use serde::Serialize;
 
-use super::cross_fit::CrossFit;
-use super::trainer::{Heuristic, Trainer};
-use crate::data::split::{self, Partition};
+use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, NEVER};
+use super::folds::{CrossFitted, Folds, HeldOut};
+use super::recipe::{Fitted, Recipe, View};
+use crate::data::Dataset;
 use crate::error::TrainError;
-use crate::net::{ModelUse, Overhead, decision_time};
-use crate::params::{Size, SplitBy};
+use crate::overhead::ModelUse;
+use crate::params::Size;
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
-use crate::search::cross_validation::{BEYOND_NOISE, difference};
+use crate::search::cross_validation::BEYOND_NOISE;
 
 /// Leaves of the small trees. The last rung of trees is the whole one.
 const LEAVES: [usize; 4] = [1, 4, 16, 64];
 
-/// Without a promise, folds are judged until they hold out this many inputs. With 2000, pad_mm A100 (1245 inputs a fold)
-/// takes the smaller model with seed 1 and loses 1.0032; with 4000 it loses 1.0026, as with all folds.
-const ENOUGH: usize = 4000;
-
 /// A tree that loses less needs no boosted trees beside it: they would take most of the learning time to gain less than this.
 const GOOD_ENOUGH: f64 = 0.005;
+
+/// A smaller model is as good as the best one within this many standard errors of the difference.
+const WITHIN_NOISE: f64 = 1.0;
 
 /// A model of one size.
 #[derive(Clone, Debug, Serialize)]
@@ -36,46 +36,19 @@ pub struct Rung {
     pub leaves: usize,
     /// The boosted trees beside it.
     pub boosted_trees: usize,
-    /// What it takes over the best choices, by the mean of the objective on the inputs that folds hold out, with the decision:
-    /// under the promise, or always deciding where no promise is possible.
+    /// What it takes over the best choices, by the mean of the objective on the inputs that folds hold out, with the decision and
+    /// under the promise.
     pub slowdown: f64,
     /// How many times as fast as the fallback, with the decision.
     pub speedup: f64,
-    /// Whether it keeps the promise, if one is asked for.
-    pub promised: bool,
-    /// What asking it adds to a run.
-    pub overhead: Overhead,
+    /// The mean milliseconds that asking takes.
+    pub asking_ms: f64,
     /// What a program needs to ask it.
     #[serde(skip)]
     pub used: ModelUse,
     /// The most leaves of its tree; `None`: the whole tree.
     #[serde(skip)]
     pub most: Option<usize>,
-}
-
-impl Rung {
-    fn new(heuristic: &Heuristic, most: Option<usize>, trainer: &Trainer<'_>) -> Self {
-        let (plan, price) = (trainer.plan, heuristic.price.clone().unwrap_or_default());
-        let table = trainer.dataset.judging_table();
-        let slowdown = |cost| table.over_best(cost);
-        let promised = heuristic.promise.is_some() || plan.max_risk.is_none();
-        let cost = if promised { price.promised } else { price.always };
-        Self {
-            leaves: heuristic.fitted.tree.leaves(),
-            boosted_trees: heuristic.fitted.boosters.trees.len(),
-            slowdown: slowdown(cost),
-            speedup: slowdown(price.fallback) / slowdown(cost),
-            promised,
-            overhead: plan.asking.overhead(&heuristic.used),
-            used: heuristic.used.clone(),
-            most,
-        }
-    }
-
-    /// Returns the milliseconds of a decision in this form, the features left out.
-    pub fn decision_ms(&self, form: Target) -> f64 {
-        decision_time::milliseconds(form, &self.used.parts)
-    }
 }
 
 /// The rungs, the smallest first, and the one that is taken.
@@ -85,6 +58,10 @@ pub struct Ladder {
     pub rungs: Vec<Rung>,
     /// The position of the one that is taken.
     pub chosen: usize,
+    /// The most that a rung may lose to be as good as the best, as a slowdown.
+    pub accepted: f64,
+    /// The share of what always deciding saves that the promise costs; 0 without a promise.
+    pub price: f64,
 }
 
 impl Ladder {
@@ -92,6 +69,16 @@ impl Ladder {
     pub fn rung(&self) -> &Rung {
         &self.rungs[self.chosen]
     }
+}
+
+/// A learned heuristic.
+pub struct Heuristic {
+    /// The model, without its record.
+    pub model: Model,
+    /// The same, always deciding.
+    pub always: Model,
+    /// What the model takes at its margin.
+    pub calibrated: Option<CalibratedMargin>,
 }
 
 /// The end of a climb.
@@ -104,77 +91,146 @@ pub struct Climbed {
     pub heuristic: Heuristic,
 }
 
-/// Learns models of each size from these inputs, with the tree of `trainer` and its boosted trees, and takes one.
+/// A size before one is taken.
+struct Candidate<'c> {
+    configuration: &'c Configuration,
+    most: Option<usize>,
+    fitted: Fitted,
+    held_out: Vec<HeldOut>,
+    calibrated: Option<CalibratedMargin>,
+    /// Its margin.
+    margin: f64,
+    /// By decision, its cost at the margin.
+    costs: Vec<f64>,
+    mean: f64,
+    rung: Rung,
+}
+
+/// Learns models of each size from these inputs, with the tree of `recipe` and its boosted trees, and takes one. `view` is what a
+/// fit to all of them sees.
 ///
 /// # Errors
 /// Those of the learners.
-pub fn climb(trainer: &Trainer<'_>, inputs: &[u32]) -> Result<Climbed, TrainError> {
-    let plan = trainer.plan;
-    let parts = parts(trainer, inputs);
-    let mut rungs: Vec<(Rung, Heuristic)> = Vec::new();
+pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Climbed, TrainError> {
+    let plan = recipe.plan;
+    let folds = Folds::new(recipe, inputs, view)?;
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
         LearnerKind::Boosted => {
-            trainer.dataset.table.has_estimates().then(|| trainer.configuration.with_depth(0))
+            recipe.dataset.table.has_estimates().then(|| recipe.configuration.with_depth(0))
         }
-        _ => Some(trainer.configuration.clone()),
+        _ => Some(recipe.configuration.clone()),
     };
-    let of_single = single.as_ref().map(|configuration| Trainer { configuration, ..*trainer });
-    let trees = of_single.as_ref().map(|trainer| CrossFit::new(trainer, inputs, &parts, None)).transpose()?;
-    if let Some(trees) = &trees {
-        for most in sizes(plan, trees.leaves()) {
-            let heuristic = trees.heuristic(most);
+    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    let mut trees: Option<CrossFitted> = None;
+    if let Some(configuration) = &single {
+        let recipe = Recipe { configuration, ..*recipe };
+        let fitted = folds.fit(&recipe, None)?;
+        for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
+            let candidate = Candidate::new(&recipe, configuration, &folds, &fitted, most);
             // Pruning may skip sizes.
-            if rungs.last().is_some_and(|(rung, _)| rung.leaves == heuristic.fitted.tree.leaves()) {
-                continue;
+            if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
+                candidates.push(candidate);
             }
-            rungs.push((Rung::new(&heuristic, most, trainer), heuristic));
         }
+        trees = Some(fitted);
     }
+    let over_best = |mean| recipe.dataset.table.over_best(mean);
     let good_enough = if plan.size == Size::Default { GOOD_ENOUGH } else { plan.size.tolerance() };
-    let boosted = boosted(plan, trainer.configuration).filter(|_| best(&rungs) > 1.0 + good_enough);
-    let (mut boosted_rung, mut of_forest) = (None, None);
-    let one_leaf = OnceCell::new();
-    if let Some(boosted) = &boosted {
-        let trainer = Trainer { configuration: boosted, ..*trainer };
-        let ensembles = CrossFit::new(&trainer, inputs, &parts, trees.as_ref())?;
-        let heuristic = ensembles.heuristic(None);
-        let losses = || ensembles.losses(&heuristic, None);
-        // What boosted trees gain over one leaf must be beyond the noise.
-        let leaf = one_leaf.get_or_init(|| losses_of_one_leaf(trees.as_ref(), &rungs)).as_deref();
-        let is_noise = !boosted.is_forest() && leaf.is_some_and(|leaf| !is_beyond_noise(leaf, &losses()));
-        let rung = Rung::new(&heuristic, None, &trainer);
-        of_forest = boosted.is_forest().then(losses);
-        if !is_noise {
-            boosted_rung = Some(rungs.len());
-            rungs.push((rung, heuristic));
-        }
+    let best_tree = candidates.iter().map(|c| c.mean).fold(f64::INFINITY, f64::min);
+    let boosted = boosted(plan, recipe.configuration).filter(|_| over_best(best_tree) > 1.0 + good_enough);
+    if let Some(configuration) = &boosted {
+        let recipe = Recipe { configuration, ..*recipe };
+        let lent = trees.as_ref().filter(|_| single.as_ref().is_some_and(|s| configuration.has_tree_of(s)));
+        let fitted = folds.fit(&recipe, lent)?;
+        candidates.push(Candidate::new(&recipe, configuration, &folds, &fitted, None));
     }
-    let mut chosen = choose(&rungs, plan.size);
-    if let Some(trees) = &trees
-        && boosted_rung != Some(chosen)
-    {
-        let (rung, heuristic) = &rungs[chosen];
-        let losses = || trees.losses(heuristic, rung.most);
-        if let (Some(of_forest), Some(forest)) = (&of_forest, boosted_rung) {
-            let over_best = |cost| trainer.dataset.judging_table().over_best(cost);
-            if !suffices(&losses(), of_forest, 1.0 + plan.size.tolerance(), over_best) {
-                chosen = forest;
-            }
-        } else if chosen > 0 {
-            // What a tree gains must be beyond the noise too. On times of numpy products that varied by a factor of two, three
-            // leaves seemed to gain 1.3 %, and lost 9 %.
-            let leaf = one_leaf.get_or_init(|| losses_of_one_leaf(Some(trees), &rungs)).as_deref();
-            if leaf.is_some_and(|leaf| !is_beyond_noise(leaf, &losses())) {
-                chosen = 0;
-            }
+    let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
+    let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
+    let price = price(&candidates, &folds, recipe.dataset, &weights);
+    let ladder =
+        Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted, price };
+    let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
+    let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
+    let heuristic = recipe.heuristic(fitted, &folds, *calibrated, *margin);
+    Ok(Climbed { ladder, configuration: (*configuration).clone(), heuristic })
+}
+
+impl Recipe<'_> {
+    /// Learns a heuristic of this size from these inputs, with a promise if the plan has one.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
+        let view = Arc::new(View::new(self.dataset, self.plan, inputs)?);
+        if self.plan.max_risk.is_none() {
+            let fitted = self.sized(&self.fit(&view, None)?, self.max_leaves);
+            let always = self.model(&fitted, self.dataset.fallback(inputs), ALWAYS);
+            return Ok(Heuristic { model: always.clone(), always, calibrated: None });
         }
+        let folds = Folds::new(self, inputs, &view)?;
+        let fitted = folds.fit(self, None)?;
+        let held_out = folds.decide(self, &fitted, self.max_leaves);
+        let (calibrated, margin) = self.margin(&folds, &held_out);
+        Ok(self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin))
     }
-    let ladder = Ladder { rungs: rungs.iter().map(|rung| rung.0.clone()).collect(), chosen };
-    let configuration = boosted.filter(|_| boosted_rung == Some(chosen)).or(single);
-    let configuration = configuration.unwrap_or_else(|| trainer.configuration.clone());
-    let heuristic = rungs.swap_remove(chosen).1;
-    Ok(Climbed { ladder, configuration, heuristic })
+
+    /// Returns the calibrated margin, and the one that the heuristic gets: without a promise it always decides, and with one that
+    /// the inputs cannot show it never does.
+    fn margin(&self, folds: &Folds<'_>, held_out: &[HeldOut]) -> (Option<CalibratedMargin>, f64) {
+        let Some(target) = self.plan.max_risk else { return (None, ALWAYS) };
+        let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, target);
+        (calibrated, calibrated.map_or(NEVER, |calibrated| calibrated.margin))
+    }
+
+    fn heuristic(
+        &self,
+        fitted: &Fitted,
+        folds: &Folds<'_>,
+        calibrated: Option<CalibratedMargin>,
+        margin: f64,
+    ) -> Heuristic {
+        let promise =
+            self.plan.max_risk.zip(calibrated).map(|(target, calibrated)| {
+                promise(self.dataset, self.plan, &calibrated, folds.inputs, target)
+            });
+        let model = Model { promise, ..self.model(fitted, folds.fallback, margin) };
+        Heuristic { model, always: self.model(fitted, folds.fallback, ALWAYS), calibrated }
+    }
+}
+
+impl<'c> Candidate<'c> {
+    fn new(
+        recipe: &Recipe<'_>,
+        configuration: &'c Configuration,
+        folds: &Folds<'_>,
+        fitted: &CrossFitted,
+        most: Option<usize>,
+    ) -> Self {
+        let (dataset, fallback) = (recipe.dataset, folds.fallback);
+        let held_out = folds.decide(recipe, fitted, most);
+        let (calibrated, margin) = recipe.margin(folds, &held_out);
+        let costs_at = |margin: f64| -> Vec<f64> {
+            held_out.iter().map(|h| h.cost(&dataset.table, fallback, margin)).collect()
+        };
+        let costs = costs_at(margin);
+        let weights = weights(dataset, &held_out);
+        let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
+        let over_best = |cost| dataset.table.over_best(cost);
+        let fitted = recipe.sized(&fitted.whole, most);
+        let Fitted { view, ensemble } = &fitted;
+        let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
+        let rung = Rung {
+            leaves: ensemble.tree.leaves(),
+            boosted_trees: ensemble.boosters.trees.len(),
+            slowdown: over_best(mean_cost),
+            speedup: over_best(of_fallback) / over_best(mean_cost),
+            asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
+            used: ModelUse::of_fitted(ensemble, &view.features, &view.rows()),
+            most,
+        };
+        Self { configuration, most, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
+    }
 }
 
 /// Returns boosted trees beside the tree of a configuration, where there may be some.
@@ -186,23 +242,46 @@ fn boosted(plan: &TrainPlan, single: &Configuration) -> Option<Configuration> {
     })
 }
 
-/// Returns the smallest rung that this size accepts.
-fn choose(rungs: &[(Rung, Heuristic)], size: Size) -> usize {
-    let one_leaf =
-        rungs.first().filter(|(rung, _)| rung.leaves == 1).map_or(f64::INFINITY, |(rung, _)| rung.slowdown);
-    let greatest = size.greatest_slowdown(best(rungs), one_leaf);
-    slowdowns(rungs).position(|slowdown| slowdown <= greatest).unwrap_or(0)
+/// Returns the position of the smallest candidate that is as good as the best, and the greatest slowdown that counts as such:
+/// the best one's and what the size lets it lose. A smaller one within the noise of the difference is as good too.
+fn choose(
+    candidates: &[Candidate<'_>],
+    weights: &[f64],
+    size: Size,
+    over_best: impl Fn(f64) -> f64,
+) -> (usize, f64) {
+    let means = candidates.iter().map(|candidate| candidate.mean);
+    let (best, least) = means
+        .enumerate()
+        .fold((0, f64::INFINITY), |best, (at, mean)| if mean < best.1 { (at, mean) } else { best });
+    let one_leaf = candidates.first().filter(|candidate| candidate.rung.leaves == 1);
+    let one_leaf = one_leaf.map_or(f64::INFINITY, |candidate| over_best(candidate.mean));
+    let limit = size.greatest_slowdown(over_best(least), one_leaf);
+    let is_as_good = |candidate: &Candidate<'_>| {
+        let (more, error) = difference(&candidate.costs, &candidates[best].costs, weights);
+        // One leaf is a choice that a program names. Something must surely be better to be asked.
+        let errors = if candidate.rung.leaves == 1 { BEYOND_NOISE } else { WITHIN_NOISE };
+        more <= errors * error
+    };
+    let is_enough = |candidate: &&Candidate<'_>| {
+        over_best(candidate.mean) <= limit || size != Size::Best && is_as_good(candidate)
+    };
+    let chosen = candidates.iter().position(|candidate| is_enough(&candidate)).unwrap_or(best);
+    (chosen, limit.max(over_best(candidates[chosen].mean)))
 }
 
-/// Returns the least slowdown.
-fn best(rungs: &[(Rung, Heuristic)]) -> f64 {
-    slowdowns(rungs).fold(f64::INFINITY, f64::min)
-}
-
-/// Returns the slowdown of each rung; infinite without a promise where another rung has one.
-fn slowdowns(rungs: &[(Rung, Heuristic)]) -> impl Iterator<Item = f64> {
-    let none = rungs.iter().all(|(rung, _)| !rung.promised);
-    rungs.iter().map(move |(rung, _)| if rung.promised || none { rung.slowdown } else { f64::INFINITY })
+/// Returns the share of what always deciding saves that the promise costs; 0 if it saves nothing, or there is no promise.
+fn price(candidates: &[Candidate<'_>], folds: &Folds<'_>, dataset: &Dataset, weights: &[f64]) -> f64 {
+    let at = |candidate: &Candidate<'_>, margin: f64| {
+        let costs: Vec<f64> =
+            candidate.held_out.iter().map(|h| h.cost(&dataset.table, folds.fallback, margin)).collect();
+        mean(&costs, weights)
+    };
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+    let always = least(&mut candidates.iter().map(|candidate| at(candidate, ALWAYS)));
+    let promised = least(&mut candidates.iter().map(|candidate| candidate.mean));
+    let gain = at(&candidates[0], NEVER) - always;
+    if gain > 0.0 { ((promised - always) / gain).max(0.0) } else { 0.0 }
 }
 
 /// Returns the sizes of trees to try, `whole` the leaves of the largest one.
@@ -215,36 +294,57 @@ fn sizes(plan: &TrainPlan, whole: usize) -> Vec<Option<usize>> {
     }
 }
 
-/// Returns the folds: those that calibrate the promise, else those of the search until they hold out enough.
-fn parts(trainer: &Trainer<'_>, inputs: &[u32]) -> Vec<Partition> {
-    let Trainer { dataset, plan, .. } = trainer;
-    if plan.max_risk.is_some() {
-        return trainer.calibration_parts(inputs);
+/// Returns how much each decision's cost counts.
+fn weights(dataset: &Dataset, held_out: &[HeldOut]) -> Vec<f64> {
+    held_out.iter().map(|held_out| dataset.table.cost_weight(held_out.input)).collect()
+}
+
+fn mean(costs: &[f64], weights: &[f64]) -> f64 {
+    let sum: f64 = costs.iter().zip(weights).map(|(cost, weight)| cost * weight).sum();
+    sum / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
+}
+
+/// Returns how much the first costs exceed the second on average, on the same inputs, and the standard error.
+fn difference(first: &[f64], second: &[f64], weights: &[f64]) -> (f64, f64) {
+    let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
+    let mean = mean(&differences, weights);
+    let squares: f64 =
+        differences.iter().zip(weights).map(|(difference, w)| (w * (difference - mean)).powi(2)).sum();
+    (mean, squares.sqrt() / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE))
+}
+
+/// Returns the promise of a margin that was calibrated on these inputs.
+fn promise(
+    dataset: &Dataset,
+    plan: &TrainPlan,
+    calibrated: &CalibratedMargin,
+    inputs: &[u32],
+    target: f64,
+) -> Promise {
+    let mode = plan.promise;
+    let (tested, level) = mode.test(target);
+    Promise {
+        target,
+        confidence: CONFIDENCE,
+        limit: plan.max_slowdown,
+        mode: mode.calibration(),
+        tested,
+        level,
+        inputs: calibrated.inputs as u64,
+        groups: calibrated.independent as u64,
+        violations: calibrated.violations as u64,
+        clear: calibrated.clear as u64,
+        runs: u64::from(median_runs(dataset, inputs)),
+        threshold: Some(calibrated.margin).filter(|margin| margin.is_finite()),
     }
-    let keys = dataset.keys(SplitBy::Input, inputs);
-    let mut parts = split::partitions(&dataset.table, inputs, &keys, plan.folds, plan.seed);
-    parts.truncate(ENOUGH.div_ceil(parts[0].held_out.len().max(1)));
-    parts
 }
 
-/// Returns the losses of the smallest tree if it is one leaf.
-fn losses_of_one_leaf(trees: Option<&CrossFit<'_>>, rungs: &[(Rung, Heuristic)]) -> Option<Vec<f64>> {
-    let (leaf, heuristic) = rungs.first().filter(|(rung, _)| rung.leaves == 1)?;
-    Some(trees?.losses(heuristic, leaf.most))
-}
-
-/// Returns whether the second losses are lower than the first, on the same inputs, by more than their noise.
-fn is_beyond_noise(first: &[f64], second: &[f64]) -> bool {
-    let (saved, error) = difference(first, second);
-    saved > BEYOND_NOISE * error
-}
-
-/// Returns whether a tree with these losses is good enough beside a forest with those: with the noise on top, it takes at most
-/// `tolerance` times as long. Few time-outs decide what PAR10 measures, so a tree is often the best by chance.
-fn suffices(tree: &[f64], forest: &[f64], tolerance: f64, over_best: impl Fn(f64) -> f64) -> bool {
-    let (more, error) = difference(tree, forest);
-    let of_forest = forest.iter().sum::<f64>() / forest.len().max(1) as f64;
-    over_best(of_forest + more + BEYOND_NOISE * error) <= tolerance * over_best(of_forest)
+/// Returns the median number of measurements of a cell.
+fn median_runs(dataset: &Dataset, inputs: &[u32]) -> u32 {
+    let cells = inputs.iter().flat_map(|&i| dataset.table.cells(i));
+    let mut runs: Vec<u32> = cells.filter(|c| c.time.is_finite()).map(|c| c.samples).collect();
+    let middle = runs.len() / 2;
+    if runs.is_empty() { 0 } else { *runs.select_nth_unstable(middle).1 }
 }
 
 #[cfg(test)]
@@ -252,26 +352,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_stands_in_for_a_forest_only_if_that_is_no_chance() {
-        let forest = vec![0.1; 100];
-        let suffices = |tree: &[f64]| suffices(tree, &forest, 1.005, |cost| 1.0 + cost);
-        assert!(suffices(&forest));
-        assert!(suffices(&[0.104; 100]) && !suffices(&[0.11; 100]));
-        // Better by one time-out in 100 inputs, which is one standard error: chance.
-        let with = |timeouts: usize, saved: f64| {
-            let mut tree = vec![0.1 - saved; 100];
-            tree[..timeouts].fill(1.0);
-            tree
-        };
-        assert!(!suffices(&with(1, 0.009)));
-        assert!(suffices(&with(1, 0.03)));
-    }
-
-    #[test]
-    fn noise_is_measured_on_the_same_inputs() {
-        let (mean, error) = difference(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5]);
-        assert_eq!((mean, error), (0.5, 0.0));
-        assert!(is_beyond_noise(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5]));
-        assert!(!is_beyond_noise(&[1.0, 0.0, 1.0, 0.0], &[0.0, 1.0, 0.0, 0.9]));
+    fn noise_is_measured_on_the_same_inputs_by_weight() {
+        let equal = [1.0; 4];
+        assert_eq!(difference(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5], &equal), (0.5, 0.0));
+        let (mean, error) = difference(&[1.0, 0.0], &[0.0, 0.0], &[3.0, 1.0]);
+        assert!((mean - 0.75).abs() < 1e-12 && (error - 0.75 * 2.0_f64.sqrt() / 4.0).abs() < 1e-12);
     }
 }

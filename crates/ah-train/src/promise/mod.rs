@@ -1,15 +1,14 @@
 //! The promise: at most a share of the inputs is slower than the fallback by more than a limit.
 //!
-//! [`trainer`] has what to learn and what comes of it, [`calibrate`] finds the threshold on the
-//! [risk ratio](crate::tree::risk) of a choice, [`risk_model`] the risk beside boosters, [`price`] what
-//! the promise costs, and [`cross_fit`] learns. [`ladder`] compares sizes.
+//! [`recipe`] has what to learn, what one fit sees, and the model that comes of it. [`folds`] are the fits that calibrate, and
+//! their decisions on the inputs that they did not see. [`calibrate`] finds the margin that keeps the promise, and [`ladder`]
+//! compares sizes.
 
 pub mod calibrate;
-pub mod cross_fit;
+pub mod folds;
 pub mod ladder;
-pub mod price;
-pub mod risk_model;
-pub mod trainer;
+pub mod recipe;
 
-pub use ladder::{Ladder, Rung};
-pub use trainer::{Heuristic, Trainer};
+pub use calibrate::NEVER;
+pub use ladder::{Heuristic, Ladder, Rung, climb};
+pub use recipe::{Recipe, View};

@@ -2,64 +2,107 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{Model, Objective, Promise};
+use ah_types::{Model, Node, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::judge::{BaselineComparison, DeviceReport, Metrics};
+use crate::data::LEAST_MS;
+use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
-use crate::promise::price::PromisePrice;
 use crate::search::Portfolio;
-use crate::train::TrainedModel;
+use crate::train::{NoPromise, TrainedModel};
 
 /// The most characters of a choice's name.
 const NAME: usize = 32;
 
-/// Returns the summary of a training: gain, loss, risk, promise and size, one line each.
+/// Returns the summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
+/// why there is none, and the size that is taken.
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
-    let mut text = compared(model.objective(), &model.heuristic, "the held-out", comparison);
-    if let Some(share) = trained.timed {
-        let _ = writeln!(
-            text,
-            "These figures are estimates: the log has {:.1} % of the times. A joint model gives the others, with errors like its own.",
-            share * 100.0
-        );
-    }
-    if let Some(promise) = &model.promise {
-        text += &promised(promise, &comparison.always_fallback.choice);
-        text.push('\n');
-    }
+    let mut text = verdict(trained);
+    text += &figures(model.objective(), "held-out", comparison);
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
-            "{device}, if it had never been measured: loses {} on its {} held-out inputs; learned there: {} (always \
-             deciding).",
+            "{device}: loses {} on {} held-out inputs if it had never been measured, {} learned there (always deciding).",
             loss(never_measured.slowdown),
             never_measured.inputs,
             loss(learned_there.slowdown),
         );
     }
-    text += &sizes::decision(trained);
+    text += &promise_line(trained);
+    text += &sizes::taken(trained);
     if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
         text += &kept(portfolio, trained.evaluation.table.choices.len());
     }
-    let inputs = trained.held_out.train_inputs + comparison.model.inputs;
-    let leaves = sizes::leaves(model.leaf_count());
-    let boosted = trained.ladder.rung().boosted_trees;
-    let of_risk = match model.boosters.len().saturating_sub(boosted) {
-        0 => String::new(),
-        risk => format!(" and {risk} of the risk"),
-    };
-    let _ = match boosted {
-        0 => writeln!(text, "Learned from all {inputs} inputs: {leaves}."),
-        _ => writeln!(
-            text,
-            "Learned from all {inputs} inputs: {}{of_risk}, {leaves}. (`--size smallest`: one tree, which people can read.)",
-            sizes::trees(boosted, &trained.plan),
-        ),
-    };
     text
+}
+
+/// Returns the choice that a model takes on every input; `None` if it tells inputs apart.
+pub fn constant(model: &Model) -> Option<&str> {
+    let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
+    let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
+    choice.filter(|_| model.boosters.is_empty()).map(|choice| model.choice_name(choice))
+}
+
+/// Returns what to do, in one line.
+fn verdict(trained: &TrainedModel) -> String {
+    let model = &trained.model;
+    let targets: Vec<&str> = trained.plan.asking.targets.iter().map(|target| target.words()).collect();
+    let targets = targets.join(" and ");
+    match constant(model) {
+        Some(choice) => {
+            let elsewhere = match trained.elsewhere {
+                Some(speedup) if speedup > 1.005 => {
+                    format!(" In Rust one would be {speedup:.2} times as fast.")
+                }
+                _ => String::new(),
+            };
+            format!("Always take {}: no heuristic pays {targets} here.{elsewhere}\n", name(choice))
+        }
+        None => format!(
+            "Take {}, which chooses among {} choices {targets}.\n",
+            model.heuristic,
+            model.choices.len()
+        ),
+    }
+}
+
+/// Returns the promise, or why there is none.
+fn promise_line(trained: &TrainedModel) -> String {
+    let fallback = name(&trained.held_out.comparison.always_fallback.choice);
+    let Some(reason) = trained.no_promise else {
+        let Some(promise) = &trained.model.promise else { return String::new() };
+        // The training part promises the same, and has fewer inputs.
+        let held_out = &trained.held_out;
+        let inputs = held_out.train_inputs + held_out.judged.len();
+        let needed =
+            (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
+        let stricter = match trained.plan.is_default_promise && promise.target > 0.01 {
+            true => format!(" 1 % needs about {needed} inputs."),
+            false => String::new(),
+        };
+        return format!("{}{stricter}\n", promised(promise, &fallback));
+    };
+    match reason {
+        NoPromise::NotAsked => "No promise was asked for: it always decides.\n".to_owned(),
+        NoPromise::NoFallback => format!(
+            "No promise without a fallback (--fallback CHOICE): it always decides, else {fallback}.\n"
+        ),
+        NoPromise::Estimates => {
+            "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
+                                 Time the kept choices on all inputs.\n"
+                .to_owned()
+        }
+        NoPromise::TooFew { inputs, needed, asked: false } => {
+            format!("No promise: {inputs} inputs are too few. It always decides; measure {needed} for one.\n")
+        }
+        NoPromise::TooFew { inputs, needed, asked: true } => format!(
+            "{inputs} inputs are too few for the promise. Measure {needed}, or accept the risk with \
+             --max-risk none.\n"
+        ),
+        NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
+    }
 }
 
 /// Returns the evidence behind a training's figures: what it was judged on, and what its promise rests on.
@@ -81,13 +124,9 @@ pub fn evidence(trained: &TrainedModel) -> String {
         );
     }
     if let Some(portfolio) = &trained.portfolio {
-        let search = match portfolio.exact {
-            true => "no other set loses less",
-            false => "greedy search: at least 63 % of the best set's saving",
-        };
         let _ = writeln!(
             text,
-            "Keeps {} choices; the best of them loses {} on the training part ({search}).",
+            "Keeps {} choices; the best of them loses {} on the training part.",
             portfolio.choices.len(),
             loss(portfolio.slowdown),
         );
@@ -148,18 +187,17 @@ pub fn json(trained: &TrainedModel) -> Value {
         "sizes": trained.ladder,
         "seconds": trained.duration.as_secs_f64(),
         "warnings": trained.warnings,
-        "notes": training_notes(trained),
+        "notes": training_notes(trained, true),
+        "constant": constant(model),
     })
 }
 
 /// Returns the advice and the exceptions of a training.
-pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
+pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let comparison = &trained.held_out.comparison;
     let mut notes = notes(comparison);
-    notes.extend(learned_conditions(&trained.model));
-    if let Some(price) = trained.price.as_ref().filter(|price| price.gain() >= 0.01 && price.is_dear()) {
-        notes.push(dear(price, comparison, &trained.held_out.always));
-    }
+    notes.extend(trained.plan.asking.note().filter(|_| constant(&trained.model).is_none()));
+    notes.extend(learned_conditions(&trained.model).filter(|_| all));
     notes
 }
 
@@ -180,14 +218,14 @@ fn learned_conditions(model: &Model) -> Option<String> {
 
 /// Returns the summary of an evaluation of a model that was learned for this objective.
 pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparison) -> String {
-    compared(objective, name, "the log's", comparison)
+    format!("{name}: {}", figures(objective, "logged", comparison))
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
 pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();
-    if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
+    if (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
         notes.push(format!(
             "a program that does not name its choices loses {} to the best choice instead (`choose`, not \
              `choose_among`, and only what 99 % of a leaf's inputs measured). {} of {} inputs have no time for what it \
@@ -209,83 +247,58 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     notes
 }
 
-/// Returns what the promise costs, and what would cost less.
-fn dear(price: &PromisePrice, comparison: &BaselineComparison, always: &Metrics) -> String {
-    let share = |loss| format!("{:.0} %", price.share(loss) * 100.0);
-    let looser = price.looser.map_or_else(String::new, |(target, loss)| {
-        format!("; at {} % it would cost {} (`--max-risk {target}`)", percent(target), share(loss))
-    });
-    format!(
-        "the promise costs {} of the gain{looser}. Always deciding costs nothing (`--max-risk none`), but {:.1} % of the \
-         held-out inputs would be > {} % slower than {}",
-        share(price.promised),
-        always.over_limit * 100.0,
-        percent(comparison.max_slowdown - 1.0),
-        name(&comparison.always_fallback.choice),
-    )
-}
-
-fn compared(objective: Objective, heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
+/// Returns the figures of a model on some inputs. Each includes the time of the decisions.
+fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
     let fallback = name(&always_fallback.choice);
     let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
     let without = match model.inputs - model.comparable {
         0 => String::new(),
-        others => format!("; on {others} others it has no time"),
+        others => format!(", {others} without a time of it"),
     };
-    let plain = match (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
-        true => format!("; {} by `choose`, which is not told what is offered", loss(model.plain_slowdown)),
-        false => String::new(),
+    let asking = match model.slowdown / model.without_asking - 1.0 {
+        share if share < 5e-5 => String::new(),
+        share => format!(" ({} the decision)", loss(1.0 + share)),
     };
-    let is_total = objective == Objective::Total;
-    let by_input = format!(
-        "{} {} to the best choice (always {single}: {}), {:.2} times at worst{plain}.\n",
-        if is_total { "By input: loses" } else { "Loses" },
-        loss(model.slowdown),
-        loss(best_single.metrics.slowdown),
-        model.worst,
+    let mean = format!(
+        "{:.3} times as fast as always {fallback} ({} {which} inputs{without}).\n",
+        model.speedup_over_fallback, model.inputs,
     );
-    let total = format!(
-        "Total time: {} lost (always {single}: {}), {} than {fallback}; p99 {:.2}.\n",
-        loss(model.total),
-        loss(best_single.metrics.total),
-        more_or_less(model.total_over_fallback),
-        model.p99,
-    );
+    let total = match more_or_less(model.total_over_fallback) {
+        Some(than) => format!("Total time: {than} than always {fallback}.\n"),
+        None => format!("Total time: the same as always {fallback}.\n"),
+    };
     // What the model was learned for comes first.
-    let (speedup, figures) = match is_total {
-        true => (
-            format!("{:.3} times as fast as {fallback} in total time", 1.0 / model.total_over_fallback),
-            total + &by_input,
-        ),
-        false => {
-            (format!("{:.3} times as fast as {fallback}", model.speedup_over_fallback), by_input + &total)
-        }
+    let (lines, lost, of_single) = match objective {
+        Objective::Total => (total + &mean, model.total, best_single.metrics.total),
+        Objective::Geomean => (mean + &total, model.slowdown, best_single.metrics.slowdown),
     };
     format!(
-        "{heuristic}: {speedup} on {which} {} inputs{without}.\n{figures}\
+        "{lines}Loses {}{asking} to the best choice (always {single}: {}); at worst {:.2} times.\n\
          Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
-        model.comparable,
+        loss(lost),
+        loss(of_single),
+        model.worst,
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),
     )
 }
 
-/// Returns a ratio of times as what is more or less.
-fn more_or_less(ratio: f64) -> String {
-    match ratio < 1.0 {
-        true => format!("{:.2} % less", (1.0 - ratio) * 100.0),
-        false => format!("{:.2} % more", (ratio - 1.0) * 100.0),
-    }
+/// Returns a ratio of times as what is more or less; `None` if it is the same to two digits.
+fn more_or_less(ratio: f64) -> Option<String> {
+    let percent = ((ratio - 1.0).abs() * 1e4).round() / 1e2;
+    let word = if ratio < 1.0 { "less" } else { "more" };
+    (percent > 0.0).then(|| format!("{percent:.2} % {word}"))
 }
 
 /// Returns a promise in one sentence.
 pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
     format!(
-        "Promise: at most {} % are > {} % slower than {} ({} % confidence).",
+        "Promise: at most {} % are > {} % (and {} ns) slower than {} ({} % sure).",
         percent(promise.target),
         percent(promise.limit - 1.0),
+        LEAST_MS * 1e6,
         name(fallback),
         percent(promise.confidence),
     )

@@ -50,11 +50,6 @@ impl Configuration {
         }
     }
 
-    /// Returns whether its boosted trees are a forest.
-    pub fn is_forest(&self) -> bool {
-        matches!(self, Self::Boosted { boost, .. } if boost.is_forest)
-    }
-
     /// Returns this configuration with boosted trees; its own tree becomes one of ours.
     pub fn boosted(&self, boost: Boost) -> Self {
         let tree = match self {
@@ -100,27 +95,20 @@ impl Configuration {
     /// # Errors
     /// Those of the learner.
     pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> Result<GrownTree, TrainError> {
-        let dataset = DatasetBase::new(*rows, targets);
         match self {
-            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.fit(&dataset),
-            Self::Linfa(l) => l.fit(&dataset),
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => Ok(s.grow(rows, targets)),
+            Self::Linfa(l) => l.fit(&DatasetBase::new(*rows, targets)),
         }
     }
 
-    /// Cuts a tree back to the depth limit and polishes it. Returns it with its scores.
+    /// Cuts a tree back to the depth limit. Returns it with its scores.
     pub fn finish(&self, grown: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
-        match self {
-            Self::CostTree(s) | Self::Boosted { tree: s, .. } => {
-                let tree = s.polish(tree, rows, targets);
-                let scores = s.scores(&tree, rows, targets);
-                (tree, scores)
-            }
-            Self::Linfa(_) => {
-                let scores = Scores::new(&tree, rows, targets, CLASSIFIER_SHRINKAGE);
-                (tree, scores)
-            }
-        }
+        let scores = match self {
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.scores(&tree, rows, targets),
+            Self::Linfa(_) => Scores::new(&tree, rows, targets, CLASSIFIER_SHRINKAGE),
+        };
+        (tree, scores)
     }
 
     /// Learns a tree from these rows.

@@ -11,8 +11,6 @@ use std::collections::BTreeSet;
 
 use ah_types::expr::Expr;
 use ah_types::{DerivedFeature, Device, Features, FieldValue, fields, random};
-use linfa::dataset::DatasetBase;
-use linfa::traits::Fit;
 use rayon::prelude::*;
 
 use crate::data::devices::MULTIPROCESSORS;
@@ -196,14 +194,12 @@ impl Tournament<'_> {
     }
 
     fn gains_of_tree(&self, columns: &Columns, slots: usize, seed: u64) -> Vec<f64> {
-        let parameters = CostTree::greedy(8, 3);
+        let parameters = CostTree::new(8, 3);
         let all = 0..self.table.inputs.len() as u32;
         let (inputs, others): (Vec<u32>, Vec<u32>) =
             all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
         let rows = Subset { columns, inputs: &inputs };
-        let dataset = DatasetBase::new(rows, &self.targets);
-        // Only linfa-trees can fail.
-        let Ok(tree) = parameters.fit(&dataset) else { return vec![0.0; slots] };
+        let tree = parameters.grow(&rows, &self.targets);
         let scores = Scores::new(&tree, &rows, &self.targets, parameters.shrinkage);
         let mut gains = vec![0.0; slots];
         for &input in &others {

@@ -11,7 +11,7 @@ use super::grid::Grid;
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Dataset, Subset};
 use crate::error::TrainError;
-use crate::net::{ModelUse, Overhead};
+use crate::overhead::{ModelUse, Overhead};
 use crate::params::SplitBy;
 use crate::plan::TrainPlan;
 

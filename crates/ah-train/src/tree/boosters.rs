@@ -1,8 +1,8 @@
 //! Boosters over the inputs of one table.
 
+use ah_joint::growth::Tree;
 use ah_types::{Node, ROW_NUMBERS, ScoreTree, add_row};
 
-use super::compact_tree::CompactTree;
 use crate::data::Columns;
 
 /// Trees whose rows add to the scores of an ordinary tree ([`ah_types::Model::boosters`]).
@@ -21,7 +21,7 @@ pub struct Boosters {
 /// One of the trees.
 #[derive(Clone, Debug)]
 pub struct Booster {
-    pub splits: CompactTree,
+    pub splits: Tree,
     /// Node after node, a row.
     pub rows: Vec<i8>,
 }
@@ -37,7 +37,7 @@ impl Boosters {
     pub fn sums(&self, codes: &[u16]) -> Vec<i16> {
         let mut sums = vec![0; self.row_length];
         for tree in self.trees.iter().chain(&self.risk_trees) {
-            let start = tree.splits.leaf(codes) * self.row_length;
+            let start = tree.splits.leaf(|column| codes[column]) * self.row_length;
             add_row(&mut sums, &tree.rows[start..][..self.row_length]);
         }
         sums
@@ -60,14 +60,14 @@ impl Boosters {
             {
                 *right = here;
             }
-            match tree.splits.split(at) {
-                None => nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length].into())),
-                Some((column, limit, left)) => {
-                    let test = columns.all()[usize::from(column)].test_behind(limit);
-                    nodes.push(Node::Split { test, left: here + 1, right: 0 });
-                    open.push((left + 1, Some(here)));
-                    open.push((left, None));
-                }
+            let split = tree.splits.nodes[at];
+            if split.left == 0 {
+                nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length - 1].into()));
+            } else {
+                let test = columns.all()[split.column as usize].test_behind(split.limit);
+                nodes.push(Node::Split { test, left: here + 1, right: 0 });
+                open.push((split.left as usize + 1, Some(here)));
+                open.push((split.left as usize, None));
             }
         }
         ScoreTree { nodes }

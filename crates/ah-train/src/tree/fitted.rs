@@ -43,7 +43,7 @@ pub struct ScoredChoice {
 impl ScoredChoice {
     /// Returns the choice as a model ranks it that allows choices up to this ratio; an infinite threshold allows all.
     pub fn ranked(&self, threshold: f64) -> Ranked {
-        Ranked { choice: self.choice, score: self.score, allowed: self.ratio <= threshold }
+        Ranked { choice: self.choice.0, score: self.score, allowed: self.ratio <= threshold }
     }
 }
 

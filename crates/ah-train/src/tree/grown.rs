@@ -1,5 +1,6 @@
 //! A tree while it is learned: splits over column codes, leaves without content.
 
+use ah_joint::growth;
 use ah_types::Test;
 
 use crate::data::{Columns, Subset};
@@ -36,20 +37,25 @@ pub struct Split {
     pub right: u32,
 }
 
-/// Returns the leaf below a node. `split` returns a node's code, the greatest one that goes left, and its children; `None` for
-/// a leaf.
-#[inline(always)]
-pub fn walk<N: Copy>(mut node: N, split: impl Fn(N) -> Option<(u16, u16, [N; 2])>) -> N {
-    while let Some((code, limit, children)) = split(node) {
-        node = children[usize::from(code > limit)];
-    }
-    node
-}
-
 impl GrownTree {
     /// Returns a tree of one leaf.
     pub fn leaf() -> Self {
         Self { nodes: vec![GrownNode { parent: 0, depth: 0, split: None }] }
+    }
+
+    /// Returns the tree with these splits over columns, in preorder.
+    pub fn of_splits(splits: &growth::Tree, columns: &Columns) -> Self {
+        let mut tree = Self::leaf();
+        let mut todo = vec![(0, 0)];
+        while let Some((from, to)) = todo.pop() {
+            let node = splits.nodes[from];
+            if node.left > 0 {
+                let (limit, test) = columns.all()[node.column as usize].test(node.limit, node.next);
+                let (left, right) = tree.split(to, node.column, limit, test);
+                todo.extend([(node.left as usize + 1, right), (node.left as usize, left)]);
+            }
+        }
+        tree
     }
 
     /// Splits the leaf `node` and returns (left, right).
@@ -96,39 +102,14 @@ impl GrownTree {
         members
     }
 
-    /// Replaces the leaf `node` by another tree.
-    pub fn graft(&mut self, node: u32, other: Self) {
-        // The other's nodes move behind the present ones, except its root, which is its own parent.
-        let (shift, depth) = (self.nodes.len() as u32 - 1, self.nodes[node as usize].depth);
-        let moved = |id: u32| if id == 0 { node } else { id + shift };
-        for (id, mut other) in other.nodes.into_iter().enumerate() {
-            other.depth += depth;
-            if let Some(split) = &mut other.split {
-                split.left = moved(split.left);
-                split.right = moved(split.right);
-            }
-            if id == 0 {
-                self.nodes[node as usize].split = other.split;
-            } else {
-                other.parent = moved(other.parent);
-                self.nodes.push(other);
-            }
-        }
-    }
-
-    /// Returns the leaf that an input reaches from `node`.
-    pub fn leaf_below(&self, columns: &Columns, node: u32, input: u32) -> u32 {
-        let split = |node: u32| {
-            let split = self.nodes[node as usize].split.as_ref()?;
-            let code = columns.all()[split.column as usize].codes()[input as usize];
-            Some((code, split.limit, [split.left, split.right]))
-        };
-        walk(node, split)
-    }
-
     /// Returns the leaf that an input reaches.
     pub fn leaf_of(&self, columns: &Columns, input: u32) -> u32 {
-        self.leaf_below(columns, 0, input)
+        let mut node = 0;
+        while let Some(split) = &self.nodes[node as usize].split {
+            let code = columns.all()[split.column as usize].codes()[input as usize];
+            node = if code <= split.limit { split.left } else { split.right };
+        }
+        node
     }
 
     /// Returns the number of leaves.

@@ -4,7 +4,6 @@
 //! [`Boosters`] add to the scores; a [`FittedEnsemble`] holds all four. [`leaves`] turns its tree into that of a model.
 
 mod boosters;
-mod compact_tree;
 pub mod cover;
 pub mod fitted;
 pub mod grown;
@@ -15,7 +14,6 @@ pub mod risk;
 pub mod scores;
 
 pub use boosters::{Booster, Boosters, nearest};
-pub use compact_tree::CompactTree;
 pub use fitted::{FittedEnsemble, ScoredChoice};
 pub use grown::GrownTree;
 pub use leaves::RankingPolicy;

@@ -61,8 +61,8 @@ fn without_a_fallback_the_heuristic_always_decides_and_says_so() {
     let trained = learn(&shapes(400), |_| {}).unwrap();
     assert!(trained.model.promise.is_none());
     assert!((trained.held_out.comparison.model.coverage - 1.0).abs() < 1e-12);
-    let said = trained.warnings.iter().any(|w| w.contains("\"blur\"") && w.contains("--fallback"));
-    assert!(said, "{:?}", trained.warnings);
+    let said = ah_train::report::summary::trained(&trained);
+    assert!(said.contains("No promise without a fallback (--fallback CHOICE)"), "{said}");
 }
 
 #[test]

@@ -344,3 +344,46 @@ fn decisions_are_the_log_s_own_text() {
     }
     assert!(decisions.contains("512.0,"), "{decisions}");
 }
+
+#[test]
+fn no_command_writes_over_what_it_reads() {
+    let run = Run::new();
+    run.write("a.txt", log(200));
+    run.learns(&["a.txt"]);
+    let model = std::fs::read(run.path("model.json")).unwrap();
+    for (flag, args) in [
+        ("--model", "a.txt --heuristic-name T --no-codegen --model a.txt"),
+        ("--model", "a.txt --heuristic-name T --no-codegen --model ./a.txt"),
+        ("--report", "a.txt --heuristic-name T --no-codegen --report a.txt"),
+        ("--decisions", "evaluate model.json a.txt --decisions a.txt"),
+        ("--decisions", "evaluate model.json a.txt --decisions model.json"),
+        ("--output", "report model.json a.txt -o a.txt"),
+        ("--output", "adapt model.json a.txt -o model.json"),
+    ] {
+        let (code, _, stderr) = run.run(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!(code, i32::from(exit::USAGE), "{args}: {stderr}");
+        assert!(stderr.contains(flag) && stderr.contains("does not read"), "{args}: {stderr}");
+        assert_eq!(std::fs::read_to_string(run.path("a.txt")).unwrap(), log(200), "{args}");
+        assert_eq!(std::fs::read(run.path("model.json")).unwrap(), model, "{args}");
+    }
+}
+
+#[test]
+fn a_fallback_that_failed_everywhere_is_an_error() {
+    let run = Run::new();
+    let failed = |line: &str| match line.split_once(",orig,") {
+        Some((input, _)) => format!("{input},orig,inf"),
+        None => line.to_owned(),
+    };
+    run.write("a.txt", log(60).lines().map(failed).collect::<Vec<_>>().join("\n") + "\n");
+    run.refuses(&["a.txt"], exit::TOO_LITTLE, &["\"orig\"", "failed on all 60 inputs", "--fallback"]);
+}
+
+#[test]
+fn dimensions_that_the_log_lacks_are_refused() {
+    let run = Run::new();
+    run.write("a.txt", log(60).replacen("pad_mm", "own", 1));
+    for flag in [["--test-split", "dims"], ["--promise", "by-dimensions"]] {
+        run.refuses(&["a.txt", flag[0], flag[1]], exit::USAGE, &[flag[0], flag[1], "dimensions"]);
+    }
+}

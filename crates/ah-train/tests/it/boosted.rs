@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ah_train::{AdaptParams, Params, TrainedModel, adapt, train};
-use ah_types::{Model, Value};
+use ah_train::{Params, TrainedModel, train};
+use ah_types::Model;
 
 /// Numbers from 0 (included) to 1 (excluded).
 fn random() -> impl FnMut() -> f64 {
@@ -103,7 +103,7 @@ fn an_input_without_the_fallback_is_decided() {
         // No pick of the training part may be slower: always deciding breaks that.
         params.max_risk = ah_train::MaxRisk::Share(0.003);
         // Any other decision takes time, which alone breaks this limit.
-        params.forms = vec![ah_train::Target::Pytorch];
+        params.targets = vec![ah_train::Target::Pytorch];
     });
     let table = &trained.evaluation.table;
     let fallback = table.choice_id("d").unwrap();
@@ -117,44 +117,6 @@ fn an_input_without_the_fallback_is_decided() {
 /// Where the last feature is below 25, times vary by a factor of up to 4.5.
 fn noise(x: [f64; 4]) -> f64 {
     if x[3] < 25.0 { 1.5 } else { 0.01 }
-}
-
-#[test]
-fn a_choice_must_save_more_where_others_were_slow() {
-    let trained = learn_from(&oblique(3000, noise), |params| {
-        params.learner = Some(ah_train::LearnerKind::Boosted);
-        params.fallback = Some("a".to_owned());
-    });
-    let model = &trained.model;
-    let mean = |s: f64| {
-        let of = |at: u32| {
-            let [p, q, r] = [at % 5, at / 5 % 5, at / 25].map(|x| f64::from(x * 20 + 10));
-            let values = [p, q, r, s].map(Value::Number).to_vec();
-            let row = model.row(&values);
-            ah_types::risk(*model.booster_sums(&model.features.row(&row)).unwrap().last().unwrap())
-        };
-        (0..125).map(of).sum::<f64>() / 125.0
-    };
-    assert!(mean(10.0) > 1.3 * mean(60.0), "{} and {}", mean(10.0), mean(60.0));
-    let explained = model.explain(&[50.0, 50.0, 50.0, 10.0].map(Value::Number), None).to_string();
-    assert!(explained.contains("To be taken, a choice must save "), "{explained}");
-    assert!(trained.held_out.comparison.model.over_limit <= 0.01, "{:?}", trained.held_out.comparison.model);
-
-    // Another device has a further choice, before all others and faster than one of them.
-    let folder = tempfile::tempdir().unwrap();
-    let (path, log) = (folder.path().join("model.json"), folder.path().join("new.txt"));
-    model.write(&path).unwrap();
-    let text = oblique(200, noise);
-    let further: String =
-        text.lines().filter(|line| line.contains(",b,")).fold(String::new(), |all, line| {
-            let (input, time) = line.split_once(",b,").unwrap();
-            all + &format!("{input},aa,{}\n", 0.8 * time.parse::<f64>().unwrap())
-        });
-    std::fs::write(&log, text + &further).unwrap();
-    let params = AdaptParams { model: path, logs: vec![log], ..AdaptParams::default() };
-    let adapted = adapt(&params).unwrap().model;
-    adapted.validate().unwrap();
-    assert!(adapted.choice_id("aa").is_some());
 }
 
 #[test]

@@ -105,59 +105,6 @@ fn names_cannot_write_to_the_terminal() {
     assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "{stdout:?}\n{stderr:?}");
 }
 
-/// Under a limit on its memory, every command ends well, or with one sentence and its exit code, where Rust
-/// alone would abort.
-#[cfg(target_os = "linux")]
-#[test]
-fn out_of_memory_is_a_sentence() {
-    let run = Run::new();
-    let mut table = "m,k,choice,ms\n".to_owned();
-    for i in 0..20_000 {
-        let _ = writeln!(table, "{i},{},c{},1.5", i * 7 % 4099, i % 3);
-    }
-    run.write("a.txt", log(3000)).write("table.csv", table);
-    learned(&run, &["a.txt"]);
-    let train = assert_cmd::cargo::cargo_bin("ah-train");
-    let import = "import table.csv --name x --features m,k --choice choice --time ms -o out.txt";
-    for (least, command) in [
-        (1, "a.txt --heuristic-name T --no-codegen --threads 2"),
-        (1, "evaluate model.json a.txt"),
-        (1, import),
-        (0, "explain model.json m=512 k=512 n=512 mat1_dtype=torch.float16"),
-    ] {
-        let (mut ended, mut well) = (0, 0);
-        for megabytes in (16..=400).step_by(16) {
-            let _ = std::fs::remove_file(run.path("out.txt"));
-            let limited = format!("ulimit -v {}; exec '{}' {command}", megabytes * 1024, train.display());
-            let output =
-                Command::new("sh").args(["-c", &limited]).current_dir(run.folder.path()).output().unwrap();
-            let stderr = String::from_utf8(output.stderr).unwrap();
-            // The loader says so itself.
-            if stderr.contains("error while loading shared libraries") {
-                continue;
-            }
-            let code = output.status.code();
-            if code == Some(0) {
-                well += 1;
-                if well == 2 {
-                    break;
-                }
-                continue;
-            }
-            assert_eq!(
-                code,
-                Some(i32::from(exit::IO)),
-                "{megabytes} MB, {command}: {:?} {stderr}",
-                output.status
-            );
-            let errors = stderr.lines().filter(|line| line.starts_with("error: ")).count();
-            assert!(errors >= 1 && !stderr.contains("panicked"), "{megabytes} MB, {command}: {stderr}");
-            ended += usize::from(stderr.contains("error: out of memory: the system refuses "));
-        }
-        assert!(ended >= least && well > 0, "{command}: ended {ended} times, well {well} times");
-    }
-}
-
 /// An import reads its table once and keeps its times, not its rows: 50 MB of rows need 64 MB of address space more than a
 /// few, growing lists included.
 #[cfg(target_os = "linux")]

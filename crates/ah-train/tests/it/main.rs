@@ -15,7 +15,6 @@ mod explain;
 mod failures;
 mod features;
 mod joint;
-mod linfa_traps;
 mod missing;
 mod net;
 mod never_unmeasured;

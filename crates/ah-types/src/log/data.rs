@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::devices::LoggedDevice;
 use super::metadata::Metadata;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
@@ -13,7 +14,9 @@ use crate::tally::Tally;
 pub struct Log {
     /// The metadata of the first file.
     pub metadata: Metadata,
-    /// The features, in the order of the first file's header.
+    /// The devices of the logs: one, unless [`read_devices`](super::read_devices) read several.
+    pub devices: Vec<LoggedDevice>,
+    /// The features, in the order of the first file's header, then those of devices.
     pub schema: Schema,
     /// The names of all choices, sorted: a [`ChoiceId`] is a position here.
     pub choices: Vec<String>,
@@ -32,7 +35,7 @@ pub struct Log {
 pub struct Input {
     /// The values, by slot of the schema.
     pub values: Box<[Value]>,
-    /// The features as the log writes them, joined by commas.
+    /// The values as a log of ours writes them, joined by commas: equal values have equal texts.
     pub text: Box<str>,
     /// False outside the [random part](super::RandomPart) of an adaptive log, where choices were left out:
     /// heuristics are not judged there.

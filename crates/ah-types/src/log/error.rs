@@ -3,28 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::metadata::Difference;
+use crate::fault::{ColumnPlace, Fault, RowNumber};
 use crate::shown::quoted;
-
-/// A place in a log, counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPlace {
-    /// The file.
-    pub path: PathBuf,
-    /// The line.
-    pub line: u64,
-    /// The column in characters; 0 for the whole line.
-    pub column: u64,
-}
-
-impl std::fmt::Display for LogPlace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.path.display(), self.line)?;
-        if self.column > 0 {
-            write!(f, ":{}", self.column)?;
-        }
-        Ok(())
-    }
-}
 
 /// A log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -34,8 +14,8 @@ pub enum LogError {
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { path: PathBuf, action: &'static str, source: std::io::Error },
     /// The log is malformed.
-    #[error("{place}: expected {expected}, found {found}; {hint}")]
-    Malformed { place: LogPlace, expected: String, found: String, hint: String },
+    #[error(transparent)]
+    Malformed(Box<Fault>),
     /// Two logs, or a log and the rows to append, do not belong together.
     #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
     Metadata { path: PathBuf, other: String, differences: Vec<Difference>, hint: &'static str },
@@ -48,19 +28,18 @@ pub enum LogError {
 }
 
 impl LogError {
-    pub(super) fn malformed(
+    /// Returns the fault at a line and a column of a log; 0 stands for the whole file or line.
+    pub fn malformed(
         path: &Path,
         (line, column): (u64, usize),
         expected: impl Into<String>,
         found: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        Self::Malformed {
-            place: LogPlace { path: path.to_owned(), line, column: column as u64 },
-            expected: expected.into(),
-            found: found.into(),
-            hint: hint.into(),
-        }
+        let mut fault = Fault::new(expected, found, hint).of_file(path);
+        fault.place.row = Some(RowNumber::Line(line)).filter(|_| line > 0);
+        fault.place.column = Some(ColumnPlace::At(column as u64)).filter(|_| column > 0);
+        Self::Malformed(Box::new(fault))
     }
 }
 

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::csv;
 use super::error::{LogError, io_error, shown};
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
 use crate::feature::{Feature, Schema};
 use crate::shown::{listed, quoted, reason};
 
-const HINT: &str = "is this a log of AutoHeuristic?";
+const HINT: &str = "is this a log of AutoHeuristic? `ah-train import` makes one of a table";
 
 pub(super) struct Head {
     pub(super) metadata: Metadata,
@@ -77,23 +76,20 @@ fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<St
         LogError::malformed(path, (1, 0), "distinct features", e.to_string(), hint)
     })?;
     let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
-    let text = String::from_utf8_lossy(line);
-    let line = text.as_bytes();
-    let mut ranges = Vec::new();
-    csv::split(line, &mut ranges).map_err(|at| {
-        LogError::malformed(path, (2, at + 1), "a CSV header", "an unclosed quote", "close it")
-    })?;
-    let (mut columns, mut schema) = (Vec::with_capacity(ranges.len()), Schema::default());
-    for range in ranges {
-        let start = range.start;
-        let name = csv::unquote(&text[range]).into_owned();
+    let mut record = csv::ByteRecord::new();
+    let mut reader = csv::ReaderBuilder::new();
+    let read = reader.has_headers(false).from_reader(line).read_byte_record(&mut record);
+    read.map_err(|e| LogError::malformed(path, (2, 0), "a CSV header", e.to_string(), "mend it"))?;
+    let (mut columns, mut schema) = (Vec::with_capacity(record.len()), Schema::default());
+    for name in &record {
+        let name = String::from_utf8_lossy(name).into_owned();
         let is_new = match kinds.get(name.as_str()) {
             Some(&kind) => schema.push(Feature { kind, ..Feature::numerical(&name) }).is_ok(),
             None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => !columns.contains(&name),
             None => {
                 return Err(LogError::malformed(
                     path,
-                    (2, csv::column(line, start)),
+                    (2, 0),
                     format!(
                         "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
                         listed(features())
@@ -105,8 +101,7 @@ fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<St
         };
         if !is_new {
             let found = format!("{} twice", quoted(&name));
-            let column = csv::column(line, start);
-            return Err(LogError::malformed(path, (2, column), "distinct columns", found, "remove one"));
+            return Err(LogError::malformed(path, (2, 0), "distinct columns", found, "remove one"));
         }
         columns.push(name);
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::data::{Input, Irregularities, Log, Sample, Source};
+use super::devices::LoggedDevice;
 use super::metadata::Metadata;
+use super::quote::input_text;
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::Schema;
@@ -13,15 +15,16 @@ use crate::feature::Schema;
 /// The contents of all files so far.
 pub(super) struct Merger {
     pub(super) metadata: Metadata,
+    /// The features of the inputs, then those of their devices.
     pub(super) schema: Schema,
     pub(super) choices: Vec<String>,
     /// Choices by the bytes of their names.
     pub(super) choice_ids: FxHashMap<Box<[u8]>, u32>,
     pub(super) inputs: Vec<Input>,
-    /// Inputs by the text of their features.
-    pub(super) input_ids: FxHashMap<Box<str>, u32>,
+    /// Inputs by the text of their values.
+    input_ids: FxHashMap<Box<str>, u32>,
     /// The categories of all features; thousands of inputs share a few.
-    pub(super) categories: FxHashSet<Arc<str>>,
+    categories: FxHashSet<Arc<str>>,
     pub(super) samples: Vec<Sample>,
     pub(super) sources: Vec<Source>,
     pub(super) irregularities: Irregularities,
@@ -63,8 +66,33 @@ impl Merger {
         Value::Category(new)
     }
 
+    /// Returns the number of the input with these values.
+    pub(super) fn input(&mut self, values: Vec<Value>) -> u32 {
+        let text = input_text(&values).into_boxed_str();
+        if let Some(id) = self.input_ids.get(&text) {
+            return *id;
+        }
+        let id = count(self.inputs.len());
+        self.input_ids.insert(text.clone(), id);
+        let part = self.metadata.collection.as_ref().and_then(|c| c.random_part);
+        let random = part.is_none_or(|part| part.contains(&text));
+        self.inputs.push(Input { values: values.into(), text, random });
+        id
+    }
+
+    /// Returns the number of the choice of this name.
+    pub(super) fn choice(&mut self, name: &str) -> u32 {
+        if let Some(id) = self.choice_ids.get(name.as_bytes()) {
+            return *id;
+        }
+        let id = count(self.choices.len());
+        self.choice_ids.insert(name.as_bytes().into(), id);
+        self.choices.push(name.to_owned());
+        id
+    }
+
     /// Choices get ids by name, so that ids do not depend on the order of rows.
-    pub(super) fn finish(mut self) -> Log {
+    pub(super) fn finish(mut self, devices: Vec<LoggedDevice>) -> Log {
         let mut order: Vec<usize> = (0..self.choices.len()).collect();
         order.sort_by(|&a, &b| self.choices[a].cmp(&self.choices[b]));
         let mut new_id = vec![0; order.len()];
@@ -80,6 +108,7 @@ impl Merger {
         }
         Log {
             metadata: self.metadata,
+            devices,
             schema: self.schema,
             choices,
             inputs: self.inputs,
@@ -88,4 +117,9 @@ impl Merger {
             irregularities: self.irregularities,
         }
     }
+}
+
+/// Ids are u32: a log of 2^32 inputs would not fit into memory.
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }

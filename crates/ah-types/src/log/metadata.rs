@@ -86,6 +86,9 @@ pub struct Collection {
     /// comparisons on four numbers, as generated code does them. Appending ignores it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub decision_ns: BTreeMap<String, f64>,
+    /// A hash of the commands that were measured, if the choices are commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands_hash: Option<String>,
     /// The limit after which a choice was stopped, in milliseconds: a time of the limit or more is a time-out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<f64>,

@@ -4,25 +4,27 @@
 //!
 //! [`read`] turns one or several files into a [`Log`]; [`LogWriter`] appends to one file.
 
-mod csv;
 mod data;
+mod devices;
 mod error;
 mod head;
 mod lines;
 mod merger;
 mod metadata;
+mod quote;
 mod random_part;
 mod reader;
 mod rows;
 mod writer;
 
-pub use csv::quote;
 pub use data::{Input, Irregularities, Log, Sample, Source};
-pub use error::{LogError, LogPlace};
+pub use devices::LoggedDevice;
+pub use error::LogError;
 pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, LOG_FORMAT, Metadata,
     differences,
 };
+pub use quote::{input_text, quote};
 pub use random_part::RandomPart;
-pub use reader::{ReadOptions, open, read, read_bytes, read_metadata, read_with};
+pub use reader::{ReadOptions, open, read, read_bytes, read_devices, read_metadata, read_with};
 pub use writer::{LogWriter, RowBatch};

@@ -4,12 +4,15 @@ use std::io::Read;
 use std::path::Path;
 
 use super::data::{Log, Source};
+use super::devices::{self, LoggedDevice};
 use super::error::{LogError, io_error};
 use super::head::Head;
 use super::lines::Lines;
 use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
-use super::rows::{Column, RowError, RowReader};
+use super::rows::{Column, RowReader};
+use crate::fault::{Fault, RowNumber};
+use crate::feature::Schema;
 
 /// Options of reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,18 +33,21 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, LogError> {
 ///
 /// # Errors
 /// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead.
-///
-/// # Panics
-/// If `paths` is empty.
 pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log, LogError> {
-    assert!(!paths.is_empty(), "give at least one log");
-    let mut merged: Option<Merger> = None;
-    for path in paths {
-        let path = path.as_ref();
-        let reader = open(path).map_err(io_error(path, "read"))?;
-        read_into(&mut merged, path, reader, options)?;
-    }
-    finish(merged, paths[0].as_ref())
+    merge(open_all(paths)?, options, None)
+}
+
+/// Reads logs of one or several devices. Inputs get the device features in `wanted`; without any, and with several
+/// devices, those in which the devices differ.
+///
+/// # Errors
+/// As [`read_with`], also where nothing that the logs know tells their devices apart.
+pub fn read_devices(
+    paths: &[impl AsRef<Path>],
+    options: ReadOptions,
+    wanted: &[&str],
+) -> Result<Log, LogError> {
+    merge(open_all(paths)?, options, Some(wanted))
 }
 
 /// Reads one plain log from memory; `path` is its name in errors.
@@ -49,16 +55,7 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log
 /// # Errors
 /// As [`read_with`].
 pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions) -> Result<Log, LogError> {
-    let mut merged = None;
-    read_into(&mut merged, path, bytes, options)?;
-    finish(merged, path)
-}
-
-fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
-    match merged {
-        Some(merger) if !merger.samples.is_empty() => Ok(merger.finish()),
-        _ => Err(LogError::Empty { path: first.to_owned() }),
-    }
+    merge(vec![OpenLog::new(path, bytes)?], options, None)
 }
 
 /// Reads the first line of a log.
@@ -66,8 +63,7 @@ fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
 /// # Errors
 /// [`LogError`], also where the second line does not fit with it.
 pub fn read_metadata(path: &Path) -> Result<Metadata, LogError> {
-    let mut lines = Lines::new(open(path).map_err(io_error(path, "read"))?);
-    Ok(Head::read(path, &mut lines)?.metadata)
+    Ok(OpenLog::new(path, open(path).map_err(io_error(path, "read"))?)?.head.metadata)
 }
 
 /// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
@@ -82,30 +78,79 @@ pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     crate::artefact::open(path)
 }
 
-/// Reads one log from `reader`; `path` is its name in errors.
-fn read_into(
-    merged: &mut Option<Merger>,
-    path: &Path,
-    reader: impl Read,
+/// A log whose head is read.
+struct OpenLog<'a, R> {
+    path: &'a Path,
+    lines: Lines<R>,
+    head: Head,
+}
+
+impl<'a, R: Read> OpenLog<'a, R> {
+    fn new(path: &'a Path, reader: R) -> Result<Self, LogError> {
+        let mut lines = Lines::new(reader);
+        let head = Head::read(path, &mut lines)?;
+        Ok(Self { path, lines, head })
+    }
+}
+
+fn open_all(paths: &[impl AsRef<Path>]) -> Result<Vec<OpenLog<'_, Box<dyn Read>>>, LogError> {
+    let open = |path: &Path| open(path).map_err(io_error(path, "read"));
+    paths.iter().map(AsRef::as_ref).map(|path| OpenLog::new(path, open(path)?)).collect()
+}
+
+/// Reads the rows of all logs. `wanted` are features of devices to add; `None`: there may be one device alone.
+fn merge<R: Read>(
+    logs: Vec<OpenLog<'_, R>>,
+    options: ReadOptions,
+    wanted: Option<&[&str]>,
+) -> Result<Log, LogError> {
+    let first = logs.first().unwrap_or_else(|| panic!("give at least one log"));
+    let (mut metadata, mut schema) = (first.head.metadata.clone(), first.head.schema.clone());
+    let first_path = first.path.to_owned();
+    let devices: Vec<LoggedDevice> = logs.iter().map(|log| LoggedDevice::new(&log.head.metadata)).collect();
+    // Logs of one kind of device need no feature of it.
+    let disagreeing =
+        logs[1..].iter().find_map(|log| agree(log.path, &first_path, &metadata, &log.head).err());
+    let mut names = Vec::new();
+    if let Some(wanted) = wanted {
+        let of_devices: &[LoggedDevice] = if disagreeing.is_some() { &devices } else { &devices[..1] };
+        names = devices::names(wanted, of_devices, &schema);
+    }
+    if let Some(error) = disagreeing {
+        let by_device = logs[1..].iter().all(|log| devices::differ_by_device(&metadata, &log.head.metadata));
+        if !by_device || names.is_empty() {
+            return Err(error);
+        }
+        // No single device stands for all of them.
+        let collection = logs.iter().find_map(|log| log.head.metadata.collection.clone());
+        metadata =
+            Metadata { shared_memory: None, device_capa: (0, 0), choices: None, collection, ..metadata };
+    }
+    devices::extend(&mut schema, &mut metadata, &names, &devices);
+    let mut merger = Merger::new(metadata, schema);
+    for (log, device) in logs.into_iter().zip(&devices) {
+        add(&mut merger, log, device, &names, options)?;
+    }
+    if merger.samples.is_empty() {
+        return Err(LogError::Empty { path: first_path });
+    }
+    let devices =
+        if names.is_empty() { devices[..1].to_vec() } else { devices::told_apart(&devices, &names) };
+    Ok(merger.finish(devices))
+}
+
+/// Adds the rows of one log.
+fn add<R: Read>(
+    merger: &mut Merger,
+    log: OpenLog<'_, R>,
+    device: &LoggedDevice,
+    names: &[&str],
     options: ReadOptions,
 ) -> Result<(), LogError> {
-    let mut lines = Lines::new(reader);
-    let Head { metadata, schema, columns } = Head::read(path, &mut lines)?;
-    if let Some(merger) = merged {
-        agree(path, merger, &metadata)?;
-    }
-    let listed = metadata.choices.clone();
-    let merger = merged.get_or_insert_with(|| Merger::new(metadata, schema));
-    merger.list_choices(listed.as_deref());
-    let column = |name: &String| match name.as_str() {
-        CHOICE_COLUMN => Column::Choice,
-        FEEDBACK_COLUMN => Column::Feedback,
-        name => {
-            let slot = merger.schema.slot(name).unwrap_or_default();
-            Column::Feature { slot, kind: merger.schema.features()[slot].kind }
-        }
-    };
-    let mut reader = RowReader::new(columns.iter().map(column).collect());
+    let OpenLog { path, mut lines, head } = log;
+    merger.list_choices(head.metadata.choices.as_deref());
+    let columns = head.columns.iter().map(|name| column(name, &merger.schema)).collect();
+    let mut reader = RowReader::new(columns, device.values(names));
     let (inputs_before, samples_before) = (merger.inputs.len(), merger.samples.len());
     let irregularities_before = merger.irregularities.clone();
     let mut rows = 0;
@@ -114,13 +159,14 @@ fn read_into(
             merger.irregularities.blank_lines += 1;
             continue;
         }
+        let malformed = |fault: Fault| fault.at(path, RowNumber::Line(line));
         match reader.row(text, merger) {
             Ok(()) => rows += 1,
             Err(fault) if options.skip_bad_rows => {
-                let kind = fault.expected.clone();
-                merger.irregularities.bad_rows.add(&kind, || malformed(path, line, fault).to_string());
+                let kind = format!("{:?} {}", fault.place.column, fault.expected);
+                merger.irregularities.bad_rows.add(&kind, || malformed(fault).to_string());
             }
-            Err(fault) => return Err(malformed(path, line, fault)),
+            Err(fault) => return Err(LogError::Malformed(Box::new(malformed(fault)))),
         }
     }
     let hash = lines.hash();
@@ -138,15 +184,21 @@ fn read_into(
     Ok(())
 }
 
-fn malformed(path: &Path, line: u64, fault: RowError) -> LogError {
-    let hint = "mend the row, or pass over such rows with --skip-bad-rows";
-    LogError::malformed(path, (line, fault.column), fault.expected, fault.found, hint)
+fn column(name: &str, schema: &Schema) -> Column {
+    match name {
+        CHOICE_COLUMN => Column::Choice,
+        FEEDBACK_COLUMN => Column::Feedback,
+        name => {
+            let slot = schema.slot(name).unwrap_or_default();
+            Column::Feature { slot, kind: schema.features()[slot].kind }
+        }
+    }
 }
 
 /// Checks that a further log belongs to the same log. Parts of one sequence may have other seeds and choices, and machines
 /// of one kind what [`Device::admits`](crate::Device::admits) allows: drivers, clocks, versions of libraries.
-fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogError> {
-    let is_same_kind = match (merger.metadata.device(), metadata.device()) {
+fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Result<(), LogError> {
+    let is_same_kind = match (first.device(), other.metadata.device()) {
         (Some(first), Some(other)) => first.admits(other).is_ok(),
         _ => false,
     };
@@ -154,14 +206,14 @@ fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogErr
         ["autoheuristic_rs.seed", "choices"].contains(&key)
             || is_same_kind && key.starts_with("autoheuristic_rs.device.")
     };
-    let mut found = differences(&merger.metadata, metadata);
+    let mut found = differences(first, &other.metadata);
     found.retain(|difference| !may_differ(&difference.key));
     if found.is_empty() {
         return Ok(());
     }
     Err(LogError::Metadata {
         path: path.to_owned(),
-        other: merger.sources.first().map_or_else(String::new, |s| s.path.display().to_string()),
+        other: first_path.display().to_string(),
         differences: found,
         hint: "logs with other features, or of devices that nothing in them tells apart, cannot be merged; learn from each alone",
     })

@@ -10,16 +10,16 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::csv;
 use super::data::Log;
 use super::error::{LogError, io_error};
 use super::head::Head;
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
+use super::quote::{input_text, quote};
 use super::reader::read;
 use crate::artefact::GZIP;
 use crate::context::{Context, Value};
-use crate::feature::Schema;
+use crate::feature::{Feature, Schema};
 use crate::file_lock::lock_within;
 use crate::shown::{quoted, whole};
 
@@ -186,7 +186,7 @@ impl LogWriter {
 
     fn head(&self, metadata: &Metadata) -> String {
         let json = serde_json::to_string(metadata).unwrap_or_default();
-        let mut names: Vec<_> = self.schema.features().iter().map(|f| csv::quote(&f.name)).collect();
+        let mut names: Vec<_> = self.schema.features().iter().map(|f| quote(&f.name)).collect();
         names.extend([CHOICE_COLUMN.into(), FEEDBACK_COLUMN.into()]);
         format!("{json}\n{}\n", names.join(","))
     }
@@ -228,7 +228,7 @@ impl RowBatch {
         features: impl IntoIterator<Item = &'a str>,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) {
-        let fields: Vec<_> = features.into_iter().map(csv::quote).collect();
+        let fields: Vec<_> = features.into_iter().map(quote).collect();
         self.add_prefixed(&fields.join(","), samples);
     }
 
@@ -237,7 +237,7 @@ impl RowBatch {
             if let Some(broken) = [prefix, choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
                 self.broken.get_or_insert_with(|| broken.to_owned());
             }
-            let _ = writeln!(self.text, "{prefix},{},{}", csv::quote(choice), feedback);
+            let _ = writeln!(self.text, "{prefix},{},{}", quote(choice), feedback);
         }
     }
 
@@ -290,11 +290,7 @@ impl Context {
     ///
     /// A feature that the context lacks stays empty, and so does a number that is undefined.
     pub fn log_text(&self, schema: &Schema) -> String {
-        let fields = schema.features().iter().map(|f| {
-            let is_defined = |value: &&Value| !matches!(value, Value::Number(x) if x.is_nan());
-            let text = self.get(&f.name).filter(is_defined).map(Value::to_string).unwrap_or_default();
-            csv::quote(&text).into_owned()
-        });
-        fields.collect::<Vec<_>>().join(",")
+        let value = |f: &Feature| self.get(&f.name).cloned().unwrap_or(Value::Number(f64::NAN));
+        input_text(&schema.features().iter().map(value).collect::<Vec<_>>())
     }
 }

@@ -15,8 +15,8 @@
 //!
 //! [saturated]: crate::Objective::saturate
 
+use super::old_pick::Ranked;
 use crate::choice::ChoiceId;
-use crate::pick::Ranked;
 use crate::tree::Tree;
 
 /// What the number of a row for the risk is worth.

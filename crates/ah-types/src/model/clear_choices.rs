@@ -2,9 +2,9 @@
 //! only between equal scores, and where a choice is not allowed or not expected.
 
 use super::boosters::Scoring;
+use super::old_pick::Ranked;
 use super::row_sums::Sums;
 use crate::choice::ChoiceId;
-use crate::pick::Ranked;
 
 /// Scores that are compared at a time: two registers of any x86-64 or Arm processor.
 const LANES: usize = 4;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ah_decide::Rule;
+
 use super::boosters::{Scoring, add_row};
 use super::data::Model;
 use crate::choice::ChoiceId;
@@ -19,7 +21,7 @@ impl Model {
     }
 
     /// Returns what to choose among the offered choices. `values` are those of the logged features, by slot. A
-    /// choice that is not [eligible](Self::is_eligible) here counts as not offered.
+    /// choice that is not [eligible](Self::is_eligible) here counts as not offered. The fallback always counts as offered.
     ///
     /// # Errors
     /// The reason for declining; the program then takes the fallback.
@@ -50,7 +52,7 @@ impl Model {
     /// The reason for declining, as in [`decide`](Self::decide).
     pub fn ranking(&self, values: &[Value]) -> Result<Vec<Ranked>, Unsure> {
         let (leaf, sums) = self.reached(values)?;
-        let mut ranking: Vec<Ranked> = self.ranked(leaf, &sums).collect();
+        let mut ranking = self.ranked(leaf, &sums);
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
         Ok(ranking)
     }
@@ -103,6 +105,11 @@ impl Model {
         Scoring { fallback: self.fallback, unit: self.unit, margin: self.margin }
     }
 
+    /// Returns the rule by which choices are scored and allowed.
+    pub fn rule(&self) -> Rule {
+        Rule { fallback: self.fallback.map(|choice| choice.0), unit: self.unit, margin: self.margin }
+    }
+
     /// Returns the values that the boosters compare, sorted.
     pub fn booster_columns(&self) -> BTreeSet<Column<&[String]>> {
         self.boosters.iter().flat_map(Tree::tests).map(|test| test.column().0).collect()
@@ -126,8 +133,9 @@ impl Model {
     }
 
     /// Returns the ranking of a leaf with this sum of rows, in the order of the leaf.
-    pub fn ranked<'a>(&self, leaf: &'a Leaf, sums: &'a [i16]) -> impl Iterator<Item = Ranked> + 'a {
-        self.scoring().ranked(leaf.ranking.iter().map(RankedChoice::ranked), sums)
+    pub fn ranked(&self, leaf: &Leaf, sums: &[i16]) -> Vec<Ranked> {
+        let leaf: Vec<Ranked> = leaf.ranking.iter().map(RankedChoice::ranked).collect();
+        self.rule().ranked(&leaf, sums).collect()
     }
 }
 
@@ -139,34 +147,30 @@ pub struct LoggedRow<'a, R: ?Sized> {
 }
 
 impl<R: Row + ?Sized> LoggedRow<'_, R> {
+    /// Training saw the category missing: its missing value is then the category `""`.
     fn has_missing_category(&self, slot: usize) -> bool {
-        self.is_categorical(slot) && self.model.knows(slot, "")
-    }
-
-    fn is_categorical(&self, slot: usize) -> bool {
-        let feature = self.model.features.base().features().get(slot);
-        feature.is_some_and(|f| f.kind == FeatureKind::Categorical)
+        self.model.knows(slot, "")
     }
 }
 
-/// A value of the other kind is undefined. A category that training saw missing is then the category `""`.
+/// A value of the other kind is undefined.
 impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
-    #[inline]
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        let is_number = |value: &Scalar<'_>| matches!(value, Scalar::Number(_));
-        let scalar = self.values.scalar(slot).filter(|value| is_number(value) != self.is_categorical(slot));
-        scalar.or_else(|| self.has_missing_category(slot).then_some(Scalar::Category("")))
+        let kind = self.model.features.base().features().get(slot)?.kind;
+        match kind {
+            FeatureKind::Numerical => Some(Scalar::Number(self.number(slot))),
+            FeatureKind::Categorical => self.category(slot).map(Scalar::Category),
+        }
     }
 
     #[inline]
     fn number(&self, slot: usize) -> f64 {
-        if self.is_categorical(slot) { f64::NAN } else { self.values.number(slot) }
+        self.values.number(slot)
     }
 
     #[inline]
     fn category(&self, slot: usize) -> Option<&str> {
-        let category = self.values.category(slot).filter(|_| self.is_categorical(slot));
-        category.or_else(|| self.has_missing_category(slot).then_some(""))
+        self.values.category(slot).or_else(|| self.has_missing_category(slot).then_some(""))
     }
 
     fn tells_apart(&self, category: &str) -> bool {

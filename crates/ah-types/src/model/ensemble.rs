@@ -7,11 +7,11 @@ use super::boosters::Scoring;
 use super::clear_choices::ClearChoices;
 use super::data::Model;
 use super::leaf_masks::{BLOCK, INLINE, LeafMasks, MOST_LEAVES, leaves_from_left};
+use super::old_pick::{Ranked, pick, pick_sorted};
 use super::row_sums::{ROWS_TOGETHER, Rows, Sums};
 use super::threshold_search::ThresholdSearch;
 use crate::choice::ChoiceId;
 use crate::inline::Inline;
-use crate::pick::{Ranked, pick, pick_sorted};
 use crate::row::Row;
 use crate::tree::{Column, Node, RankedChoice, Test, Tree, goes_left};
 use crate::unsure::Unsure;
@@ -123,7 +123,7 @@ struct ValueNode {
 
 /// What one input reaches in an ensemble.
 #[derive(Clone, Copy, Debug)]
-pub struct Reached<'e> {
+pub struct OldReached<'e> {
     ensemble: &'e Ensemble,
     /// The number of the leaf, in the order of the nodes.
     pub leaf: usize,
@@ -179,13 +179,13 @@ impl Ensemble {
             required,
         };
         for (_, leaf) in model.tree.leaves() {
-            ensemble.choices.extend(leaf.ranking.iter().map(RankedChoice::ranked));
+            ensemble.choices.extend(leaf.ranking.iter().map(old));
             ensemble.expected.extend(leaf.ranking.iter().map(|ranked| ranked.expected));
             ensemble.ends.push(ensemble.choices.len());
             let first = ensemble.defaults.len();
             let is_default =
                 |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
-            ensemble.defaults.extend(leaf.ranking.iter().filter(is_default).map(RankedChoice::ranked));
+            ensemble.defaults.extend(leaf.ranking.iter().filter(is_default).map(old));
             ensemble.default_ends.push(ensemble.defaults.len());
             let defaults = &ensemble.defaults[first..];
             ensemble.picks.push(pick(defaults.iter().copied(), model.fallback, |_| true));
@@ -341,13 +341,13 @@ impl Ensemble {
     }
 
     /// Returns what an input reaches by its leaf and the sums of its rows.
-    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e Sums) -> Reached<'e> {
-        Reached { ensemble: self, leaf, sums }
+    pub fn reached<'e>(&'e self, leaf: usize, sums: &'e Sums) -> OldReached<'e> {
+        OldReached { ensemble: self, leaf, sums }
     }
 
     /// Returns what an input reaches in a model without boosters by its leaf.
-    pub fn reached_leaf(&self, leaf: usize) -> Reached<'_> {
-        Reached { ensemble: self, leaf, sums: &self.no_row }
+    pub fn reached_leaf(&self, leaf: usize) -> OldReached<'_> {
+        OldReached { ensemble: self, leaf, sums: &self.no_row }
     }
 
     /// Returns the leaf that these values reach in the model that this ensemble was made of, and the sums of its rows.
@@ -394,7 +394,7 @@ impl Ensemble {
     }
 }
 
-impl Reached<'_> {
+impl OldReached<'_> {
     /// Returns the choices of the leaf with their scores, in the order of the leaf.
     pub fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
         let choices = &self.ensemble.choices[self.range()];
@@ -456,4 +456,8 @@ impl Reached<'_> {
         let start = self.leaf.checked_sub(1).map_or(0, |before| self.ensemble.ends[before]);
         start..self.ensemble.ends[self.leaf]
     }
+}
+
+fn old(ranked: &RankedChoice) -> Ranked {
+    Ranked { choice: ranked.choice, score: ranked.score, allowed: ranked.allowed }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::boosters::risk;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::clause::Clause;
@@ -33,9 +32,6 @@ pub struct Explanation {
     /// boosters, and where the objective compares no slowdowns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
-    /// How many times as much as elsewhere a choice must save here to be allowed; `None` without boosters or a promise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub risk: Option<f64>,
     /// For each feature, the nearest values found that change the decision.
     pub changes: Vec<Change>,
 }
@@ -114,7 +110,6 @@ impl Model {
             fallback: self.fallback.map(|choice| self.choice_name(choice).to_owned()),
             path: self.path(values, &names),
             predicted: self.predicted(values),
-            risk: self.risk(values),
             changes: self.changes(values, decision.ok(), &|values| decide(values).ok()),
         }
     }
@@ -126,16 +121,10 @@ impl Model {
         let objective = self.objective();
         let predicted = |ranked: Ranked| {
             let slowdown = objective.slowdown(ranked.score).clamp(1.0, 10.0);
-            let choice = self.choice_name(ranked.choice).to_owned();
+            let choice = self.choice_name(ChoiceId(ranked.choice)).to_owned();
             Some(Predicted { choice, slowdown, allowed: ranked.allowed })
         };
         self.ranking(values).unwrap_or_default().into_iter().filter_map(predicted).collect()
-    }
-
-    fn risk(&self, values: &[Value]) -> Option<f64> {
-        let logged = self.row(values);
-        let sums = self.margin.and_then(|_| self.booster_sums(&self.features.row(&logged)).ok())?;
-        sums.last().map(|last| risk(*last))
     }
 
     fn reason(&self, unsure: Unsure, names: &[&str]) -> String {
@@ -322,14 +311,6 @@ impl Explanation {
                 _ => "",
             };
             writeln!(f, "  {:>8.3}  {}{mark}", predicted.slowdown, whole(&predicted.choice))?;
-        }
-        if let Some(risk) = self.risk {
-            let often = if risk > 1.0 { "more" } else { "less" };
-            writeln!(
-                f,
-                "To be taken, a choice must save {risk:.2} times as much as elsewhere: inputs like this one\n\
-                 were slower than the fallback {often} often."
-            )?;
         }
         Ok(())
     }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
 use super::error::{InvalidModel, ModelError, ModelPlace};
-use super::migrate::migrate;
 use super::tree_file::{self, Names, NodeFile};
 use super::tree_text;
 use crate::artefact;
@@ -18,16 +17,11 @@ use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, reason};
-use crate::tree::{Test, Tree};
 
 /// The value of the key `format`.
 const FORMAT: &str = "autoheuristic-model";
-/// The newest version that is read.
-const VERSION: u32 = 7;
-/// The version that is written where no test has more than one category: older tools read it too.
-const SINGLE_CATEGORIES: u32 = 6;
-/// The oldest version that is read ([`migrate`]).
-const OLDEST: u32 = 4;
+/// The only version that is read.
+const VERSION: u32 = 8;
 
 /// The largest file that is read: a tree of 20,000 leaves that each measured 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;
@@ -95,22 +89,15 @@ impl Model {
             let found = quoted(&header.format);
             return Err(ModelPlace::Model.error(format!("expected the format {FORMAT:?}, found {found}")));
         }
-        if !(OLDEST..=VERSION).contains(&header.version) {
-            let remedy = match header.version < OLDEST {
+        if header.version != VERSION {
+            let remedy = match header.version < VERSION {
                 true => "learn it again from its logs, which `provenance` names",
                 false => "use newer tools",
             };
-            let problem =
-                format!("expected a version from {OLDEST} to {VERSION}, found {}; {remedy}", header.version);
+            let problem = format!("expected version {VERSION}, found {}; {remedy}", header.version);
             return Err(ModelPlace::Model.error(problem));
         }
-        let file = if header.version < SINGLE_CATEGORIES {
-            let file = migrate(from_json(text)?).map_err(|problem| ModelPlace::Model.error(problem))?;
-            let invalid = |e: serde_json::Error| ModelPlace::Model.error(reason(&e.to_string()));
-            ModelFile::deserialize(serde_json::Value::from(file)).map_err(invalid)?
-        } else {
-            from_json(text)?
-        };
+        let file: ModelFile = from_json(text)?;
         let model = resolve(file)?;
         model.validate()?;
         Ok(model)
@@ -157,22 +144,13 @@ fn from_json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, InvalidModel> {
     })
 }
 
-/// Returns the least version that has what the model needs.
-fn version(model: &Model) -> u32 {
-    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    let has_sets = tests
-        .map(Test::column)
-        .any(|(column, _)| column.categories.is_some_and(|categories| categories.len() > 1));
-    if has_sets { VERSION } else { SINGLE_CATEGORIES }
-}
-
 fn print(model: &Model) -> String {
     let slot_name = |slot: usize| model.features.all().features()[slot].name.clone();
     let choice = |id: ChoiceId| model.choice_name(id).to_owned();
     let categories = model.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
     let file = ModelFile {
         format: FORMAT.to_owned(),
-        version: version(model),
+        version: VERSION,
         heuristic: model.heuristic.clone(),
         optimization: model.optimization.clone(),
         features: model.features.base().features().to_vec(),

@@ -1,8 +1,12 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
-use super::boosters::{MARGIN_STEP, MAX_BOOSTERS, ROW_NUMBERS};
+use ah_decide::{LEAF, MOST_LEAVES};
+
+use super::boosters::{MAX_BOOSTERS, ROW_NUMBERS};
 use super::data::{MAX_DEPTH, Model};
 use super::error::{InvalidModel, ModelPlace};
+use std::collections::BTreeSet;
+
 use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, Test, Tree};
@@ -17,6 +21,14 @@ impl Model {
         validate(self).map_err(invalid)?;
         validate_tree(self, &self.tree, ModelPlace::Node, |leaf| validate_leaf(self, leaf))?;
         validate_boosters(self).map_err(|problem| invalid(format!("boosters: {problem}")))?;
+        let tests = self.tree.tests().chain(self.boosters.iter().flat_map(Tree::tests));
+        let columns: BTreeSet<_> = tests.map(|test| test.column().0).collect();
+        if columns.len() >= usize::from(LEAF) {
+            let found = columns.len();
+            return Err(invalid(format!(
+                "expected fewer than {LEAF} tested features and sets, found {found}"
+            )));
+        }
         for (booster, tree) in self.boosters.iter().enumerate() {
             let place = |node| ModelPlace::BoosterNode { booster, node };
             validate_tree(self, tree, place, |row| validate_row(self, row))?;
@@ -25,9 +37,15 @@ impl Model {
     }
 }
 
+/// The most choices: generated code numbers them with 16 bits.
+const MOST_CHOICES: usize = u16::MAX as usize;
+
 fn validate(model: &Model) -> Result<(), String> {
     if model.choices.is_empty() {
         return Err("expected at least one choice, found none".to_owned());
+    }
+    if model.choices.len() > MOST_CHOICES {
+        return Err(format!("expected at most {MOST_CHOICES} choices, found {}", model.choices.len()));
     }
     if let Some(pair) = model.choices.windows(2).find(|pair| pair[0] >= pair[1]) {
         let [a, b] = [0, 1].map(|i| quoted(&pair[i]));
@@ -118,10 +136,8 @@ fn validate_tree<L>(
 /// Checks what all boosters share.
 fn validate_boosters(model: &Model) -> Result<(), String> {
     let (count, unit) = (model.boosters.len(), model.unit);
-    if let Some(margin) =
-        model.margin.filter(|margin| !margin.is_finite() || (margin / MARGIN_STEP).fract() != 0.0)
-    {
-        return Err(format!("expected a multiple of 2^-20 as the margin, found {margin}"));
+    if let Some(margin) = model.margin.filter(|margin| margin.is_nan() || margin.abs() > MOST_MARGIN) {
+        return Err(format!("expected a margin from -{MOST_MARGIN} to {MOST_MARGIN}, found {margin}"));
     }
     if count == 0 {
         return model
@@ -138,17 +154,29 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
         Node::Split { left, .. } => *left as usize == at + 1,
         Node::Leaf(_) => true,
     };
+    if let Some((booster, leaves)) = model
+        .boosters
+        .iter()
+        .map(|tree| tree.leaves().count())
+        .enumerate()
+        .find(|(_, leaves)| *leaves > MOST_LEAVES)
+    {
+        return Err(format!("booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"));
+    }
     match model.boosters.iter().position(|tree| !tree.nodes.iter().enumerate().all(is_preorder)) {
         Some(booster) => Err(format!("booster {booster}: expected each left child right after its parent")),
         None => Ok(()),
     }
 }
 
+/// The greatest margin. Scores of one unit and this margin keep 32 bits below the point.
+const MOST_MARGIN: f64 = (1 << 20) as f64;
+
 /// The units of boosters: sums of their numbers are finite, and so small that scores do not lose digits.
 const UNITS: std::ops::RangeInclusive<f64> = 1.0 / (1_u64 << 40) as f64..=1.0;
 
 fn validate_row(model: &Model, row: &[i8]) -> Result<(), String> {
-    let length = model.choices.len() + 1;
+    let length = model.choices.len();
     if row.len() != length {
         return Err(format!("expected a row of {length} numbers, found {}", row.len()));
     }

@@ -1,8 +1,8 @@
 //! Boosters of models: their decisions by hand, the flat form, the file, and that nothing invalid is accepted.
 
 use ah_types::{
-    ChoiceId, Context, DerivedFeature, Ensemble, Feature, Features, Leaf, Model, Node, RankedChoice, Schema,
-    ScoreTree, Test, Tree, Unsure, Value,
+    ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, ScoreTree,
+    Sums, Tables, Test, Tree, Unsure, Value,
 };
 use proptest::prelude::*;
 
@@ -28,9 +28,9 @@ fn values(k: f64, n: f64, dtype: &str) -> Vec<Value> {
     vec![k.into(), n.into(), dtype.into()]
 }
 
-/// A booster with one split; rows without a risk.
+/// A booster with one split.
 fn booster(test: Test, left: [i8; 3], right: [i8; 3]) -> ScoreTree {
-    let row = |[a, b, c]: [i8; 3]| Node::Leaf([a, b, c, 0].into());
+    let row = |row: [i8; 3]| Node::Leaf(row.into());
     Tree { nodes: vec![Node::Split { test, left: 1, right: 2 }, row(left), row(right)] }
 }
 
@@ -63,21 +63,10 @@ fn model() -> Model {
     }
 }
 
-/// Sets the risk numbers of the rows.
-fn with_risks(m: &mut Model, risks: [[i8; 2]; 2]) {
-    for (tree, risks) in m.boosters.iter_mut().zip(risks) {
-        for (node, risk) in tree.nodes[1..].iter_mut().zip(risks) {
-            let Node::Leaf(row) = node else { panic!("a leaf") };
-            row[3] = risk;
-        }
-    }
-}
-
 #[test]
 fn a_file_with_boosters_reads_back() {
     for margin in [None, Some(0.0625), Some(-0.5)] {
-        let mut m = Model { margin, ..model() };
-        with_risks(&mut m, [[1, -2], [3, 0]]);
+        let m = Model { margin, ..model() };
         let text = m.to_json();
         let read = Model::parse(&text).unwrap();
         assert_eq!(read, m);
@@ -85,32 +74,11 @@ fn a_file_with_boosters_reads_back() {
     }
 }
 
-/// The text of a model as version 5 wrote it.
-fn version_5(caution: bool) -> String {
-    let text = model().to_json().replace("\"version\": 6", "\"version\": 5").replace("\"ea\"", "\"ua\"");
-    let text = text.replace("\"tree\": [\n", "\"trees\": [{\"nodes\": [\n");
-    let text =
-        text.replace("\n  ],\n  \"boosters\"", "\n]}],\n  \"boosted\"").replace("\"rows\"", "\"scores\"");
-    match caution {
-        true => text.replace("\"margin\"", "\"caution_unit\": 0.03125, \"margin\""),
-        false => text.replace(",0]", "]"),
-    }
-}
-
-#[test]
-fn a_file_of_version_5_is_read() {
-    assert_eq!(Model::parse(&version_5(true)).unwrap(), model());
-    assert_eq!(Model::parse(&version_5(false)).unwrap(), model());
-    let other = version_5(true).replace("0.03125", "0.25");
-    let message = Model::parse(&other).unwrap_err().to_string();
-    assert!(message.contains("expected 0.03125 as the unit of the caution, found 0.25"), "{message}");
-}
-
 #[test]
 fn boosters_add_to_the_scores_of_the_leaf() {
     let scores = |k: f64, dtype: &str| {
         let ranking = model().ranking(&values(k, 1.0, dtype)).unwrap();
-        ranking.iter().map(|ranked| (ranked.choice.0, ranked.score)).collect::<Vec<_>>()
+        ranking.iter().map(|ranked| (ranked.choice, ranked.score)).collect::<Vec<_>>()
     };
     assert_eq!(scores(4.0, "float"), [(1, 0.25), (0, 0.5), (2, 1.25)], "on the threshold goes left");
     assert_eq!(scores(4.0_f64.next_up(), "float"), [(0, 0.0), (1, 1.0), (2, 1.0)], "ties as in the leaf");
@@ -131,8 +99,18 @@ fn a_margin_allows_what_saves_it() {
     let greater = Some(0.25 + STEP);
     assert_eq!(decided(greater, Some(0), &[0, 1, 2]), Err(Unsure::NoneAllowed), "b precedes the fallback");
     assert_eq!(decided(greater, Some(0), &[0, 2]), Ok(0), "the fallback is always allowed");
-    assert_eq!(decided(greater, Some(0), &[1, 2]), Ok(1), "declining means nothing without the fallback");
-    assert_eq!(decided(Some(-1.0), Some(0), &[2]), Ok(2), "a negative margin allows slower ones");
+    assert_eq!(
+        decided(greater, Some(0), &[1, 2]),
+        Err(Unsure::NoneAllowed),
+        "the fallback counts as offered"
+    );
+    assert_eq!(decided(greater, Some(0), &[2]), Ok(0), "the fallback is better");
+    assert_eq!(
+        decided(Some(-1.0), Some(0), &[2]),
+        Ok(0),
+        "the fallback is better than what the margin allows"
+    );
+    assert_eq!(decided(Some(-1.0), Some(2), &[1]), Ok(1));
     assert_eq!(decided(Some(-0.5), Some(0), &[0, 2]), Ok(0), "c is slower by 0.75");
     assert_eq!(decided(None, None, &[2]), Ok(2));
     assert_eq!(
@@ -140,24 +118,6 @@ fn a_margin_allows_what_saves_it() {
         Err(Unsure::NoneAllowed),
         "no fallback to compare with"
     );
-}
-
-#[test]
-fn where_the_risk_is_great_a_choice_must_save_more() {
-    // At k = 4, b saves 0.25 against a, the fallback. The rows are those on the left.
-    let decided = |margin: f64, risks: [[i8; 2]; 2]| {
-        let mut m = Model { margin: Some(margin), ..model() };
-        with_risks(&mut m, risks);
-        m.validate().unwrap();
-        m.decide(&values(4.0, 1.0, "float"), |_| true).map(|r| r.choice.0)
-    };
-    assert_eq!(decided(0.125, [[27, 0], [5, 0]]), Ok(1), "a risk of 2");
-    assert_eq!(decided(0.125, [[27, 0], [6, 0]]), Err(Unsure::NoneAllowed));
-    assert_eq!(decided(0.125, [[3, 27], [1, 27]]), Ok(1), "only the leaves that are reached count");
-    assert_eq!(decided(0.25, [[0, 0], [0, 0]]), Ok(1));
-    assert_eq!(decided(0.5, [[-8, 0], [-8, 0]]), Ok(1), "half of 0.5");
-    assert_eq!(decided(2.0, [[-29, 0], [-29, 0]]), Ok(1), "an eighth at least");
-    assert_eq!(decided(2.0 + 1.0 / 1024.0, [[-29, 0], [-29, 0]]), Err(Unsure::NoneAllowed));
 }
 
 #[test]
@@ -176,7 +136,7 @@ fn every_column_of_the_boosters_must_be_defined_and_known() {
     // k/n is tested only where k is at most 4.
     let outer = Node::Split { test: Test::Numerical { slot: 0, threshold: 4.0 }, left: 1, right: 4 };
     let inner = Node::Split { test: Test::Numerical { slot: 3, threshold: 1.0 }, left: 2, right: 3 };
-    let row = || Node::Leaf([0; 4].into());
+    let row = || Node::Leaf([0; 3].into());
     m.boosters.push(Tree { nodes: vec![outer, inner, row(), row(), row()] });
     m.validate().unwrap();
     let decide = |k: f64, n: f64, dtype: &str| m.decide(&values(k, n, dtype), |_| true).map(|r| r.choice.0);
@@ -203,16 +163,16 @@ fn at_most(slot: usize, threshold: f64) -> ScoreTree {
 #[test]
 fn nothing_invalid_is_let_in() {
     type Break = fn(&mut Model);
-    let cases: [(&str, Break); 19] = [
+    let cases: [(&str, Break); 20] = [
         ("three quarters", |m| m.unit = 0.75),
         ("a negative unit", |m| m.unit = -0.25),
         ("no unit", |m| m.unit = 0.0),
         ("a great unit", |m| m.unit = 2.0),
-        ("a low number", |m| m.boosters[0].nodes[1] = Node::Leaf([0, -30, 0, 0].into())),
-        ("a high number", |m| m.boosters[0].nodes[1] = Node::Leaf([0, 28, 0, 0].into())),
+        ("a low number", |m| m.boosters[0].nodes[1] = Node::Leaf([0, -30, 0].into())),
+        ("a high number", |m| m.boosters[0].nodes[1] = Node::Leaf([0, 28, 0].into())),
         ("an infinite margin", |m| m.margin = Some(f64::INFINITY)),
-        ("a margin between two steps", |m| m.margin = Some(0.1)),
-        ("a row without a risk", |m| m.boosters[0].nodes[1] = Node::Leaf([0, 0, 0].into())),
+        ("a great margin", |m| m.margin = Some(1e7)),
+        ("a number too many", |m| m.boosters[0].nodes[1] = Node::Leaf([0; 4].into())),
         ("no node", |m| m.boosters[1].nodes.clear()),
         ("256 boosters", |m| m.boosters = vec![m.boosters[0].clone(); 256]),
         ("a slot too many", |m| m.boosters[0] = at_most(4, 1.0)),
@@ -221,10 +181,14 @@ fn nothing_invalid_is_let_in() {
         ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
         ("a loop", |m| m.boosters[0].nodes[0] = split(1, 0)),
         ("a left child behind the right one", |m| m.boosters[0].nodes[0] = split(2, 1)),
-        ("a node too many", |m| m.boosters[0].nodes.push(Node::Leaf([0; 4].into()))),
+        ("a node too many", |m| m.boosters[0].nodes.push(Node::Leaf([0; 3].into()))),
+        ("65 leaves", |m| {
+            let chain = (0..64).flat_map(|i| [split(2 * i + 1, 2 * i + 2), Node::Leaf([0; 3].into())]);
+            m.boosters[0].nodes = chain.chain([Node::Leaf([0; 3].into())]).collect();
+        }),
         ("65 splits below each other", |m| {
-            let chain = (0..65).flat_map(|i| [split(2 * i + 1, 2 * i + 2), Node::Leaf([0; 4].into())]);
-            m.boosters[0].nodes = chain.chain([Node::Leaf([0; 4].into())]).collect();
+            let chain = (0..65).flat_map(|i| [split(2 * i + 1, 2 * i + 2), Node::Leaf([0; 3].into())]);
+            m.boosters[0].nodes = chain.chain([Node::Leaf([0; 3].into())]).collect();
         }),
     ];
     let mut messages = String::new();
@@ -240,8 +204,8 @@ fn nothing_invalid_is_let_in() {
 fn a_malformed_booster_is_answered_with_the_place() {
     let text = model().to_json();
     let cases = [
-        ("a row with a number too few", text.replace("[0,-1,0,0]", "[0,-1,0]")),
-        ("a number that is no i8", text.replace("[0,-1,0,0]", "[0,-1000,0,0]")),
+        ("a row with a number too few", text.replace("[0,-1,0]", "[0,-1]")),
+        ("a number that is no i8", text.replace("[0,-1,0]", "[0,-1000,0]")),
         ("an unknown feature", text.replace("[\"dtype\",\"half\"]", "[\"type\",\"half\"]")),
         ("three texts as a column", text.replace("[\"dtype\",\"half\"]", "[\"dtype\",\"half\",\"x\"]")),
         ("a column too many", text.replace("[[0,4,2],", "[[2,4,2],")),
@@ -284,28 +248,6 @@ fn tree<L: Clone + std::fmt::Debug>(leaf: impl Strategy<Value = L>) -> impl Stra
     })
 }
 
-/// Returns a full tree of thresholds between 0 and 6 with these rows, from left to right.
-fn full_tree(rows: &[[i8; 4]]) -> ScoreTree {
-    let mut nodes = Vec::new();
-    // The first and last row below a node, and the split whose right child it is.
-    let mut open = vec![(0, rows.len(), None)];
-    while let Some((start, end, right_of)) = open.pop() {
-        let here = nodes.len() as u32;
-        if let Some(Node::Split { right, .. }) = right_of.and_then(|at: usize| nodes.get_mut(at)) {
-            *right = here;
-        }
-        if end - start == 1 {
-            nodes.push(Node::Leaf(rows[start].into()));
-            continue;
-        }
-        let middle = (start + end) / 2;
-        let threshold = 7.0 * middle as f64 / rows.len() as f64 - 0.5;
-        nodes.push(Node::Split { test: Test::Numerical { slot: 0, threshold }, left: here + 1, right: 0 });
-        open.extend([(middle, end, Some(here as usize)), (start, middle, None)]);
-    }
-    Tree { nodes }
-}
-
 /// A leaf that ranks some of the choices.
 fn any_leaf() -> impl Strategy<Value = Leaf> {
     let choices = prop::collection::vec((any::<bool>(), 0..5_u8, any::<bool>(), any::<bool>()), 3);
@@ -323,33 +265,30 @@ proptest! {
     #[test]
     fn the_flat_form_decides_as_the_model(
         tree_of_leaves in tree(any_leaf()),
-        boosters in prop::collection::vec(tree(prop::array::uniform4(-3..=3_i8).prop_map(Box::<[i8]>::from)), 0..4),
+        boosters in prop::collection::vec(tree(prop::array::uniform3(-3..=3_i8).prop_map(Box::<[i8]>::from)), 0..4),
         margin in prop::option::of(-4..=4_i8),
         fallback in prop::option::of(0..3_u32),
         offered in prop::collection::vec(prop::bool::weighted(0.8), 3),
         inputs in prop::collection::vec((0..7_u8, 0..7_u8, prop_oneof!["half", "float", "int4"]), 8),
-        // A decision goes down the nodes of a booster that has too many leaves for a mask.
-        many_leaves in prop::option::of(prop::collection::vec(prop::array::uniform4(-3..=3_i8), 128)),
     ) {
-        let boosters = boosters.into_iter().chain(many_leaves.as_deref().map(full_tree)).collect::<Vec<_>>();
         let margin = margin.filter(|_| !boosters.is_empty()).map(|margin| f64::from(margin) / 16.0);
         let fallback = fallback.map(ChoiceId);
         let m = Model { tree: tree_of_leaves, boosters, margin, fallback, unit: 1.0 / 16.0, ..model() };
         prop_assert_eq!(m.validate(), Ok(()));
         prop_assert_eq!(&Model::parse(&m.to_json()).unwrap().to_json(), &m.to_json());
-        let ensemble = Ensemble::new(&m);
+        let tables = Tables::new(&m);
+        let mut sums = Sums::new();
         for (k, n, dtype) in inputs {
             let values = values(f64::from(k), f64::from(n), &dtype);
             let is_offered = |c: ChoiceId| offered[c.index()];
-            let ends = ensemble.reach_row(&m, &values);
-            let reached = ends.as_ref().map(|(leaf, sums)| ensemble.reached(*leaf, sums)).map_err(|unsure| *unsure);
+            let reached = tables.reach(&m, &values, &mut sums);
             let picked = reached.and_then(|r| r.pick(is_offered));
             prop_assert_eq!(picked, m.decide(&values, is_offered).map(|r| r.choice));
-            let plain = reached.and_then(|r| r.pick(|c| r.is_expected(c)));
+            let plain = reached.and_then(|r| r.pick_expected(|_| true));
             prop_assert_eq!(plain, m.choose(&values).map(|r| r.choice));
-            prop_assert_eq!(reached.and_then(|r| r.pick_expected(|_| true)), plain);
-            let both = reached.and_then(|r| r.pick(|c| r.is_expected(c) && is_offered(c)));
-            prop_assert_eq!(reached.and_then(|r| r.pick_expected(is_offered)), both);
+            let expected = m.leaf(&values);
+            let both = m.decide(&values, |c| expected.is_ok_and(|leaf| leaf.is_expected(c)) && is_offered(c));
+            prop_assert_eq!(reached.and_then(|r| r.pick_expected(is_offered)), both.map(|r| r.choice));
             prop_assert_eq!(reached.map(|r| r.ranking()), m.ranking(&values));
         }
     }

@@ -1,7 +1,7 @@
 //! A heuristic never picks a choice that was not measured. Tests the rule of [`pick`] on every ranking, and
 //! the check that refuses a model whose leaves break it.
 
-use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice, pick, pick_sorted};
+use ah_types::{ChoiceId, Leaf, Ranked, RankedChoice, pick};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;
@@ -16,7 +16,7 @@ fn ranking() -> impl Strategy<Value = (Vec<Ranked>, Vec<bool>)> {
         .prop_map(|(order, flags)| {
             let ranked = |id: &u32| {
                 let (_, allowed, _, score): Flags = flags[*id as usize];
-                Ranked { choice: ChoiceId(*id), score: f64::from(score), allowed }
+                Ranked { choice: *id, score: f64::from(score), allowed }
             };
             let ranked = order.iter().filter(|id| flags[**id as usize].0).map(ranked).collect();
             (ranked, flags.iter().map(|f| f.2).collect())
@@ -25,39 +25,26 @@ fn ranking() -> impl Strategy<Value = (Vec<Ranked>, Vec<bool>)> {
 
 proptest! {
     #[test]
-    fn the_pick_is_offered_and_allowed_unless_nothing_else_is_left(
+    fn the_pick_is_offered_and_allowed(
         (ranking, offered) in ranking(),
         fallback in prop::option::of(0..CHOICES),
     ) {
         let fallback = fallback.map(ChoiceId);
-        let is_offered = |choice: ChoiceId| offered[choice.index()];
-        let picked = pick(ranking.iter().copied(), fallback, is_offered);
+        // The fallback counts as offered.
+        let is_offered = |choice: u32| Some(ChoiceId(choice)) == fallback || offered[choice as usize];
+        let picked = pick(ranking.iter().copied(), fallback, |choice| offered[choice.index()]);
         // The order of the ranking: of equal scores the first.
         let mut ranking = ranking;
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
-        prop_assert_eq!(pick_sorted(ranking.iter().copied(), fallback, is_offered), picked);
-        let place = |choice: ChoiceId| ranking.iter().position(|p| p.choice == choice);
-        let allowed_offered = ranking.iter().any(|p| p.allowed && is_offered(p.choice));
-        match picked {
-            Some(choice) => {
-                prop_assert!(is_offered(choice));
-                let at = place(choice).expect("a pick is ranked");
-                if !ranking[at].allowed {
-                    // Only if declining is impossible and no allowed choice is offered.
-                    prop_assert!(fallback.is_some_and(|f| !is_offered(f)) && !allowed_offered);
-                }
-                let earlier = ranking[..at].iter().any(|p| is_offered(p.choice) && (p.allowed || !ranking[at].allowed));
-                prop_assert!(!earlier, "an earlier choice of the same standing was offered");
-                prop_assert!(Some(choice) != fallback || !ranking[..at].iter().any(|p| is_offered(p.choice)));
+        let first_offered = ranking.iter().find(|p| is_offered(p.choice));
+        let first_allowed = ranking.iter().find(|p| p.allowed && is_offered(p.choice));
+        match (picked, first_allowed) {
+            (Some(choice), Some(first)) => {
+                prop_assert_eq!(choice.0, first.choice, "the best allowed one that is offered");
+                prop_assert!(Some(choice) != fallback || first_offered == first_allowed, "nothing better is offered");
             }
-            None => {
-                let first = ranking.iter().find(|p| p.allowed && is_offered(p.choice));
-                prop_assert!(first.is_none_or(|p| Some(p.choice) == fallback));
-                prop_assert!(
-                    fallback.is_none_or(is_offered) || !ranking.iter().any(|p| is_offered(p.choice)),
-                    "without an offered fallback something offered is taken"
-                );
-            }
+            (Some(choice), None) => prop_assert!(false, "{choice:?} is not allowed"),
+            (None, first) => prop_assert!(first.is_none_or(|p| Some(ChoiceId(p.choice)) == fallback)),
         }
     }
 

@@ -20,6 +20,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         feature_ms: std::collections::BTreeMap::new(),
         decision_ns: std::collections::BTreeMap::new(),
         date: String::new(),
+        commands_hash: None,
         timeout_ms: None,
         random_part: None,
         tool,
@@ -50,7 +51,7 @@ fn a_full_disk_leaves_whole_inputs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.txt");
     // The limit replaces a full disk: both write a part and then fail.
-    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" until_the_disk_is_full --exact";
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" log_writer::until_the_disk_is_full --exact";
     let child = std::process::Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Collection, LogError, LogWriter, Metadata, ReadOptions};
-use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
+use ah_types::{ColumnPlace, Context, Cpu, Device, Feature, RowNumber, Schema, TimingPolicy};
 use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
@@ -41,6 +41,7 @@ fn metadata(seed: u64) -> Metadata {
         feature_ms: std::collections::BTreeMap::new(),
         decision_ns: std::collections::BTreeMap::new(),
         date: String::new(),
+        commands_hash: None,
         timeout_ms: None,
         random_part: None,
         tool: "test 1".into(),
@@ -86,12 +87,11 @@ fn an_empty_number_is_missing() {
     let text = with("1,x,,b,0.5\n1,x,nan,b,0.5\n,,2,b,0.5\n");
     let log = log::read(&[write(folder.path(), &text)]).unwrap();
     let values = |input: usize, slot: usize| log.inputs[input].values[slot].as_scalar();
-    for input in [0, 1] {
-        assert_eq!(values(input, 0).number(), Some(1.0));
-        assert!(values(input, 2).number().is_some_and(f64::is_nan));
-    }
-    assert!(values(2, 0).number().is_some_and(f64::is_nan));
-    assert_eq!(values(2, 1).category(), Some(""));
+    assert_eq!(log.inputs.len(), 2);
+    assert_eq!(values(0, 0).number(), Some(1.0));
+    assert!(values(0, 2).number().is_some_and(f64::is_nan));
+    assert!(values(1, 0).number().is_some_and(f64::is_nan));
+    assert_eq!(values(1, 1).category(), Some(""));
 }
 
 #[test]
@@ -327,14 +327,55 @@ fn opening_a_large_log_costs_no_more_than_a_small_one() {
 }
 
 #[test]
-fn columns_are_counted_in_characters() {
+fn an_error_names_line_and_column() {
     let folder = tempfile::tempdir().unwrap();
-    for (row, column) in [("1,größe,zwei,a,1", 9), ("1,\"größe\",2,a,-1", 15), ("1,größe,2,\"a,1", 11)]
+    for (row, column) in
+        [("1,größe,zwei,a,1", Some("k")), ("1,\"größe\",2,a,-1", Some("feedback")), ("1,größe,2,\"a,1", None)]
     {
         let path = write(folder.path(), &with(&format!("{row}\n")));
-        let LogError::Malformed { place, .. } = log::read(&[path]).unwrap_err() else { panic!("{row}") };
-        assert_eq!((place.line, place.column), (3, column), "{row}");
+        let LogError::Malformed(fault) = log::read(&[path]).unwrap_err() else { panic!("{row}") };
+        let column = column.map(|name| ColumnPlace::Named(name.to_owned()));
+        assert_eq!((fault.place.row, fault.place.column), (Some(RowNumber::Line(3)), column), "{row}");
     }
+}
+
+#[test]
+fn inputs_are_keyed_by_values_and_not_by_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "64,x,2,a,1\n64.0,x,2.0,b,1\n6.4e1,\"x\",2,a,2\n64.5,x,2,a,1\n64,x,,a,1\n64,x,nan,b,1\n";
+    let log = log::read(&[write(folder.path(), &with(rows))]).unwrap();
+    let texts: Vec<&str> = log.inputs.iter().map(|input| &*input.text).collect();
+    assert_eq!(texts, ["64,x,2", "64.5,x,2", "64,x,"]);
+    assert_eq!(log.samples.iter().map(|s| s.input).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2]);
+    // Two numbers are never merged to one.
+    let path = write(folder.path(), &with("9007199254740992,x,2,a,1\n9007199254740993,x,2,a,1\n"));
+    let error = log::read(&[path]).unwrap_err().to_string();
+    assert!(error.contains("train.txt:4: column \"m\": expected a number that 64-bit"), "{error}");
+}
+
+#[test]
+fn logs_of_several_devices_become_one_with_features_of_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = with("1,x,2,b,0.5\n1,x,2,a,0.25\n");
+    let a = write(folder.path(), &text);
+    let b = folder.path().join("b.txt");
+    std::fs::write(
+        &b,
+        text.replace("[8, 0]", "[9, 0]").replace("m,dtype,k", "k,dtype,m").replace("1,x,2", "2,x,1"),
+    )
+    .unwrap();
+    let read = |wanted: &[&str]| log::read_devices(&[&a, &b], ReadOptions::default(), wanted).unwrap();
+    let log = read(&[]);
+    let texts: Vec<&str> = log.inputs.iter().map(|input| &*input.text).collect();
+    assert_eq!(texts, ["1,x,2,8", "1,x,2,9"]);
+    assert_eq!((log.devices.len(), log.samples.len()), (2, 4));
+    assert_eq!(log.metadata.numerical_features, ["m", "k", "capability"]);
+    assert!(log.devices[1].measured(&log.schema, &log.inputs[1].values));
+    // One device, and a feature that a person wants.
+    let log = log::read_devices(&[&a], ReadOptions::default(), &["shared_memory"]).unwrap();
+    assert_eq!(&*log.inputs[0].text, "1,x,2,166912");
+    // Shared memory is the same, so it tells nobody apart, and the two count as one device.
+    assert_eq!(read(&["shared_memory"]).devices.len(), 1);
 }
 
 proptest! {
@@ -350,7 +391,7 @@ proptest! {
             let (ms, name) = (f64::from(feedback) + 0.5, format!("c{choice}"));
             let dtype = log::quote(dtype);
             let _ = writeln!(plain, "{m},{dtype},7,{name},{ms}");
-            let _ = writeln!(other, "{m},{},{dtype}, {ms} ,7", quoted(&name));
+            let _ = writeln!(other, "{m}.0,{},{dtype}, {ms} ,7", quoted(&name));
         }
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));

@@ -25,7 +25,7 @@ pub fn boosters(
     columns.retain(|_| rng.random_bool(0.5));
     // Few numbers, so that sums tie, or all.
     let numbers = if rng.random_bool(0.5) { ROW_NUMBERS } else { -2..=2 };
-    let mut grower = Grower { columns, numbers, length: choices + 1, rows: Vec::new() };
+    let mut grower = Grower { columns, numbers, length: choices, rows: Vec::new() };
     let count = rng.random_range(1..13);
     // At most 64 leaves.
     let most_levels = 6;

@@ -1,7 +1,6 @@
 function head() {
   const [all] = facts.repeats.spreads;
   const { flips } = facts.repeats;
-  const drifting = facts.drift.filter((part) => part.drifts).length;
   const device = facts.device === null ? "" : `, measured on ${facts.device}`;
   at("title").textContent = facts.name;
   at("subtitle").textContent = `A log${device}.`;
@@ -10,7 +9,6 @@ function head() {
     [percent(facts.failures / facts.rows, 1), "of rows are failures"],
     [all === undefined ? "–" : percent(all.median), "between repetitions, in the median"],
     [flips.inputs === 0 ? "–" : percent(flips.loss), "lost by taking the winner of the other half of the repetitions"],
-    [facts.drift.length === 0 ? "–" : `${drifting} of 10`, "tenths of the run in which the machine drifted"],
   ];
   if (facts.best_single !== null) tiles.push([loss(facts.best_single[1]), `lost by always taking ${facts.best_single[0]}`]);
   at("tiles").append(
@@ -61,37 +59,9 @@ function noise() {
       `loses ${percent(flips.loss)} in the second half: this log cannot tell a heuristic that loses so little from a perfect one.`;
 }
 
-function drift() {
-  if (facts.drift.length === 0) {
-    at("drift").parentElement.remove();
-    at("drifts").textContent = "Fewer than 50 inputs do not show a drift.";
-    return;
-  }
-  at("drifted").textContent = `In words: ${facts.drift_in_words}`;
-  const interval = facts.drift.map((part) => part.interval && part.interval.map((share) => share * 100));
-  new Chart(at("drift"), {
-    data: {
-      labels: facts.drift.map((_, part) => `${part * 10} to ${part * 10 + 10} %`),
-      datasets: [
-        { type: "line", label: "slower than similar inputs elsewhere", data: facts.drift.map(({ longer }) => longer * 100), borderColor: "#0072b2", backgroundColor: "#0072b2", borderWidth: 2, pointRadius: 4 },
-        { type: "bar", label: "interval; all ten hold with 95 % confidence", data: interval, backgroundColor: "#0072b255" },
-      ],
-    },
-    options: {
-      animation: false, maintainAspectRatio: false,
-      scales: {
-        x: { title: { display: true, text: "part of the run", color: ink }, ticks: { color: ink } },
-        y: { title: { display: true, text: "longer, %", color: ink }, ticks: { color: ink } },
-      },
-      plugins: { legend: { labels: { color: ink } } },
-    },
-  });
-}
-
 head();
 features();
 maps(ink);
 choices();
 noise();
-drift();
 at("record").textContent = JSON.stringify(facts.collection, null, 2);

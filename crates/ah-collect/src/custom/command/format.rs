@@ -2,26 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use ah_measure::draws::{self, Draw, ScalarText};
 use ah_types::Optimization;
+use ah_types::hash::fnv1a;
 use serde::Deserialize;
 
-use super::super::drawn::{self, Draw, ScalarText};
-use super::template::{CommandTemplate, CommandText, Piece, fill, pieces};
-
-/// The table as written.
+/// The table as written. Each command is a script for `sh -eu`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::custom) struct CommandsTable {
     /// Once for each input, before everything else.
-    setup: Option<CommandText>,
+    setup: Option<String>,
     /// Before each run, outside the time.
-    prepare: Option<CommandText>,
+    prepare: Option<String>,
     /// After the first run of each choice; fails for a wrong result.
-    check: Option<CommandText>,
+    check: Option<String>,
     /// Once for each input, at its end.
-    cleanup: Option<CommandText>,
-    /// The timed commands by the names of their choices; both may hold `{parameters}`.
-    choices: BTreeMap<String, CommandText>,
+    cleanup: Option<String>,
+    /// The timed commands by the names of their choices; both may hold `$parameters`.
+    choices: BTreeMap<String, String>,
     /// The values of each parameter. A choice that uses parameters becomes one choice for each of their combinations.
     #[serde(default)]
     parameters: BTreeMap<String, Vec<ScalarText>>,
@@ -30,9 +29,6 @@ pub(in crate::custom) struct CommandsTable {
     inputs: BTreeMap<String, Draw>,
     #[serde(default)]
     time: Clock,
-    /// Whether commands are scripts for `sh`.
-    #[serde(default)]
-    shell: bool,
 }
 
 /// The source of a run's time.
@@ -53,14 +49,24 @@ pub(super) enum Clock {
 /// The table, checked: one command for each choice.
 #[derive(Debug)]
 pub(crate) struct Commands {
-    pub(super) setup: Option<CommandTemplate>,
-    pub(super) prepare: Option<CommandTemplate>,
-    pub(super) check: Option<CommandTemplate>,
-    pub(super) cleanup: Option<CommandTemplate>,
+    pub(super) setup: Option<String>,
+    pub(super) prepare: Option<String>,
+    pub(super) check: Option<String>,
+    pub(super) cleanup: Option<String>,
     pub(super) choices: Vec<CommandChoice>,
     /// In the order of the features; `None` for a feature that is not drawn.
     pub(super) inputs: Vec<Option<Draw>>,
     pub(super) clock: Clock,
+    /// A hash of all that runs.
+    pub(super) hash: String,
+}
+
+/// A choice of the table for one combination of its parameters.
+#[derive(Debug)]
+pub(super) struct CommandChoice {
+    pub name: String,
+    pub command: String,
+    pub parameters: BTreeMap<String, String>,
 }
 
 impl Commands {
@@ -70,53 +76,85 @@ impl Commands {
     }
 }
 
-/// A choice of the table for one combination of its parameters.
-#[derive(Debug)]
-pub(super) struct CommandChoice {
-    pub name: String,
-    pub command: CommandTemplate,
-    pub parameters: BTreeMap<String, String>,
+/// Returns whether a shell takes this for the name of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+}
+
+/// Returns the positions of `$name` and `${name}` in a text: begin, end and name.
+fn variables(text: &str) -> Vec<(usize, usize, &str)> {
+    let mut found = Vec::new();
+    for (begin, _) in text.match_indices('$') {
+        let rest = &text[begin + 1..];
+        let braces = usize::from(rest.starts_with('{'));
+        let name =
+            rest[braces..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
+        let end = begin + 1 + braces + name.len();
+        if is_variable(name) {
+            found.push((
+                begin,
+                if braces == 1 && text[end..].starts_with('}') { end + 1 } else { end },
+                name,
+            ));
+        }
+    }
+    found
 }
 
 impl CommandsTable {
     /// Checks the table against its optimization.
     pub(in crate::custom) fn check(self, optimization: &Optimization) -> Result<Commands, String> {
-        let template = |role: &str, text: &Option<CommandText>| match text {
-            Some(text) => {
-                CommandTemplate::new(text, self.shell).map(Some).map_err(|e| format!("commands.{role}: {e}"))
-            }
-            None => Ok(None),
-        };
         for name in self.parameters.keys() {
             if name == "folder" || optimization.features.iter().any(|f| f.name == *name) {
-                return Err(format!("commands.parameters: {name:?} is a feature or {{folder}}; rename it"));
+                return Err(format!("commands.parameters: {name:?} is a feature or $folder; rename it"));
+            }
+            if !is_variable(name) {
+                return Err(format!(
+                    "commands.parameters: {name:?} is no name of a shell's variable; rename it"
+                ));
             }
         }
+        let choices = self.choices()?;
+        let runs = format!(
+            "{:?}",
+            (
+                &self.setup,
+                &self.prepare,
+                &self.check,
+                &self.cleanup,
+                &self.choices,
+                &self.parameters,
+                self.time
+            )
+        );
         Ok(Commands {
-            setup: template("setup", &self.setup)?,
-            prepare: template("prepare", &self.prepare)?,
-            check: template("check", &self.check)?,
-            cleanup: template("cleanup", &self.cleanup)?,
-            choices: self.choices()?,
-            inputs: drawn::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?,
+            setup: self.setup,
+            prepare: self.prepare,
+            check: self.check,
+            cleanup: self.cleanup,
+            choices,
+            inputs: draws::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?,
             clock: self.time,
+            hash: format!("{:016x}", fnv1a(&runs)),
         })
     }
 
     /// Returns every choice for every combination of the parameters that its command uses.
     fn choices(&self) -> Result<Vec<CommandChoice>, String> {
         let mut choices: Vec<CommandChoice> = Vec::new();
-        for (name, text) in &self.choices {
+        for (name, command) in &self.choices {
             let wrong = |e: String| format!("commands.choices.{name:?}: {e}");
-            let command = CommandTemplate::new(text, self.shell).map_err(wrong)?;
-            let name_pieces = pieces(name).map_err(wrong)?;
-            let in_name = |parameter: &str| name_pieces.contains(&Piece::Name(parameter.to_owned()));
-            let used = || command.names().chain(name_pieces.iter().filter_map(Piece::name));
+            let uses =
+                |text: &str, parameter: &str| variables(text).iter().any(|(.., used)| *used == parameter);
             let mut combinations = vec![BTreeMap::new()];
-            for (parameter, values) in self.parameters.iter().filter(|(p, _)| used().any(|n| n == *p)) {
-                if values.len() > 1 && !in_name(parameter) {
+            for (parameter, values) in &self.parameters {
+                if !uses(name, parameter) && !uses(command, parameter) {
+                    continue;
+                }
+                if values.len() > 1 && !uses(name, parameter) {
                     return Err(wrong(format!(
-                        "the command uses {{{parameter}}}, so the name must too: each value is a choice"
+                        "the command uses ${parameter}, so the name must too: each value is a choice"
                     )));
                 }
                 combinations = combinations
@@ -131,7 +169,7 @@ impl CommandsTable {
                     .collect();
             }
             for parameters in combinations {
-                let name = fill(&name_pieces, &|p| parameters.get(p).cloned()).map_err(wrong)?;
+                let name = fill(name, &parameters).map_err(wrong)?;
                 if choices.iter().any(|c| c.name == name) {
                     return Err(wrong(format!("the choice {name:?} is there twice")));
                 }
@@ -142,5 +180,32 @@ impl CommandsTable {
             return Err(format!("commands.choices: {} choices, at least two are needed", choices.len()));
         }
         Ok(choices)
+    }
+}
+
+/// Returns the name of a choice with the values of its parameters.
+fn fill(name: &str, parameters: &BTreeMap<String, String>) -> Result<String, String> {
+    let (mut filled, mut at) = (String::new(), 0);
+    for (begin, end, parameter) in variables(name) {
+        let value = parameters.get(parameter);
+        let value = value.ok_or_else(|| format!("${parameter} is none of the parameters"))?;
+        filled.push_str(&name[at..begin]);
+        filled.push_str(value);
+        at = end;
+    }
+    Ok(filled + &name[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_those_of_a_shell() {
+        let names = |text| variables(text).into_iter().map(|(.., name)| name).collect::<Vec<_>>();
+        assert_eq!(names("zstd -$level --T${threads} \"$folder/a\" $1 $$ $"), ["level", "threads", "folder"]);
+        let parameters = BTreeMap::from([("a", "1"), ("b", "x")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert_eq!(fill("A=$a_B=${b}", &parameters), Err("$a_B is none of the parameters".to_owned()));
+        assert_eq!(fill("A=${a}_B=$b", &parameters).unwrap(), "A=1_B=x");
     }
 }

@@ -7,9 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ah_measure::Failure;
+use ah_measure::protocol::shorten;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use crate::process_group::{ProcessGroup, Tail, kill, last_line, shorten};
+use crate::process_group::{ProcessGroup, Tail, kill, last_line};
+
+/// How a shell ends that does not find a program.
+const NOT_FOUND: i32 = 127;
 
 /// Whether the standard output of a command is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +42,8 @@ pub(super) fn run(
     let stdout = if output == Output::Kept { Stdio::piped() } else { Stdio::null() };
     command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped());
     let start = Instant::now();
-    let mut group = ProcessGroup::start(&mut command).map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => {
-            Failure::skipped(format!("the program {:?} is not installed", command.get_program()))
-        }
-        _ => Failure::failed(format!("`{shown}` cannot be started: {e}")),
-    })?;
+    let group = ProcessGroup::start(&mut command);
+    let mut group = group.map_err(|e| Failure::Unmeasured(format!("`{shown}` cannot be started: {e}")))?;
     let id = group.child().id();
     let (stdout, stderr) = (group.child().stdout.take(), group.child().stderr.take());
     let watch =
@@ -52,13 +52,16 @@ pub(super) fn run(
     let elapsed = start.elapsed();
     let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
     let (stdout, stderr, timed_out) =
-        watched.map_err(|e| Failure::skipped(format!("cannot start a thread to watch `{shown}`: {e}")))?;
+        watched.map_err(|e| Failure::Unmeasured(format!("cannot start a thread to watch `{shown}`: {e}")))?;
     let [stdout, stderr] = [stdout, stderr].map(|output| output.map(|o| o.text()).unwrap_or_default());
     if timed_out {
         return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
     }
     if !status.success() {
         let last = last_line(&stderr).map(|line| format!(": {}", shorten(line))).unwrap_or_default();
+        if status.code() == Some(NOT_FOUND) {
+            return Err(Failure::skipped(format!("a program is not installed{last}")));
+        }
         return Err(Failure::failed(format!("`{shown}` ended with {status}{last}")));
     }
     Ok(Success { elapsed, output: stdout })

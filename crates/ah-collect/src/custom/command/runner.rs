@@ -1,17 +1,18 @@
 //! The runner of an optimization whose choices are commands.
 
+use std::process::Command;
 use std::time::Duration;
 
-use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times, this_cpu};
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy, Value};
+use ah_kernels::Server;
+use ah_measure::protocol::shorten;
+use ah_measure::sampling::Rng;
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times, draws, this_cpu};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use tempfile::TempDir;
 
-use super::super::drawn;
-use super::format::{Clock, CommandChoice, Commands};
+use super::format::{Clock, CommandChoice, Commands, is_variable};
 use super::process::{self, Output, Success};
-use super::template::CommandTemplate;
-use crate::process_group::{last_line, shorten};
+use crate::process_group::{last_line, start_guard};
 
 /// Programs take long to start, and their times vary: few samples, one run each.
 const TIMING: TimingPolicy = TimingPolicy {
@@ -28,10 +29,14 @@ const TIMING: TimingPolicy = TimingPolicy {
 };
 
 impl Commands {
-    /// Returns the runner of these commands. A command is killed after `limit`.
-    pub(crate) fn open(self, optimization: Optimization, limit: Duration) -> Box<dyn Runner> {
+    /// Returns the worker of these commands. A command is killed after `limit`.
+    pub(crate) fn server(self, optimization: Optimization, limit: Duration) -> Server {
         let subject = Subject { optimization, device: this_cpu(), choices: self.names(), timing: TIMING };
-        Box::new(CommandRunner { subject, commands: self, limit, input: None, cleanup: Ok(()) })
+        let runner = CommandRunner { subject, commands: self, limit };
+        Box::new(|| {
+            start_guard();
+            ah_measure::serve(Ok::<_, String>(runner))
+        })
     }
 }
 
@@ -40,48 +45,46 @@ struct CommandRunner {
     subject: Subject,
     commands: Commands,
     limit: Duration,
-    input: Option<LoadedInput>,
-    /// The result of the previous input's cleanup.
-    cleanup: Result<(), Failure>,
 }
 
-struct LoadedInput {
+/// An input.
+struct Input {
     context: Context,
     /// The commands' own folder, removed with its contents.
     folder: TempDir,
 }
 
-impl LoadedInput {
-    fn value(&self, name: &str, choice: Option<&CommandChoice>) -> Option<String> {
-        if name == "folder" {
-            return Some(self.folder.path().display().to_string());
-        }
-        choice
-            .and_then(|choice| choice.parameters.get(name).cloned())
-            .or_else(|| self.context.get(name).map(Value::to_string))
-    }
-}
-
 impl CommandRunner {
-    /// Runs one of the commands on the loaded input; succeeds if there is no such command.
+    /// Runs one of the commands; succeeds if there is no such command.
     fn run_command(
         &self,
-        template: Option<&CommandTemplate>,
+        script: Option<&str>,
+        input: &Input,
         choice: Option<&CommandChoice>,
         output: Output,
     ) -> Result<Option<Success>, Failure> {
-        let Some(template) = template else { return Ok(None) };
-        let input = self.input.as_ref().ok_or_else(|| Failure::failed("no input is loaded"))?;
-        let (command, text) = template.fill(|name| input.value(name, choice)).map_err(Failure::failed)?;
-        process::run(command, &text, self.limit, output).map(Some)
+        let Some(script) = script else { return Ok(None) };
+        let mut command = Command::new("sh");
+        command.args(["-euc", script]).env("folder", input.folder.path());
+        let values = input.context.iter().filter(|(name, _)| is_variable(name));
+        command.envs(values.map(|(name, value)| (name, value.to_string())));
+        command.envs(choice.into_iter().flat_map(|choice| &choice.parameters));
+        // The folder has another name for each input, and reasons that differ in it alone are one.
+        let folder = input.folder.path().display().to_string();
+        let short = |reason: String| reason.replace(&folder, "$folder");
+        process::run(command, script, self.limit, output).map(Some).map_err(|failure| match failure {
+            Failure::Failed(reason) => Failure::Failed(short(reason)),
+            Failure::Skipped(reason) => Failure::Skipped(short(reason)),
+            other => other,
+        })
     }
 
     /// Prepares and runs a choice once. Returns milliseconds.
-    fn time(&self, choice: &CommandChoice) -> Result<f64, Failure> {
-        self.run_command(self.commands.prepare.as_ref(), Some(choice), Output::Dropped)?;
+    fn time(&self, input: &Input, choice: &CommandChoice) -> Result<f64, Failure> {
+        self.run_command(self.commands.prepare.as_deref(), input, Some(choice), Output::Dropped)?;
         let clock = self.commands.clock;
         let output = if clock == Clock::Wall { Output::Dropped } else { Output::Kept };
-        let run = self.run_command(Some(&choice.command), Some(choice), output)?;
+        let run = self.run_command(Some(&choice.command), input, Some(choice), output)?;
         let Some(Success { elapsed, output }) = run else { return Err(Failure::failed("no command")) };
         let printed = || {
             let line = last_line(&output);
@@ -99,88 +102,51 @@ impl CommandRunner {
             Clock::PrintedMicroseconds => printed()? * 1e-3,
         })
     }
-
-    /// Returns a name in a command that has no value in this context.
-    fn missing_value(&self, context: &Context) -> Option<String> {
-        let Commands { setup, prepare, check, cleanup, choices, .. } = &self.commands;
-        let unknown = |name: &&str| *name != "folder" && context.get(name).is_none();
-        let mut of_input = [setup, cleanup].into_iter().flatten().flat_map(CommandTemplate::names);
-        if let Some(name) = of_input.find(unknown) {
-            return Some(format!("{{{name}}} has no value; add a column of this name to --inputs"));
-        }
-        choices.iter().find_map(|choice| {
-            let templates = [prepare, check].into_iter().flatten().chain([&choice.command]);
-            let mut names = templates.flat_map(CommandTemplate::names).filter(unknown);
-            let name = names.find(|name| !choice.parameters.contains_key(*name))?;
-            Some(format!(
-                "{{{name}}} has no value for the choice {:?}; make it a parameter of the choice, or add a column of \
-                 this name to --inputs",
-                choice.name
-            ))
-        })
-    }
 }
 
-impl Runner for CommandRunner {
+impl BenchmarkRunner for CommandRunner {
+    type Input = Input;
+
     fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
-        let context = drawn::draw(
-            &self.subject.optimization,
-            &self.commands.inputs,
-            "[commands.inputs]",
-            &mut seed.rng(),
-        )?;
-        match self.missing_value(&context) {
-            Some(mistake) => Err(Failure::failed(mistake)),
-            None => Ok(context),
-        }
+    fn can_draw(&self) -> Result<(), String> {
+        draws::complete(&self.subject.optimization, &self.commands.inputs, "[commands.inputs]")
     }
 
-    fn accepts(&self, context: &Context) -> Result<(), String> {
-        self.missing_value(context).map_or(Ok(()), Err)
+    fn draw(&self, rng: &mut Rng) -> Context {
+        draws::draw(&self.subject.optimization, &self.commands.inputs, rng)
     }
 
-    fn label(&self, context: &Context) -> String {
-        context.to_string()
+    fn commands_hash(&self) -> Option<String> {
+        Some(self.commands.hash.clone())
     }
 
-    fn load(&mut self, context: &Context, _: Seed) -> Result<(), Failure> {
-        self.unload();
-        std::mem::replace(&mut self.cleanup, Ok(()))?;
+    fn load(&mut self, context: &Context, _: &mut Rng) -> Result<Input, Failure> {
         let folder = tempfile::Builder::new().prefix("ah-collect-").tempdir();
-        let folder = folder.map_err(|e| Failure::skipped(format!("no folder can be made: {e}")))?;
-        self.input = Some(LoadedInput { context: context.clone(), folder });
-        let setup = self.run_command(self.commands.setup.as_ref(), None, Output::Dropped);
-        setup.map(|_| ()).map_err(|failure| Failure::skipped(format!("setup: {}", failure.reason())))
+        let folder = folder.map_err(|e| Failure::Unmeasured(format!("no folder can be made: {e}")))?;
+        let input = Input { context: context.clone(), folder };
+        let setup = self.run_command(self.commands.setup.as_deref(), &input, None, Output::Dropped);
+        setup.map(|_| input).map_err(|failure| Failure::Failed(format!("setup: {}", failure.reason())))
     }
 
-    fn unload(&mut self) {
-        if self.input.is_some() {
-            let cleanup = self.run_command(self.commands.cleanup.as_ref(), None, Output::Dropped);
-            // A failed cleanup would spoil the next inputs, so the run ends there.
-            self.cleanup = cleanup
-                .map(|_| ())
-                .map_err(|failure| Failure::DeviceLost(format!("cleanup: {}", failure.reason())));
-            self.input = None;
-        }
+    fn unload(&mut self, input: Input) -> Result<(), Failure> {
+        let cleanup = self.run_command(self.commands.cleanup.as_deref(), &input, None, Output::Dropped);
+        cleanup.map(|_| ()).map_err(|failure| Failure::failed(format!("cleanup: {}", failure.reason())))
     }
-}
 
-impl Bench for CommandRunner {
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         let choice = &self.commands.choices[choice.index()];
-        self.time(choice)?;
-        let check = self.run_command(self.commands.check.as_ref(), Some(choice), Output::Dropped);
+        self.time(input, choice)?;
+        let check = self.run_command(self.commands.check.as_deref(), input, Some(choice), Output::Dropped);
         check.map(|_| ()).map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let choice = &self.commands.choices[choice.index()];
         let sample = |_| {
-            let times = (0..burst.runs).map(|_| self.time(choice)).collect::<Result<Vec<_>, _>>()?;
+            let times = (0..burst.runs).map(|_| self.time(input, choice)).collect::<Result<Vec<_>, _>>()?;
             Ok(times.iter().sum::<f64>() / f64::from(burst.runs))
         };
         (0..burst.samples).map(sample).collect()

@@ -1,6 +1,6 @@
 //! The arguments of a kernel: buffers and scalars, as expressions over features.
 
-use ah_kernels::cuda::source::{Argument, ArgumentType, BufferPlan, Fill};
+use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill};
 use ah_types::shown::did_you_mean;
 use ah_types::{Schema, Value};
 use toml::Spanned;
@@ -8,16 +8,6 @@ use toml::Spanned;
 use super::expression::NumberExpression;
 use super::format::ArgumentTable;
 use super::mistake::Mistake;
-
-/// The scalars that a kernel can take.
-const SCALARS: [ArgumentType; 6] = [
-    ArgumentType::Float32,
-    ArgumentType::Float64,
-    ArgumentType::Int32,
-    ArgumentType::UInt32,
-    ArgumentType::Int64,
-    ArgumentType::UInt64,
-];
 
 /// The arguments in the order of the kernel's signature, and the buffers among them.
 #[derive(Debug)]
@@ -29,7 +19,7 @@ pub(super) struct Arguments {
 #[derive(Debug)]
 struct BufferExpressions {
     name: String,
-    element: ArgumentType,
+    element: Element,
     length: NumberExpression,
     fill: Fill,
     is_output: bool,
@@ -38,7 +28,7 @@ struct BufferExpressions {
 #[derive(Debug)]
 enum ArgumentExpression {
     Buffer(usize),
-    Scalar(ArgumentType, NumberExpression),
+    Scalar(Element, NumberExpression),
 }
 
 impl Arguments {
@@ -62,8 +52,8 @@ impl Arguments {
                     });
                 }
                 (None, Some(value)) if table.fill.is_none() && !table.output => {
-                    if !SCALARS.contains(&element) {
-                        let names: Vec<_> = SCALARS.iter().map(|ty| ty.name()).collect();
+                    if !Element::SCALARS.contains(&element) {
+                        let names: Vec<_> = Element::SCALARS.iter().map(|ty| ty.name()).collect();
                         let message = format!("{}: a scalar is one of {}", key("type"), names.join(", "));
                         return Err(Mistake::at(table.element.span(), message));
                     }
@@ -103,10 +93,10 @@ impl Arguments {
     }
 }
 
-fn element(name: &Spanned<String>, key: &str) -> Result<ArgumentType, Mistake> {
-    let found = ArgumentType::ALL.into_iter().find(|ty| ty.name() == name.get_ref());
+fn element(name: &Spanned<String>, key: &str) -> Result<Element, Mistake> {
+    let found = Element::ALL.into_iter().find(|ty| ty.name() == name.get_ref());
     found.ok_or_else(|| {
-        let names = ArgumentType::ALL.map(ArgumentType::name);
+        let names = Element::ALL.map(Element::name);
         let proposal = did_you_mean(name.get_ref(), names);
         let message =
             format!("{key}: unknown type {:?}; types are {}{proposal}", name.get_ref(), names.join(", "));

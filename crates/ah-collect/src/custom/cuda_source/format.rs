@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::super::drawn::{Draw, ScalarText};
 use super::expression::Located;
+use ah_measure::draws::{Draw, ScalarText};
 
 /// The table.
 #[derive(Debug, Deserialize)]

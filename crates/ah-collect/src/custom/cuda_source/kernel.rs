@@ -9,13 +9,13 @@ use ah_types::shown::did_you_mean;
 use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
-use super::super::drawn::{self, Draw};
 use super::arguments::Arguments;
 use super::expression::{Condition, Located, NumberExpression};
 use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
+use ah_measure::draws::{self, Draw};
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -72,7 +72,7 @@ impl CudaKernel {
         let work = |key: &str, value: &Option<Located>| {
             value.as_ref().map(|value| NumberExpression::new(key, value, &features)).transpose()
         };
-        let draws = drawn::check(&table.inputs, optimization)
+        let draws = draws::check(&table.inputs, optimization)
             .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
         Ok(Self {
             bytes: work("cuda.bytes", &table.bytes)?,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ah_types::{Feature, FeatureKind, Schema, Value};
 use toml::Spanned;
 
-use super::super::drawn::ScalarText;
 use super::expression::Condition;
 use super::mistake::Mistake;
+use ah_measure::draws::ScalarText;
 
 /// More combinations of parameters than this are a mistake.
 const MOST_CHOICES: usize = 10_000;

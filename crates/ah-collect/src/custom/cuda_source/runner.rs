@@ -1,96 +1,82 @@
 //! The runner of a user's CUDA kernel.
 
-use ah_kernels::cuda::source::UserKernel;
-use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Burst, Failure, Planned, Runner, Subject, Times};
+use ah_kernels::Server;
+use ah_kernels::cuda::source::{UserInput, UserKernel};
+use ah_measure::sampling::Rng;
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times, draws};
 use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
-use super::super::drawn;
 use super::kernel::CudaKernel;
-use crate::error::CollectError;
 
 impl CudaKernel {
-    /// Opens the runner on the GPU of this index.
-    pub(crate) fn open(
-        self,
-        optimization: Optimization,
-        device: u32,
-    ) -> Result<Box<dyn Runner>, CollectError> {
-        let bench = UserKernel::open(self.source.clone(), device)
-            .map_err(|e| CollectError::Device(format!("a kernel in a TOML file needs a GPU: {e}")))?;
-        let subject = Subject {
-            device: bench.device(),
-            choices: self.names(),
-            timing: UserKernel::timing(),
-            optimization,
-        };
-        let is_compiled = vec![false; self.choices.len()];
-        Ok(Box::new(CudaRunner { subject, kernel: self, bench, is_compiled }))
+    /// Returns the worker of this kernel on the GPU of this index.
+    pub(crate) fn server(self, optimization: Optimization, device: u32) -> Server {
+        Box::new(move || {
+            let bench = UserKernel::open(self.source.clone(), device);
+            let runner = bench.map(|bench| {
+                let (device, choices) = (bench.device(), self.names());
+                let subject = Subject { device, choices, timing: UserKernel::timing(), optimization };
+                CudaRunner { subject, kernel: self, bench, is_compiled: false }
+            });
+            ah_measure::serve(runner.map_err(|e| format!("a kernel in a TOML file needs a GPU: {e}")))
+        })
     }
 }
-
-/// Inputs whose choices are compiled together. Any number would do, because each choice is compiled once.
-const LOOK_AHEAD: usize = 100;
 
 /// Measures the configurations of one kernel.
 struct CudaRunner {
     subject: Subject,
     kernel: CudaKernel,
     bench: UserKernel,
-    /// By choice.
-    is_compiled: Vec<bool>,
+    is_compiled: bool,
 }
 
-impl Runner for CudaRunner {
+impl BenchmarkRunner for CudaRunner {
+    type Input = UserInput;
+
     fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    fn draw(&self, seed: Seed) -> Result<Context, Failure> {
-        drawn::draw(&self.subject.optimization, &self.kernel.draws, "[cuda.inputs]", &mut seed.rng())
+    fn can_draw(&self) -> Result<(), String> {
+        draws::complete(&self.subject.optimization, &self.kernel.draws, "[cuda.inputs]")
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Context {
+        draws::draw(&self.subject.optimization, &self.kernel.draws, rng)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
         self.kernel.plan(context).map(|_| ())
     }
 
-    fn label(&self, context: &Context) -> String {
-        context.to_string()
-    }
-
-    fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<UserInput, Failure> {
         let plan = self.kernel.plan(context).map_err(Failure::skipped)?;
-        self.bench.load(plan, seed.rng().random())
+        self.bench.load(plan, rng.random())
     }
 
-    fn unload(&mut self) {
-        self.bench.unload();
+    fn compiles_ahead(&self) -> bool {
+        true
     }
 
-    fn look_ahead(&self) -> usize {
-        LOOK_AHEAD
+    /// Compiles all configurations, once: they do not depend on the inputs.
+    fn compile_ahead(&mut self, _: &[Context]) {
+        if !std::mem::replace(&mut self.is_compiled, true) {
+            self.bench.compile(self.kernel.choices.iter().map(|choice| choice.defines.clone()));
+        }
     }
 
-    fn compile_ahead(&mut self, planned: &[Planned]) {
-        let is_wanted = |choice: usize| {
-            let is_in = |choices: &Vec<ChoiceId>| choices.iter().any(|id| id.index() == choice);
-            planned.iter().any(|planned| planned.choices.as_ref().is_none_or(is_in))
-        };
-        let new: Vec<usize> = (0..self.is_compiled.len())
-            .filter(|&choice| !self.is_compiled[choice] && is_wanted(choice))
-            .collect();
-        new.iter().for_each(|&choice| self.is_compiled[choice] = true);
-        self.bench.compile(new.iter().map(|&choice| self.kernel.choices[choice].defines.clone()));
-    }
-}
-
-impl Bench for CudaRunner {
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
-        self.bench.check(choice)
+    fn check(&mut self, input: &mut UserInput, choice: ChoiceId) -> Result<(), Failure> {
+        self.bench.check(input, choice)
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.bench.run(choice, burst)
+    fn run_benchmark(
+        &mut self,
+        input: &mut UserInput,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Times, Failure> {
+        self.bench.run(input, choice, burst)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ah_kernels::cuda::source::{Argument, ArgumentType, Fill, LaunchPlan};
+use ah_kernels::cuda::source::{Argument, Element, Fill, LaunchPlan};
 use ah_measure::Failure;
 use ah_types::Context;
 
@@ -57,7 +57,7 @@ fn buffers_scalars_and_the_reference() {
             ("y", 150, Fill::Nothing, true)
         ]
     );
-    assert_eq!(plan.arguments[2..4], [Argument::Buffer(2), Argument::Scalar(ArgumentType::Int32, 3.0)]);
+    assert_eq!(plan.arguments[2..4], [Argument::Buffer(2), Argument::Scalar(Element::I32, 3.0)]);
     assert_eq!(plan.reference.kernel, "rms_norm_in_float64");
     assert_eq!((plan.reference.grid, plan.reference.block), ([3, 1, 1], [256, 1, 1]));
 }

@@ -30,16 +30,33 @@ impl Folder {
     }
 }
 
+/// Returns the program of an example. `cargo test` builds them all.
+pub fn example(name: &str) -> PathBuf {
+    let path = assert_cmd::cargo::cargo_bin!("ah-collect").with_file_name("examples").join(name);
+    assert!(path.exists(), "{} is not built: run `cargo build -p ah-collect --examples`", path.display());
+    path
+}
+
+/// Returns the command of the fake device; with the argument `faults`, its choices hang and crash.
+pub fn fake_worker(arguments: &str) -> String {
+    format!("'{}' {arguments}", example("fake").display())
+}
+
 /// Returns `ah-collect` on the fake device, with the folder's log unless a later `-o` overrides it.
 pub fn fake(folder: &Folder) -> Command {
-    fake_to(folder, "collect")
+    fake_to(folder, "collect", "")
+}
+
+/// Returns the same on a fake device whose choices hang, crash and lose the device, on even sizes.
+pub fn faulty(folder: &Folder) -> Command {
+    fake_to(folder, "collect", "faults")
 }
 
 /// Returns a mode of `ah-collect` on the fake device.
-pub fn fake_to(folder: &Folder, mode: &str) -> Command {
+pub fn fake_to(folder: &Folder, mode: &str, arguments: &str) -> Command {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     command.arg(mode).current_dir(&folder.0).env("AH_FAKE_PACE_US", "1");
-    command.args(["--backend", "fake", "--name", "fake"]);
+    command.args(["--worker", &fake_worker(arguments)]);
     command
 }
 
@@ -111,7 +128,7 @@ pub fn inputs(folder: &Folder) -> Vec<String> {
 /// Starts collecting with the fake device, `pace` microseconds a step, and returns once the log has `lines` lines.
 pub fn collector_at_work(folder: &Folder, args: &[&str], pace: &str, lines: usize) -> Child {
     let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-        .args(["--backend", "fake", "--name", "fake"])
+        .args(["--worker", &fake_worker("")])
         .args(args)
         .arg("-o")
         .arg(folder.log())

@@ -3,9 +3,9 @@
 //! Which one is fastest depends on the shape, the layouts and the processor. `matrixmultiply` has no choice of threads
 //! for a single call.
 
-use super::Threads;
 use super::error::KernelError;
 use super::matrix::{MatRef, check_product};
+use super::threads::Threads;
 
 /// A choice of `mm`: a way to compute `c = a · b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -27,28 +27,11 @@ pub mod mm;
 pub mod pad_mm;
 pub mod reference;
 pub mod softmax;
+mod threads;
 
 pub use error::KernelError;
 pub use matrix::MatRef;
 pub use mm::MatMul;
 pub use pad_mm::{PadMm, Padded, Side};
 pub use softmax::Softmax;
-
-/// The number of threads that a choice uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Threads {
-    /// The calling one.
-    One,
-    /// All of the current rayon pool.
-    All,
-}
-
-impl Threads {
-    /// Returns the number's part of a choice's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::One => "1",
-            Self::All => "all",
-        }
-    }
-}
+pub use threads::Threads;

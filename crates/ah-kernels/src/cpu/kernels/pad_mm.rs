@@ -9,7 +9,8 @@
 
 use super::error::KernelError;
 use super::matrix::{MatRef, check_product};
-use super::{MatMul, Threads};
+use super::mm::MatMul;
+use super::threads::Threads;
 
 /// The multiple to which sizes are padded: a cache line of f32.
 pub const ALIGNMENT: usize = 16;

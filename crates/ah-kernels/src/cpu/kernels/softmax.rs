@@ -12,8 +12,8 @@
 
 use rayon::prelude::*;
 
-use super::Threads;
 use super::error::KernelError;
+use super::threads::Threads;
 
 /// The passes over a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

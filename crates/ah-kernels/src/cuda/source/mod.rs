@@ -3,13 +3,14 @@
 //! The plan is plain data, made without a GPU (`ah-collect` makes it from a TOML file). On each input
 //! [`UserKernel`] fills the buffers, runs the reference once and keeps its outputs; a choice is checked against these.
 
-mod argument;
+mod fill;
 
-pub use argument::{ArgumentType, Fill};
+pub use super::element::Element;
+pub use fill::Fill;
 
 use std::path::{Path, PathBuf};
 
-use ah_measure::{Bench, Burst, Failure, Times};
+use ah_measure::{Burst, Failure, Times};
 use ah_types::{ChoiceId, Device, TimingPolicy};
 
 use super::arena::{Allocation, Buffer};
@@ -56,7 +57,7 @@ pub struct BufferPlan {
     /// The name, for messages.
     pub name: String,
     /// The type of the elements.
-    pub element: ArgumentType,
+    pub element: Element,
     /// The number of elements.
     pub length: u64,
     /// The contents before a kernel runs.
@@ -71,7 +72,7 @@ pub enum Argument {
     /// The address of the buffer of this index.
     Buffer(usize),
     /// A number.
-    Scalar(ArgumentType, f64),
+    Scalar(Element, f64),
 }
 
 /// One launch of one kernel.
@@ -102,11 +103,10 @@ pub struct UserKernel {
     fill: Kernel,
     difference: Kernel,
     found: Allocation,
-    input: Option<Input>,
 }
 
-/// The loaded input.
-struct Input {
+/// A loaded input.
+pub struct UserInput {
     plan: InputPlan,
     buffers: Vec<Buffer>,
     /// By buffer: the reference's output.
@@ -122,20 +122,12 @@ impl UserKernel {
     /// There is no such GPU, or a library is missing or too old.
     pub fn open(source: UserSource, index: u32) -> Result<Self, CudaError> {
         let gpu = Gpu::open(index)?;
-        let mut options: Vec<String> = source
-            .include
-            .iter()
-            .cloned()
-            .chain(toolkit_headers())
-            .map(|folder| format!("--include-path={}", folder.display()))
-            .collect();
-        options.extend(source.options);
+        let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
         Ok(Self {
-            source: Source::of_user(source.file, source.text, options),
+            source: Source::of_user(source.file, source.text, &folders, source.options),
             fill: gpu.kernel(BUFFERS, "fill", Vec::new())?,
             difference: gpu.kernel(BUFFERS, "difference", Vec::new())?,
             found: Allocation::new(gpu.context(), 12)?,
-            input: None,
             gpu,
         })
     }
@@ -147,7 +139,7 @@ impl UserKernel {
 
     /// Returns the timing policy for unknown kernels.
     pub fn timing() -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
+        TimingPolicy { budget_ms: 30.0, ..subject::timing() }
     }
 
     /// Compiles the file under each of these definitions, in parallel. A failure shows when the choice is checked.
@@ -159,12 +151,12 @@ impl UserKernel {
     ///
     /// # Errors
     /// [`Failure::Skipped`] if the input does not fit the memory or the reference does not run.
-    pub fn load(&mut self, plan: InputPlan, seed: u64) -> Result<(), Failure> {
-        self.input = None;
+    pub fn load(&mut self, plan: InputPlan, seed: u64) -> Result<UserInput, Failure> {
         self.gpu.enter()?;
         let mut bytes = Vec::new();
         for buffer in &plan.buffers {
-            let size = buffer.length.checked_mul(buffer.element.bytes()).filter(|size| *size < TOO_MANY);
+            let size =
+                buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
             let size = size.and_then(|size| usize::try_from(size).ok());
             let size = size.ok_or_else(|| {
                 Failure::skipped(format!(
@@ -186,18 +178,12 @@ impl UserKernel {
                 .ok_or_else(|| Failure::skipped(format!("{x} is no value of the type {}", ty.name()))),
         };
         let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
-        let input = Input { plan, buffers, expected, arguments, seed };
+        let input = UserInput { plan, buffers, expected, arguments, seed };
         self.run_reference(&input)?;
-        self.input = Some(input);
-        Ok(())
+        Ok(input)
     }
 
-    /// Drops the input.
-    pub fn unload(&mut self) {
-        self.input = None;
-    }
-
-    fn run_reference(&self, input: &Input) -> Result<(), Failure> {
+    fn run_reference(&self, input: &UserInput) -> Result<(), Failure> {
         let launch = &input.plan.reference;
         for index in 0..input.buffers.len() {
             self.fill(input, index)?;
@@ -223,7 +209,7 @@ impl UserKernel {
     }
 
     /// Fills the buffer of this index by the plan.
-    fn fill(&self, input: &Input, index: usize) -> Result<(), CudaError> {
+    fn fill(&self, input: &UserInput, index: usize) -> Result<(), CudaError> {
         let (buffer, plan) = (input.buffers[index], &input.plan.buffers[index]);
         let Some((how, a, b)) = plan.fill.operands() else { return self.gpu.fill(buffer, 0xff) };
         let args = [
@@ -239,7 +225,7 @@ impl UserKernel {
     }
 
     /// Compares an output with the reference's.
-    fn compare(&self, input: &Input, index: usize, expected: Buffer) -> Result<(), Failure> {
+    fn compare(&self, input: &UserInput, index: usize, expected: Buffer) -> Result<(), Failure> {
         let plan = &input.plan.buffers[index];
         self.gpu.fill(self.found.buffer(), 0)?;
         let args = [
@@ -269,15 +255,12 @@ impl UserKernel {
         Grid::of(self.gpu.identity().multiprocessors as usize * 8, 256)
     }
 
-    fn input(&self) -> Result<&Input, Failure> {
-        self.input.as_ref().ok_or_else(|| Failure::failed("no input is loaded"))
-    }
-}
-
-impl Bench for UserKernel {
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+    /// Runs a choice once and compares its outputs with the reference's.
+    ///
+    /// # Errors
+    /// The choice is not offered here, fails or is wrong.
+    pub fn check(&self, input: &UserInput, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
-        let input = self.input()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         // A kernel may also have changed a buffer that it should only read.
@@ -294,9 +277,12 @@ impl Bench for UserKernel {
         Ok(())
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
+    /// Times a choice.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn run(&self, input: &UserInput, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
-        let input = self.input()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid(), &input.arguments))

@@ -1,37 +1,35 @@
 //! Picks on disk: one JSON file per MultiKernel, set of kernels and device.
 //!
 //! ```json
-//! {"format": "autoheuristic-picks", "version": 1, "name": "softmax", "device": {…},
+//! {"format": "autoheuristic-picks", "version": 2, "name": "softmax", "device": {…},
 //!  "kernels": [{"name": "looped", "version": "1f3a…"}, {"name": "persistent", "version": "77b0…"}],
 //!  "features": [{"name": "rows", "kind": "numerical"}, {"name": "columns", "kind": "numerical"}],
 //!  "picks": [{"guards": [{"feature": "rows", "equals": 64.0}, {"feature": "columns", "above": 512.0, "up_to": 1024.0}],
-//!             "kernel": "persistent", "ms": {"looped": 0.21, "persistent": 0.17}, "promised_ms": 0.17}]}
+//!             "kernel": "persistent", "ms": {"looped": 0.21, "persistent": 0.17}}]}
 //! ```
 //!
 //! A file is read whole or ignored with a warning: its format, kernels, versions, features and device must be this
-//! program's. Writers merge under a lock on a neighbouring file and rename, so that no reader sees part of a file.
+//! program's. A file is replaced whole, so that no reader sees part of one; of
+//! several processes, the last one wins.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
-use ah_types::{Device, FeatureKind, artefact, lock_within};
+use ah_types::{Device, FeatureKind, artefact};
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
-use super::table::Pick;
+use super::table::{Pick, Table};
 use crate::environment::file_name;
 use crate::files;
 
 const FORMAT: &str = "autoheuristic-picks";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// A pick takes about 300 bytes, so no honest file is this large.
 const MAX_BYTES: u64 = 16 << 20;
-/// A temporary file of this age was left by a killed process.
-const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// The kernels, features and device that a file of picks is for. All must agree.
 #[derive(Clone, Debug)]
@@ -75,7 +73,6 @@ struct PickFile {
     kernel: String,
     /// `null` if the kernel failed. A kernel that was not eligible is left out.
     ms: BTreeMap<String, Option<f64>>,
-    promised_ms: f64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,7 +96,7 @@ pub enum PicksError {
 
 impl KernelSet {
     /// Returns the text of a file with these picks. The same picks give the same bytes.
-    pub(crate) fn print(&self, picks: &[Arc<Pick>]) -> String {
+    pub(crate) fn print(&self, picks: &[&Arc<Pick>]) -> String {
         let mut picks: Vec<PickFile> = picks.iter().map(|pick| self.pick_file(pick)).collect();
         picks.sort_by_cached_key(|pick| serde_json::to_string(&pick.guards).unwrap_or_default());
         let file = PicksFile {
@@ -126,7 +123,6 @@ impl KernelSet {
             guards: pick.guards.iter().zip(&self.features).map(guard).collect(),
             kernel: self.kernels[pick.kernel].name.clone(),
             ms: ms.map(|(kernel, ms)| (kernel.name.clone(), ms.is_finite().then_some(*ms))).collect(),
-            promised_ms: pick.promised_ms,
         }
     }
 
@@ -192,10 +188,7 @@ impl KernelSet {
         if !ms[kernel].is_finite() {
             return Err(format!("the pick {:?} has no time", file.kernel));
         }
-        if file.promised_ms < 0.0 {
-            return Err(format!("expected a time, found {}", file.promised_ms));
-        }
-        Ok(Pick { guards, kernel, ms: ms.into(), promised_ms: file.promised_ms })
+        Ok(Pick { guards, kernel, ms: ms.into() })
     }
 
     /// Returns the name of the file for these kernels, features and this device.
@@ -206,16 +199,8 @@ impl KernelSet {
     }
 }
 
-/// A file's time of change and length; `None` if unknown.
-pub(crate) type Stamp = Option<(SystemTime, u64)>;
-
-fn stamp(path: &Path) -> Stamp {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
-}
-
 /// Reads a file of picks; `None` if there is no file.
-pub(crate) fn read(path: &Path, kernels: &KernelSet) -> Result<Option<(Vec<Pick>, Stamp)>, PicksError> {
+pub(crate) fn read(path: &Path, kernels: &KernelSet) -> Result<Option<Vec<Pick>>, PicksError> {
     let io = |source| PicksError::Io { path: path.to_owned(), action: "read", source };
     let invalid = |reason: String| PicksError::Invalid { path: path.to_owned(), reason };
     // Checked before opening: opening a pipe would wait for its other end.
@@ -225,85 +210,21 @@ pub(crate) fn read(path: &Path, kernels: &KernelSet) -> Result<Option<(Vec<Pick>
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io(e)),
     }
-    // Taken before reading, so that a change in between is noticed later.
-    let stamp = stamp(path);
     let mut text = String::new();
     let file = File::open(path).map_err(io)?;
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(io)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(invalid(format!("expected at most {MAX_BYTES} bytes")));
     }
-    let picks = kernels.parse(&text).map_err(invalid)?;
-    Ok(Some((picks, stamp)))
+    kernels.parse(&text).map(Some).map_err(invalid)
 }
 
-/// Returns true if the file has changed since this stamp.
-pub(crate) fn changed(path: &Path, known: &Stamp) -> bool {
-    stamp(path) != *known
-}
-
-/// Rewrites a file of picks. `merge` gets its current picks (none if the file is invalid) and returns the new ones.
-pub(crate) fn update(
-    path: &Path,
-    kernels: &KernelSet,
-    merge: impl FnOnce(Vec<Pick>) -> Vec<Arc<Pick>>,
-) -> Result<(), PicksError> {
+/// Replaces a file by the picks of a table.
+pub(crate) fn write(path: &Path, kernels: &KernelSet, table: &Table) -> Result<(), PicksError> {
     let io = |source| PicksError::Io { path: path.to_owned(), action: "write", source };
     files::expect_regular(path).map_err(io)?;
-    // A file of its own: renaming replaces the picks' file, so a lock on that one would not exclude the next writer.
-    let lock = files::open_to_append(&path.with_extension("lock")).map_err(io)?;
-    lock_within(&lock, files::PATIENCE).map_err(io)?;
-    let there = match read(path, kernels) {
-        Ok(found) => found.map(|(picks, _)| picks).unwrap_or_default(),
-        Err(error) => {
-            log::warn!("{error}; it will be replaced");
-            Vec::new()
-        }
-    };
-    let text = kernels.print(&merge(there));
-    artefact::write_atomic(path, text.as_bytes()).map_err(io)
-}
-
-/// Removes the longest unused files of picks until the folder holds at most `limit` bytes. Keeps the file at `keep`.
-pub(crate) fn evict(folder: &Path, limit: u64, keep: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let entries: Vec<_> = entries.flatten().collect();
-    for entry in &entries {
-        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|time| time.elapsed().ok());
-        if entry.file_name().to_string_lossy().starts_with(".ah-") && age > Some(ABANDONED) {
-            let _ = std::fs::remove_file(entry.path());
-        }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(io)?;
     }
-    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
-        .iter()
-        .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
-        .filter_map(|entry| {
-            let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
-            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-        })
-        .collect();
-    files.sort();
-    let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
-    for (_, bytes, path) in files {
-        if total <= limit {
-            return;
-        }
-        if path != keep && std::fs::remove_file(&path).is_ok() {
-            log::info!(
-                "{}: removed, because the folder's picks took more than {limit} bytes",
-                path.display()
-            );
-            total -= bytes;
-        }
-    }
-}
-
-/// Marks a file as used now, for [`evict`].
-pub(crate) fn touch(path: &Path) -> Stamp {
-    if files::expect_regular(path).is_ok()
-        && let Ok(file) = File::options().append(true).open(path)
-    {
-        let _ = file.set_modified(SystemTime::now());
-    }
-    stamp(path)
+    artefact::write_atomic(path, kernels.print(&table.picks()).as_bytes()).map_err(io)
 }

@@ -14,7 +14,7 @@ pub enum Guard {
     Is(Arc<str>),
     /// This number.
     Equals(f64),
-    /// A number in this bucket, with the divisibility of the measured number.
+    /// A number in this bucket.
     #[serde(untagged)]
     Within(Bucket),
 }
@@ -28,9 +28,6 @@ pub struct Bucket {
     /// The upper bound, inclusive.
     #[serde(default = "infinity", skip_serializing_if = "is_infinite")]
     pub up_to: f64,
-    /// A divisor, and whether it must divide the number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub divisible: Option<(u32, bool)>,
 }
 
 fn infinity() -> f64 {
@@ -58,16 +55,8 @@ impl Guard {
 impl Bucket {
     #[inline]
     fn holds(&self, x: f64) -> bool {
-        x > self.above && x <= self.up_to && self.divisible.is_none_or(|(by, holds)| divides(by, x) == holds)
+        x > self.above && x <= self.up_to
     }
-}
-
-/// Returns true if `x` is a multiple of `by`. A whole number above 2^53 counts as its f64.
-#[inline]
-pub(super) fn divides(by: u32, x: f64) -> bool {
-    let whole = x as i64;
-    let rest = if by.is_power_of_two() { whole & i64::from(by - 1) } else { whole % i64::from(by.max(1)) };
-    rest == 0 && whole as f64 == x
 }
 
 impl Guard {
@@ -89,14 +78,7 @@ impl fmt::Display for NamedGuard<'_> {
         match self.guard {
             Guard::Is(name) => write!(f, "{feature} == {name:?}"),
             Guard::Equals(x) => write!(f, "{feature} == {x}"),
-            Guard::Within(Bucket { above, up_to, divisible }) => {
-                write!(f, "{above} < {feature} <= {up_to}")?;
-                match divisible {
-                    None => Ok(()),
-                    Some((by, true)) => write!(f, " and {feature} % {by} == 0"),
-                    Some((by, false)) => write!(f, " and {feature} % {by} != 0"),
-                }
-            }
+            Guard::Within(Bucket { above, up_to }) => write!(f, "{above} < {feature} <= {up_to}"),
         }
     }
 }

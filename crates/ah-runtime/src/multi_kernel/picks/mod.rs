@@ -9,8 +9,7 @@ mod shape_key;
 mod table;
 
 pub use file::PicksError;
-pub(super) use file::{KernelSet, KernelVersion, KeyFeature, Stamp, changed, evict, read, touch, update};
+pub(super) use file::{KernelSet, KernelVersion, KeyFeature, read, write};
 pub use guard::{Bucket, Guard};
 pub use shape_key::Dimension;
-pub(super) use shape_key::KeyMap;
 pub(super) use table::{Pick, Table, Widening};

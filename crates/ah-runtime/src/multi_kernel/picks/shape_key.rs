@@ -11,14 +11,13 @@ use std::sync::Arc;
 
 use ah_types::Scalar;
 
-use super::guard::{Bucket, Guard, divides};
+use super::guard::{Bucket, Guard};
 
 /// How a numerical feature enters the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub(super) kind: DimensionKind,
     pub(super) halvings: u32,
-    pub(super) divisor: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,19 +37,19 @@ impl Dimension {
     /// Returns the number itself, until a second value is seen; from then on its bucket. The default.
     #[must_use]
     pub const fn automatic() -> Self {
-        Self { kind: DimensionKind::Automatic, halvings: 0, divisor: None }
+        Self { kind: DimensionKind::Automatic, halvings: 0 }
     }
 
     /// Always the number itself: each value is measured.
     #[must_use]
     pub const fn exact() -> Self {
-        Self { kind: DimensionKind::Exact, halvings: 0, divisor: None }
+        Self { kind: DimensionKind::Exact, halvings: 0 }
     }
 
     /// Returns the bucket, from the first value on.
     #[must_use]
     pub const fn dynamic() -> Self {
-        Self { kind: DimensionKind::Dynamic, halvings: 0, divisor: None }
+        Self { kind: DimensionKind::Dynamic, halvings: 0 }
     }
 
     /// Halves each bucket this many times (at most 8; default 0). Without it, buckets end at powers of two.
@@ -60,26 +59,18 @@ impl Dimension {
         self
     }
 
-    /// Separates multiples of `by` from other numbers, in a dynamic dimension.
-    #[must_use]
-    pub const fn divisible_by(mut self, by: u32) -> Self {
-        self.divisor = if by > 1 { Some(by) } else { None };
-        self
-    }
-
     /// Returns the bucket of this number, which must be above 0.
     pub(super) fn bucket(self, x: f64) -> Bucket {
-        let divisible = self.divisor.map(|by| (by, divides(by, x)));
         let shift = self.shift();
         let bits = ((x.to_bits() - 1) >> shift) << shift;
         // The last bucket ends at infinity.
-        Bucket { above: f64::from_bits(bits), up_to: f64::from_bits(bits + (1 << shift)), divisible }
+        Bucket { above: f64::from_bits(bits), up_to: f64::from_bits(bits + (1 << shift)) }
     }
 
     /// Returns the top bits of (bits - 1): all numbers of a bucket (above, up_to] share them.
     #[inline]
-    fn component(self, x: f64, divisible: bool) -> u64 {
-        ((x.to_bits() - 1) >> self.shift()) << 1 | u64::from(divisible)
+    fn component(self, x: f64) -> u64 {
+        (x.to_bits() - 1) >> self.shift()
     }
 
     fn shift(self) -> u32 {
@@ -100,10 +91,7 @@ impl Treatment {
     #[inline]
     fn component(self, value: Scalar<'_>) -> Option<u64> {
         match (self, value) {
-            (Self::Bucket(dimension), Scalar::Number(x)) if x > 0.0 => {
-                let divisible = dimension.divisor.is_some_and(|by| divides(by, x));
-                Some(dimension.component(x, divisible))
-            }
+            (Self::Bucket(dimension), Scalar::Number(x)) if x > 0.0 => Some(dimension.component(x)),
             // Adding 0 makes -0 and 0 one key.
             (Self::Bucket(_) | Self::Exact, Scalar::Number(x)) if !x.is_nan() => Some((x + 0.0).to_bits()),
             (Self::Category, value) => value.category().map(text_hash),
@@ -114,8 +102,8 @@ impl Treatment {
     /// Like [`component`](Self::component), from a guard that the value satisfies.
     fn component_of(self, guard: &Guard) -> Option<u64> {
         match (self, guard) {
-            (Self::Bucket(dimension), Guard::Within(Bucket { up_to, divisible, .. })) if *up_to > 0.0 => {
-                Some(dimension.component(*up_to, divisible.is_some_and(|(_, holds)| holds)))
+            (Self::Bucket(dimension), Guard::Within(Bucket { up_to, .. })) if *up_to > 0.0 => {
+                Some(dimension.component(*up_to))
             }
             (Self::Bucket(_) | Self::Exact, Guard::Equals(x)) => self.component(Scalar::Number(*x)),
             (Self::Category, Guard::Is(name)) => self.component(Scalar::Category(name)),
@@ -218,10 +206,10 @@ mod tests {
         fn a_value_satisfies_its_own_guard_and_shares_the_key_of_its_bucket(
             x in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
             y in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
-            halvings in 0_u32..9, divisor in 1_u32..40,
+            halvings in 0_u32..9,
         ) {
             prop_assume!(!x.is_nan() && !y.is_nan());
-            let dimension = Dimension::dynamic().halvings(halvings).divisible_by(divisor);
+            let dimension = Dimension::dynamic().halvings(halvings);
             for treatment in [Treatment::Exact, Treatment::Bucket(dimension)] {
                 let guard = treatment.guard(Scalar::Number(x)).unwrap();
                 prop_assert!(guard.holds(Scalar::Number(x)), "{guard:?}");

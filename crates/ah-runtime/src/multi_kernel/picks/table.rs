@@ -16,9 +16,6 @@ pub(crate) struct Pick {
     pub(crate) kernel: usize,
     /// The median of each kernel in milliseconds; infinite if it failed, NaN if it was not measured.
     pub(crate) ms: Box<[f64]>,
-    /// Milliseconds that watching compares with: the pick's median, or the watched median if a second measurement
-    /// confirmed the pick.
-    pub(crate) promised_ms: f64,
 }
 
 impl Pick {
@@ -191,9 +188,7 @@ impl Table {
                     let dimension = self.dimensions[slot];
                     let known = dimension.kind != DimensionKind::Exact && bucket.up_to > 0.0 && {
                         let own = dimension.bucket(bucket.up_to);
-                        own.above == bucket.above
-                            && own.up_to == bucket.up_to
-                            && own.divisible.map(|(by, _)| by) == bucket.divisible.map(|(by, _)| by)
+                        own == *bucket
                     };
                     if !known {
                         return false;
@@ -222,17 +217,6 @@ impl Table {
         true
     }
 
-    /// Returns true if the pick of this key has the same kernel and promise as this one.
-    pub(crate) fn promises(&self, key: u64, pick: &Pick) -> bool {
-        let same = |own: &Arc<Pick>| own.kernel == pick.kernel && own.promised_ms == pick.promised_ms;
-        self.picks.get(&key).is_some_and(same)
-    }
-
-    /// Forgets the pick of this key.
-    pub(crate) fn forget(&mut self, key: u64) {
-        self.picks.remove(&key);
-    }
-
     /// Returns true if this kernel panicked for such values.
     #[inline]
     pub(crate) fn has_panicked(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
@@ -240,26 +224,21 @@ impl Table {
     }
 
     /// Remembers that this kernel panicked for these values. If it was their pick, the next best kernel takes its
-    /// place, and the changed pick is returned.
-    pub(crate) fn add_panic(&mut self, kernel: usize, values: &[Scalar<'_>]) -> Option<Pick> {
+    /// place. Returns true if a pick changed.
+    pub(crate) fn add_panic(&mut self, kernel: usize, values: &[Scalar<'_>]) -> bool {
         let known = if self.panics.len() < MAX_PANICS { self.guards(values) } else { None };
         let guards = known.unwrap_or_default();
         self.panics.push(KernelPanic { kernel, guards });
-        let (key, mut pick) = (self.key(values).ok()?, Pick::clone(self.find(values)?));
+        let (Ok(key), Some(found)) = (self.key(values), self.find(values)) else { return false };
+        let mut pick = Pick::clone(found);
         pick.ms[kernel] = f64::INFINITY;
         if pick.kernel == kernel {
             let Some(next) = pick.best(|_| true) else {
-                self.forget(key);
-                return None;
+                self.picks.remove(&key);
+                return true;
             };
-            (pick.kernel, pick.promised_ms) = (next, pick.ms[next]);
+            pick.kernel = next;
         }
-        self.insert(pick.clone());
-        Some(pick)
-    }
-
-    /// Returns a table with the same treatments and no picks.
-    pub(crate) fn emptied(&self) -> Self {
-        Self { picks: KeyMap::default(), ..self.clone() }
+        self.insert(pick)
     }
 }

@@ -20,7 +20,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let leaf = |ranking: &[String]| format!(r#"{{"samples": 9, "ranking": [{}]}}"#, ranking.join(", "));
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 6,
+        "format": "autoheuristic-model", "version": 8,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],
@@ -141,8 +141,7 @@ pub fn mixed_mm_values(m: f64, k: f64, n: f64) -> [Scalar<'static>; 11] {
     ]
 }
 
-/// Adds nine boosters that test every number, and whether the last feature is true. A choice must save 1/64 over the fallback at a
-/// risk of 1.
+/// Adds nine boosters that test every number, and whether the last feature is true. A choice must save 1/64 over the fallback.
 pub fn boost(model: &mut Model) {
     let features = model.features.all().features();
     let numbers = (0..features.len()).filter(|slot| features[*slot].kind == FeatureKind::Numerical);
@@ -163,8 +162,8 @@ pub fn boost(model: &mut Model) {
         };
         let number = |at: usize| (at * at % 57) as i8 - 29;
         let leaf = |leaf: usize| {
-            let first = (tree * 3 + leaf) * (choices + 1);
-            Node::Leaf((first..=first + choices).map(number).collect())
+            let first = (tree * 3 + leaf) * choices;
+            Node::Leaf((first..first + choices).map(number).collect())
         };
         Tree { nodes: vec![split(0, 4), split(1, 3), leaf(0), leaf(1), leaf(2)] }
     };

@@ -46,13 +46,11 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
     let always = |name: &str, choice: &dyn Fn(u32) -> ChoiceId| {
         curve(name, taken.iter().map(|t| table.loss(t.input, choice(t.input), fallback)).collect())
     };
-    let mut curves = vec![
+    let curves = vec![
         curve(&model.heuristic, taken.iter().map(|t| t.log_slowdown).collect()),
         always(&comparison.best_single.choice, &single),
         always(&comparison.always_fallback.choice, &|_| fallback),
     ];
-    let learners = study.iter().flat_map(|study| &study.learners);
-    curves.extend(learners.map(|learner| curve(&learner.name, learner.log_slowdowns.clone())));
     let features = model.features.base().features().iter();
     let features: Vec<Value> =
         features.map(|f| json!({ "name": f.name, "numerical": f.kind == FeatureKind::Numerical })).collect();

@@ -32,7 +32,8 @@ function head() {
 }
 
 function curves(ink) {
-  const colors = ["#0072b2", "#e69f00", "#8b949e", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7b5ea7", "#8b949e"];
+  // The heuristic in the colour of the text, a choice in its own.
+  const colors = facts.curves.map(({ name }, i) => (i === 0 ? ink : colorOf(name)));
   const labels = ["", " (best single)", " (fallback)"];
   new Chart(at("curves"), {
     type: "line",
@@ -64,23 +65,26 @@ function sizes() {
   const name = ({ leaves, boosted_trees: boosted }) => boosted > 0 ? `${boosted} boosted trees` : leaves === 1 ? "1 leaf" : `${leaves} leaves`;
   const rows = ladder.rungs.map((rung, i) => [
     `${i === ladder.chosen ? "→ " : ""}${name(rung)}`, loss(rung.slowdown), `${number(rung.speedup)} ×`,
-    `${(rung.overhead.ms * 1e3).toFixed(2)} µs`, rung.promised ? "" : "breaks the promise",
+    `${(rung.asking_ms * 1e3).toFixed(3)} µs`,
   ]);
   const listed = element("table");
-  table(listed, ["size", "lost", `as fast as ${facts.fallback}`, "decision and features", ""], rows);
+  table(listed, ["size", "lost", `as fast as ${facts.fallback}`, "decision and features"], rows);
   at("rungs").append(listed);
 }
 
-/** The other learners and the learning curve, which only a training with --report has. */
+/** The ticks of a logarithmic axis at these values, from the last one down, without those whose labels would overlap. */
+function spaced(values) {
+  const kept = [];
+  for (const value of [...values].reverse()) if (kept.length === 0 || kept.at(-1).value / value > 1.25) kept.push({ value });
+  return kept.reverse();
+}
+
+/** The learning curve, which only a training with --report has. */
 function study(ink) {
   if (facts.study === null) {
     at("study").remove();
     return;
   }
-  const learners = facts.study.learners.map(({ name, slowdown, worst }) => [name, loss(slowdown), `${number(worst, 2)} ×`]);
-  const listed = element("table");
-  table(listed, ["learner", "lost", "at worst"], learners);
-  at("learners").append(listed);
   at("advice").textContent = facts.study.advice;
   const points = facts.study.learning_curve;
   const at95 = (sign) => points.map(({ inputs, slowdown, error }) => ({ x: inputs, y: (slowdown * Math.exp(sign * 1.96 * error) - 1) * 100 }));
@@ -97,7 +101,7 @@ function study(ink) {
     options: {
       animation: false, maintainAspectRatio: false,
       scales: {
-        x: { type: "logarithmic", title: { display: true, text: "training inputs", color: ink }, ticks: { color: ink, callback: String }, afterBuildTicks: (axis) => { axis.ticks = points.map(({ inputs }) => ({ value: inputs })); } },
+        x: { type: "logarithmic", title: { display: true, text: "training inputs", color: ink }, ticks: { color: ink, callback: String }, afterBuildTicks: (axis) => { axis.ticks = spaced(points.map(({ inputs }) => inputs)); } },
         y: { title: { display: true, text: "lost to the best choice, %", color: ink }, ticks: { color: ink } },
       },
       plugins: { legend: { labels: { color: ink, filter: ({ text }) => text !== "upper" } } },

@@ -1,0 +1,506 @@
+//! Growth of one tree: the engine of all learners.
+//!
+//! A row has a code in each column, a weight, and one or more numbers. A split sends the codes up to a limit to the left. The best
+//! one lowers the variance of the numbers most (Breiman and others, "Classification and Regression Trees", 1984):
+//!
+//! `gain = |qL|²/nL + |qR|²/nR − |q|²/n`
+//!
+//! q is the sum of the numbers of a node's rows and n the sum of their weights, each increased by a shrinkage. The leaf whose split
+//! gains most is split next (Shi, "Best-first decision tree learning", 2007).
+//!
+//! Sums are whole numbers, so they depend neither on the order of the rows nor on the threads, and equal partitions have equal gains
+//! in every column.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+
+/// Sums of numbers stay below 2^31.
+const SUM_BITS: u32 = 31;
+/// Most bits of the greatest number. Each doubling of the rows beyond 32,767 takes one bit away; the sums lose nothing, as twice as
+/// many rounding errors even out.
+const NUMBER_BITS: u32 = 16;
+/// The weights of all rows add up to at most 2^24; beyond that they are rounded.
+const WEIGHT_BITS: u32 = 24;
+/// The numbers of a row are padded to a multiple of this, so that loops over them use the registers of every processor.
+const LANES: usize = 4;
+/// From this number of rows × columns on, all threads search the columns of a node.
+const PARALLEL: usize = 50_000;
+
+/// A column: the codes of all inputs, each below `levels`.
+#[derive(Clone, Copy, Debug)]
+pub struct Codes<'a> {
+    /// By input.
+    pub codes: &'a [u16],
+    /// The number of codes.
+    pub levels: usize,
+}
+
+/// The rows to grow from: for each its numbers, times its weight, as whole numbers.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// What a whole number of 1 is worth.
+    unit: f64,
+    /// Whole numbers of a row.
+    width: usize,
+    numbers: Vec<i32>,
+    weights: Vec<u32>,
+}
+
+/// What limits a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most splits on a path.
+    pub depth: usize,
+    /// Most leaves.
+    pub leaves: usize,
+    /// Fewest rows in a leaf.
+    pub rows: usize,
+    /// A split must gain more than this share of its node's variance.
+    pub gain: f64,
+    /// The weights of each side count as increased by this.
+    pub shrinkage: f64,
+}
+
+/// The splits of a tree. The root comes first, and a right child follows its left one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+/// A node of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Node {
+    /// The position of the left child; 0 in a leaf.
+    pub left: u32,
+    /// The position of the column.
+    pub column: u32,
+    /// The greatest code that goes left.
+    pub limit: u16,
+    /// The least code of the node's rows that goes right.
+    pub next: u16,
+    /// How much the split lowers the squared deviations.
+    pub gain: f64,
+}
+
+impl Tree {
+    /// Returns the leaf that a row reaches whose code in each column `code` returns.
+    #[inline]
+    pub fn leaf(&self, code: impl Fn(usize) -> u16) -> usize {
+        let mut at = 0;
+        loop {
+            let node = &self.nodes[at];
+            if node.left == 0 {
+                return at;
+            }
+            at = node.left as usize + usize::from(code(node.column as usize) > node.limit);
+        }
+    }
+}
+
+impl Sample {
+    /// Returns the rows with these numbers, `outputs` for each, and these weights. The greatest number sets the unit.
+    pub fn new(outputs: usize, numbers: &[f32], weights: &[u32]) -> Self {
+        let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+        let shift = bits(total).saturating_sub(WEIGHT_BITS);
+        let weights: Vec<u32> = weights.iter().map(|&weight| (weight >> shift).max(1)).collect();
+        let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+        let greatest = numbers.iter().fold(f32::MIN_POSITIVE, |a, b| a.max(b.abs()));
+        let one = f64::from(1_u32 << NUMBER_BITS.min(SUM_BITS.saturating_sub(bits(total))));
+        let factor = one / f64::from(greatest);
+        let width = outputs.max(1).next_multiple_of(LANES);
+        let mut whole = vec![0; weights.len() * width];
+        let rows = whole.par_chunks_exact_mut(width).zip(numbers.par_chunks_exact(outputs.max(1)));
+        rows.zip(&weights).with_min_len(1024).for_each(|((whole, numbers), &weight)| {
+            for (whole, &number) in whole.iter_mut().zip(numbers) {
+                *whole = (f64::from(number) * factor).round() as i32 * weight as i32;
+            }
+        });
+        Self { unit: 1.0 / factor, width, numbers: whole, weights }
+    }
+
+    fn row(&self, row: u32) -> &[i32] {
+        &self.numbers[row as usize * self.width..][..self.width]
+    }
+
+    fn totals(&self, rows: &[u32]) -> Totals {
+        let mut totals = Totals { sums: vec![0; self.width], weight: 0, whole: 0.0, deviation: 0.0 };
+        let mut squares = 0.0;
+        for &row in rows {
+            let weight = self.weights[row as usize];
+            add(&mut totals.sums, self.row(row));
+            totals.weight += u64::from(weight);
+            squares += square(self.row(row)) / f64::from(weight);
+        }
+        totals.whole = square(&totals.sums);
+        totals.deviation = squares - totals.whole / totals.weight as f64;
+        totals
+    }
+}
+
+/// Grows a tree from the rows of a sample; row i has the codes of `inputs[i]`.
+pub fn grow(columns: &[Codes<'_>], inputs: &[u32], sample: &Sample, limits: &Limits) -> Tree {
+    let codes = |column: &Codes<'_>| inputs.iter().map(|&input| column.codes[input as usize]).collect();
+    let growth = Growth { columns, codes: columns.par_iter().map(codes).collect(), sample, limits };
+    let mut tree = Tree { nodes: vec![Node::default()] };
+    let mut open = BinaryHeap::new();
+    let all = (0..columns.len() as u32).collect();
+    open.extend(growth.open(0, 0, (0..inputs.len() as u32).collect(), all));
+    for _ in 1..limits.leaves {
+        let Some(OpenLeaf { best, node: Reverse(at), depth, rows, columns }) = open.pop() else { break };
+        let left = tree.nodes.len() as u32;
+        tree.nodes[at as usize] = Node { left, gain: best.gain * sample.unit.powi(2), ..best };
+        tree.nodes.extend([Node::default(); 2]);
+        let codes = &growth.codes[best.column as usize];
+        let (on_left, on_right): (Vec<u32>, Vec<u32>) =
+            rows.into_iter().partition(|&row| codes[row as usize] <= best.limit);
+        open.extend(growth.open(left, depth + 1, on_left, columns.clone()));
+        open.extend(growth.open(left + 1, depth + 1, on_right, columns));
+    }
+    tree
+}
+
+/// The data of one growth.
+struct Growth<'a> {
+    columns: &'a [Codes<'a>],
+    /// By column, the code of each row.
+    codes: Vec<Vec<u16>>,
+    sample: &'a Sample,
+    limits: &'a Limits,
+}
+
+/// A leaf with its best split. The one that gains most is the greatest, of equals the first.
+struct OpenLeaf {
+    best: Node,
+    node: Reverse<u32>,
+    depth: usize,
+    rows: Vec<u32>,
+    /// The columns that vary in it.
+    columns: Vec<u32>,
+}
+
+impl Ord for OpenLeaf {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.best.gain.total_cmp(&other.best.gain).then(self.node.cmp(&other.node))
+    }
+}
+
+impl PartialOrd for OpenLeaf {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for OpenLeaf {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for OpenLeaf {}
+
+/// The sums of a node's rows.
+struct Totals {
+    sums: Vec<i32>,
+    weight: u64,
+    /// `|q|²`
+    whole: f64,
+    /// The sum of the squared deviations from the mean.
+    deviation: f64,
+}
+
+impl Growth<'_> {
+    /// Returns a leaf of these rows if it may be split. `columns` vary in its parent.
+    fn open(&self, node: u32, depth: usize, rows: Vec<u32>, columns: Vec<u32>) -> Option<OpenLeaf> {
+        if depth >= self.limits.depth || rows.len() < 2 * self.limits.rows.max(1) {
+            return None;
+        }
+        let totals = self.sample.totals(&rows);
+        if totals.deviation <= 0.0 {
+            return None;
+        }
+        let search = |scan: &mut Scan, &column: &u32| self.best_of_column(column, &rows, &totals, scan);
+        let scan = || Scan::new(self.sample.width);
+        let found: Vec<Option<Node>> = match columns.len() * rows.len() >= PARALLEL {
+            true => columns.par_iter().map_init(scan, search).collect(),
+            false => {
+                let mut scan = scan();
+                columns.iter().map(|column| search(&mut scan, column)).collect()
+            }
+        };
+        let best = found.iter().flatten().copied().reduce(|a, b| if b.gain > a.gain { b } else { a })?;
+        let columns = columns.into_iter().zip(&found).filter(|(_, found)| found.is_some());
+        let columns = columns.map(|(column, _)| column).collect();
+        let is_enough = best.gain > self.limits.gain * totals.deviation && best.gain > 0.0;
+        is_enough.then_some(OpenLeaf { best, node: Reverse(node), depth, rows, columns })
+    }
+
+    /// Returns the best split of a column, however little it gains; `None` if the column does not vary.
+    fn best_of_column(&self, column: u32, rows: &[u32], totals: &Totals, scan: &mut Scan) -> Option<Node> {
+        let (codes, levels) = (&self.codes[column as usize], self.columns[column as usize].levels);
+        scan.begin(self.limits, totals, rows.len());
+        if 2 * rows.len() >= levels {
+            scan.bins.resize(levels * self.sample.width, 0);
+            scan.bins.fill(0);
+            scan.counts.clear();
+            scan.counts.resize(levels, (0, 0));
+            for &row in rows {
+                let code = usize::from(codes[row as usize]);
+                add(&mut scan.bins[code * self.sample.width..][..self.sample.width], self.sample.row(row));
+                let (weight, count) = &mut scan.counts[code];
+                *weight += u64::from(self.sample.weights[row as usize]);
+                *count += 1;
+            }
+            for code in 0..levels {
+                let (weight, count) = scan.counts[code];
+                if count > 0 {
+                    scan.meet(code as u16, totals);
+                    add(&mut scan.left, &scan.bins[code * self.sample.width..][..self.sample.width]);
+                    scan.weight += weight;
+                    scan.rows += count;
+                }
+            }
+        } else {
+            let mut sorted = std::mem::take(&mut scan.sorted);
+            sorted.clear();
+            sorted.extend(rows.iter().map(|&row| u64::from(codes[row as usize]) << 32 | u64::from(row)));
+            sorted.sort_unstable();
+            for &entry in &sorted {
+                let row = entry as u32;
+                scan.meet((entry >> 32) as u16, totals);
+                add(&mut scan.left, self.sample.row(row));
+                scan.weight += u64::from(self.sample.weights[row as usize]);
+                scan.rows += 1;
+            }
+            scan.sorted = sorted;
+        }
+        scan.varies.then_some(Node { column, ..scan.best })
+    }
+}
+
+/// One pass over the codes of a column, ascending: rows move from right to left.
+struct Scan {
+    shrinkage: f64,
+    /// Fewest rows of a side.
+    least: usize,
+    /// All rows of the node.
+    all: usize,
+    left: Vec<i32>,
+    weight: u64,
+    rows: usize,
+    /// The code of the rows that moved last.
+    last: Option<u16>,
+    best: Node,
+    varies: bool,
+    /// By code: the sums of its rows, then their weight and number.
+    bins: Vec<i32>,
+    counts: Vec<(u64, usize)>,
+    sorted: Vec<u64>,
+}
+
+impl Scan {
+    fn new(width: usize) -> Self {
+        Self {
+            shrinkage: 0.0,
+            least: 0,
+            all: 0,
+            left: vec![0; width],
+            weight: 0,
+            rows: 0,
+            last: None,
+            best: Node::default(),
+            varies: false,
+            bins: Vec::new(),
+            counts: Vec::new(),
+            sorted: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, limits: &Limits, totals: &Totals, all: usize) {
+        (self.shrinkage, self.least, self.all) = (limits.shrinkage, limits.rows.max(1), all);
+        self.left.fill(0);
+        (self.weight, self.rows, self.last, self.varies) = (0, 0, None, false);
+        debug_assert_eq!(self.left.len(), totals.sums.len());
+        self.best = Node { gain: f64::NEG_INFINITY, ..Node::default() };
+    }
+
+    /// Judges the split before the rows of this code.
+    fn meet(&mut self, code: u16, totals: &Totals) {
+        let Some(last) = self.last.replace(code).filter(|last| *last != code) else { return };
+        self.varies = true;
+        if self.rows < self.least || self.all - self.rows < self.least {
+            return;
+        }
+        let share = |square: f64, weight: u64| square / (weight as f64 + self.shrinkage);
+        let (left, right) = squares(&self.left, &totals.sums);
+        let gain = share(left, self.weight) + share(right, totals.weight - self.weight)
+            - share(totals.whole, totals.weight);
+        if gain > self.best.gain {
+            self.best = Node { limit: last, next: code, gain, ..self.best };
+        }
+    }
+}
+
+fn add(sums: &mut [i32], numbers: &[i32]) {
+    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+}
+
+/// Returns `|left|²` and `|all - left|²`.
+fn squares(left: &[i32], all: &[i32]) -> (f64, f64) {
+    let mut sums = [[0.0; LANES]; 2];
+    for (left, all) in left.chunks_exact(LANES).zip(all.chunks_exact(LANES)) {
+        for lane in 0..LANES {
+            let (left, right) = (f64::from(left[lane]), f64::from(all[lane] - left[lane]));
+            sums[0][lane] += left * left;
+            sums[1][lane] += right * right;
+        }
+    }
+    let [left, right] = sums.map(|sums| sums.iter().sum());
+    (left, right)
+}
+
+fn square(numbers: &[i32]) -> f64 {
+    numbers.iter().map(|&number| f64::from(number).powi(2)).sum()
+}
+
+/// Returns the number of bits of `x`: `x < 2^bits`.
+fn bits(x: u64) -> u32 {
+    u64::BITS - x.leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { depth: 8, leaves: usize::MAX, rows: 1, gain: 1e-4, shrinkage: 0.0 };
+
+    /// Rows of numbers with codes: by column its codes, the numbers row by row, and the weights.
+    #[derive(Clone, Debug)]
+    struct Data {
+        columns: Vec<(Vec<u16>, usize)>,
+        outputs: usize,
+        numbers: Vec<f32>,
+        weights: Vec<u32>,
+    }
+
+    impl Data {
+        fn grow(&self, limits: &Limits) -> Tree {
+            let columns: Vec<Codes<'_>> =
+                self.columns.iter().map(|(codes, levels)| Codes { codes, levels: *levels }).collect();
+            let inputs: Vec<u32> = (0..self.weights.len() as u32).collect();
+            grow(&columns, &inputs, &Sample::new(self.outputs, &self.numbers, &self.weights), limits)
+        }
+
+        /// The summed squared deviations of these rows from their mean: by the definition, from the numbers as the engine
+        /// rounds them.
+        fn deviation(&self, sample: &Sample, rows: &[usize]) -> f64 {
+            let (mut deviation, mut weight) = (0.0, 0.0);
+            rows.iter().for_each(|&row| weight += f64::from(sample.weights[row]));
+            for output in 0..self.outputs {
+                let value =
+                    |&row: &usize| f64::from(sample.row(row as u32)[output]) / f64::from(sample.weights[row]);
+                let mean =
+                    rows.iter().map(|row| value(row) * f64::from(sample.weights[*row])).sum::<f64>() / weight;
+                deviation += rows
+                    .iter()
+                    .map(|row| (value(row) - mean).powi(2) * f64::from(sample.weights[*row]))
+                    .sum::<f64>();
+            }
+            deviation
+        }
+
+        /// The greatest gain of a split of these rows, by trying everything.
+        fn best(&self, sample: &Sample, rows: &[usize], least: usize) -> f64 {
+            let mut best = f64::NEG_INFINITY;
+            for (codes, levels) in &self.columns {
+                for limit in 0..*levels as u16 {
+                    let (left, right): (Vec<usize>, Vec<usize>) =
+                        rows.iter().partition(|&&row| codes[row] <= limit);
+                    if left.len().min(right.len()) >= least.max(1) {
+                        let sides = self.deviation(sample, &left) + self.deviation(sample, &right);
+                        best = best.max(self.deviation(sample, rows) - sides);
+                    }
+                }
+            }
+            best
+        }
+    }
+
+    fn data() -> impl Strategy<Value = Data> {
+        (2_usize..60, 1_usize..10).prop_flat_map(|(rows, outputs)| {
+            // Few levels are counted, many are sorted.
+            let column = prop_oneof![1_u16..10, 100_u16..1000].prop_flat_map(move |levels| {
+                (prop::collection::vec(0..levels, rows), Just(usize::from(levels)))
+            });
+            let weight = prop_oneof![4 => Just(1_u32), 1 => 1_u32..50];
+            (
+                prop::collection::vec(column, 1..6),
+                Just(outputs),
+                prop::collection::vec(prop_oneof![Just(0.0), 0.0..1.0_f32], rows * outputs),
+                prop::collection::vec(weight, rows),
+            )
+                .prop_map(|(columns, outputs, numbers, weights)| Data {
+                    columns,
+                    outputs,
+                    numbers,
+                    weights,
+                })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_split_gains_the_most(data in data(), rows in 1_usize..4, depth in 1_usize..6) {
+            let limits = Limits { depth, rows, ..LIMITS };
+            let (tree, sample) = (data.grow(&limits), Sample::new(data.outputs, &data.numbers, &data.weights));
+            let mut open = vec![(0_usize, 0, (0..data.weights.len()).collect::<Vec<usize>>())];
+            while let Some((at, depth, rows)) = open.pop() {
+                let node = tree.nodes[at];
+                let (best, whole) = (data.best(&sample, &rows, limits.rows), data.deviation(&sample, &rows));
+                let rounding = 1e-9 * whole.max(1.0);
+                if node.left == 0 {
+                    prop_assert!(depth == limits.depth || best <= limits.gain * whole + rounding, "leaf {at}");
+                    continue;
+                }
+                let codes = &data.columns[node.column as usize].0;
+                let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().partition(|&&row| codes[row] <= node.limit);
+                prop_assert_eq!(right.iter().map(|&row| codes[row]).min(), Some(node.next));
+                prop_assert_eq!(left.iter().map(|&row| codes[row]).max(), Some(node.limit));
+                let gained = whole - data.deviation(&sample, &left) - data.deviation(&sample, &right);
+                prop_assert!(gained >= best - rounding, "node {at} gains {gained} of {best}");
+                prop_assert!((node.gain / sample.unit.powi(2) - gained).abs() <= rounding);
+                open.extend([(node.left as usize, depth + 1, left), (node.left as usize + 1, depth + 1, right)]);
+            }
+        }
+
+        #[test]
+        fn leaves_are_limited_and_the_greatest_gain_comes_first(data in data(), leaves in 1_usize..8) {
+            let (whole, part) = (data.grow(&LIMITS), data.grow(&Limits { leaves, ..LIMITS }));
+            let count = |tree: &Tree| tree.nodes.len() / 2 + 1;
+            prop_assert_eq!(count(&part), leaves.min(count(&whole)));
+            // The splits of the part are the first ones of the whole.
+            for (part, whole) in part.nodes.iter().zip(&whole.nodes).filter(|(part, _)| part.left > 0) {
+                prop_assert_eq!(part, whole);
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_matter() {
+        let code = |row: usize, column: usize| ((row * 7919 + column * 104_729) % 10_007 / 20) as u16;
+        let columns = (0..12).map(|column| ((0..9000).map(|row| code(row, column)).collect(), 501)).collect();
+        let number = |at: usize| (f32::from(code(at / 9, at % 9)) - f32::from(code(at / 9, 0)) / 2.0).abs();
+        let numbers = (0..9000 * 9).map(number).collect();
+        let data = Data { columns, outputs: 9, numbers, weights: vec![1; 9000] };
+        let tree = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| data.grow(&Limits { depth: 12, rows: 3, ..LIMITS }))
+        };
+        assert_eq!(tree(1), tree(3));
+        assert!(tree(1).nodes.len() > 200);
+    }
+}

@@ -1,0 +1,373 @@
+//! The messages between a collector and its worker: JSON, one object a line. `docs/workers.md` defines them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use ah_types::{Context, Device, Feature, FeatureKind, Schema, Value};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use crate::bench::Burst;
+use crate::draws::Draw;
+use crate::failure::Failure;
+use crate::runner::{BenchmarkRunner, Subject};
+use crate::sampling::Seed;
+
+/// The version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// What the collector asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// The first request of every process.
+    Describe {
+        /// The version of the protocol.
+        protocol: u32,
+    },
+    /// The features of an input.
+    Draw {
+        /// Its place in the sequence.
+        seed: Seed,
+    },
+    /// Whether a context can be measured.
+    Accept {
+        /// The context.
+        context: WireContext,
+    },
+    /// An input in a few words.
+    Label {
+        /// Its features.
+        context: WireContext,
+    },
+    /// Compile what these inputs need.
+    Compile {
+        /// The inputs.
+        groups: Vec<WireGroup>,
+    },
+    /// Make the input of the next requests.
+    Prepare {
+        /// Its features.
+        context: WireContext,
+        /// Its place in the sequence.
+        seed: Seed,
+    },
+    /// Check the results of choices.
+    Check {
+        /// The choices.
+        cells: Vec<WireCell>,
+    },
+    /// Time choices.
+    Time {
+        /// The choices with their samples.
+        cells: Vec<WireCell>,
+    },
+    /// Drop the input.
+    Release,
+}
+
+impl Request {
+    /// Returns the name on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Describe { .. } => "describe",
+            Self::Draw { .. } => "draw",
+            Self::Accept { .. } => "accept",
+            Self::Label { .. } => "label",
+            Self::Compile { .. } => "compile",
+            Self::Prepare { .. } => "prepare",
+            Self::Check { .. } => "check",
+            Self::Time { .. } => "time",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// A choice to check, or to time with a burst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WireCell {
+    /// The name of the choice.
+    pub choice: String,
+    /// The samples of a time.
+    #[serde(flatten)]
+    pub burst: Option<Burst>,
+}
+
+/// Inputs to compile all choices for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WireGroup {
+    /// The inputs.
+    pub contexts: Vec<WireContext>,
+}
+
+/// A request with its number.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Numbered {
+    /// The number, which the answers repeat.
+    pub id: u64,
+    /// The request.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// The answer to `describe`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// The version of the protocol.
+    pub protocol: u32,
+    /// The name of the decision.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A sentence.
+    #[serde(default)]
+    pub description: String,
+    /// The names of the choices.
+    pub choices: Vec<String>,
+    /// The features of an input.
+    pub features: Vec<Feature>,
+    /// What the program does without a heuristic: the first one that is among the choices.
+    #[serde(default)]
+    pub fallback: Vec<String>,
+    /// Conditions by choice.
+    #[serde(default)]
+    pub eligible: BTreeMap<String, String>,
+    /// Milliseconds of computing a feature, by name.
+    #[serde(default)]
+    pub feature_ms: BTreeMap<String, f64>,
+    /// How features are drawn, by name.
+    #[serde(default, skip_serializing)]
+    pub inputs: BTreeMap<String, Draw>,
+    /// The device that the choices run on.
+    #[serde(default)]
+    pub device: Option<Device>,
+    /// Fields of the timing policy that differ from the default.
+    #[serde(default)]
+    pub timing: Map<String, Json>,
+    /// The requests that it answers, beside `describe`, `prepare` and `time`.
+    #[serde(default)]
+    pub can: BTreeSet<String>,
+    /// The most cells of a request.
+    #[serde(default = "one")]
+    pub batch: usize,
+    /// Whether the times are computed, not taken.
+    #[serde(default)]
+    pub simulated: bool,
+    /// Nanoseconds of one small decision, by language.
+    #[serde(default)]
+    pub decision_ns: BTreeMap<String, f64>,
+    /// A hash of what the choices run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands_hash: Option<String>,
+}
+
+/// The most cells in a request to a runner in Rust.
+const BATCH: usize = 128;
+
+impl Description {
+    /// Describes a runner of this process. Its optimization may name choices of other devices; they are left out.
+    pub(crate) fn of<R: BenchmarkRunner>(runner: &R) -> Self {
+        let Subject { optimization, device, choices, timing } = runner.subject().clone();
+        let is_here = |name: &String| choices.contains(name);
+        let timing = serde_json::to_value(timing).ok();
+        let ahead = runner.compiles_ahead().then_some("compile");
+        Self {
+            protocol: VERSION,
+            name: Some(optimization.name.clone()),
+            description: optimization.description.clone(),
+            fallback: optimization.fallback.iter().filter(|name| is_here(name)).cloned().collect(),
+            eligible: optimization.eligible().into_iter().filter(|(name, _)| is_here(name)).collect(),
+            choices,
+            features: optimization.features,
+            feature_ms: optimization.training.feature_ms,
+            inputs: BTreeMap::new(),
+            device: Some(device),
+            timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
+            can: ["draw", "accept", "label", "check", "release"]
+                .into_iter()
+                .chain(ahead)
+                .map(str::to_owned)
+                .collect(),
+            batch: BATCH,
+            simulated: runner.is_simulated(),
+            decision_ns: BTreeMap::new(),
+            commands_hash: runner.commands_hash(),
+        }
+    }
+}
+
+fn one() -> usize {
+    1
+}
+
+/// A line from the worker, without its number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer(pub Map<String, Json>);
+
+impl<'de> Deserialize<'de> for Answer {
+    /// Reads an object; refuses one that has a key twice, or a time beside the reason why there is none.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Answer;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answer, A::Error> {
+                let mut fields = Map::new();
+                while let Some((key, value)) = map.next_entry::<String, Json>()? {
+                    if fields.contains_key(&key) {
+                        return Err(A::Error::custom(format!("the key {key:?} is there twice")));
+                    }
+                    fields.insert(key, value);
+                }
+                let said: Vec<&str> = OUTCOMES.into_iter().filter(|key| fields.contains_key(*key)).collect();
+                if said.len() > 1 {
+                    return Err(A::Error::custom(format!("{:?} contradicts {:?}", said[0], said[1])));
+                }
+                Ok(Answer(fields))
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// The keys of a time, and of the reasons why there is none.
+const OUTCOMES: [&str; 5] = ["ms", "skipped", "failed", "unmeasured", "lost"];
+
+impl Answer {
+    /// Returns the reason that stands in place of an answer.
+    pub fn failure(&self) -> Option<Failure> {
+        let reason = |key: &str| {
+            self.0.get(key).map(|reason| reason.as_str().map_or_else(|| reason.to_string(), str::to_owned))
+        };
+        reason("lost")
+            .map(Failure::DeviceLost)
+            .or_else(|| reason("unmeasured").map(Failure::Unmeasured))
+            .or_else(|| reason("failed").map(Failure::Failed))
+            .or_else(|| reason("skipped").map(Failure::Skipped))
+    }
+
+    /// Returns whether it is only a sign of life.
+    pub fn is_working(&self) -> bool {
+        self.0.contains_key("working")
+    }
+
+    /// Returns the position of the cell that it answers.
+    pub fn cell(&self) -> Option<usize> {
+        self.0.get("cell")?.as_u64().and_then(|cell| usize::try_from(cell).ok())
+    }
+
+    /// Returns a field, or what was found instead.
+    pub fn field(&self, key: &str) -> Result<&Json, String> {
+        self.0.get(key).ok_or_else(|| format!("expected the field {key:?}, found {}", self.shown()))
+    }
+
+    /// Returns the context of a drawn input.
+    pub fn context(&self, schema: &Schema) -> Result<Context, String> {
+        let context = self.field("context")?;
+        let wire: WireContext = serde_json::from_value(context.clone())
+            .map_err(|_| format!("expected a context, found {}", shorten(&context.to_string())))?;
+        wire.context(schema)
+    }
+
+    /// Returns the times of a cell.
+    pub fn times(&self, samples: u32) -> Result<Vec<f64>, String> {
+        let ms = self.field("ms")?;
+        let times: Option<Vec<f64>> = ms.as_array().and_then(|ms| ms.iter().map(Json::as_f64).collect());
+        match times {
+            Some(times) if times.len() == samples as usize => Ok(times),
+            Some(times) => Err(format!("expected {samples} times, found {}", times.len())),
+            None => {
+                Err(format!("expected \"ms\" to be a list of numbers, found {}", shorten(&ms.to_string())))
+            }
+        }
+    }
+
+    /// Returns the answer for messages.
+    pub fn shown(&self) -> String {
+        shorten(&Json::Object(self.0.clone()).to_string())
+    }
+}
+
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        let key = match &failure {
+            Failure::Skipped(_) => "skipped",
+            Failure::Failed(_) => "failed",
+            Failure::Unmeasured(_) => "unmeasured",
+            Failure::DeviceLost(_) => "lost",
+        };
+        Self(Map::from_iter([(key.to_owned(), json!(failure.reason()))]))
+    }
+}
+
+/// Returns at most 160 characters of a text.
+pub fn shorten(text: &str) -> String {
+    match text.char_indices().nth(160) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A context on the wire: an object of features and values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WireContext(pub Map<String, Json>);
+
+/// Whole numbers up to this one are sent without a point.
+const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+impl From<&Context> for WireContext {
+    fn from(context: &Context) -> Self {
+        let wire = |value: &Value| match value {
+            Value::Number(x) if x.fract() == 0.0 && x.abs() <= MOST_WHOLE => json!(*x as i64),
+            Value::Number(x) if x.is_finite() => json!(x),
+            // JSON has no infinity and no NaN.
+            Value::Number(x) => json!(x.to_string()),
+            Value::Category(category) => json!(**category),
+        };
+        Self(context.iter().map(|(name, value)| (name.to_owned(), wire(value))).collect())
+    }
+}
+
+impl WireContext {
+    /// Returns the context: each feature of the schema must be there, with a value of its kind.
+    pub fn context(&self, schema: &Schema) -> Result<Context, String> {
+        if let Some(missing) = schema.features().iter().find(|f| !self.0.contains_key(&f.name)) {
+            return Err(format!("the context lacks the feature {:?}", missing.name));
+        }
+        let value = |(name, json): (&String, &Json)| {
+            let kind = schema.get(name).map(|feature| feature.kind);
+            let value = match (kind, json) {
+                (Some(FeatureKind::Numerical) | None, Json::Number(x)) => x.as_f64().map(Value::Number),
+                (Some(FeatureKind::Numerical), Json::String(text)) => {
+                    text.parse().ok().filter(|x: &f64| !x.is_finite()).map(Value::Number)
+                }
+                (Some(FeatureKind::Categorical) | None, Json::String(text)) => {
+                    Some(Value::from(text.as_str()))
+                }
+                (Some(FeatureKind::Categorical) | None, Json::Bool(b)) => Some(Value::from(*b)),
+                _ => None,
+            };
+            if let (Some(Value::Number(x)), true) = (&value, schema.get(name).is_some_and(|f| f.integer))
+                && x.is_finite()
+                && x.fract() != 0.0
+            {
+                return Err(format!("{name:?} is an integer, found {x}"));
+            }
+            let value = value.ok_or_else(|| {
+                let kind = kind.map_or_else(|| "no feature".to_owned(), |kind| kind.to_string());
+                format!("{name:?} is {kind}, found {}", shorten(&json.to_string()))
+            })?;
+            Ok((name.clone(), value))
+        };
+        self.0
+            .iter()
+            .map(value)
+            .collect::<Result<Vec<_>, String>>()
+            .map(|values| values.into_iter().collect())
+    }
+}

@@ -1,0 +1,229 @@
+//! The worker's side: answers requests with a runner until standard input ends.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ah_types::{ChoiceId, Context, Schema};
+use serde_json::{Map, Value, json};
+
+use crate::bench::Burst;
+use crate::failure::Failure;
+use crate::protocol::{Answer, Description, Numbered, Request, WireCell, WireContext};
+use crate::runner::BenchmarkRunner;
+use crate::sampling::Seed;
+
+/// The time between two signs of life, far below the least limit that a user would set.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(500);
+/// Answers wait for the next ones at most this long, because each write wakes the other process up.
+const LATEST: Duration = Duration::from_millis(1);
+
+/// Serves one collector over standard input and output with the protocol of `docs/workers.md`: `ah-collect --worker PROGRAM`
+/// measures the `runner`, or reports why there is none. Ends the process when standard input ends, even while a choice hangs.
+///
+/// # Errors
+/// The other side is gone.
+pub fn serve<R: BenchmarkRunner>(runner: Result<R, impl ToString>) -> io::Result<()> {
+    let mut session = runner.map_err(Failure::failed).map(Session::new);
+    let panics = PanicMessage::keep();
+    for line in requests()? {
+        let Numbered { id, request } = serde_json::from_str(&line)?;
+        let mut out = Answers { id, text: String::new(), since: Instant::now() };
+        match &mut session {
+            // A panic may leave the runner in any state, so the collector starts another process.
+            Ok(session) => match catch_unwind(AssertUnwindSafe(|| session.answer(request, &mut out))) {
+                Ok(sent) => sent?,
+                Err(_) => out.add(0, Failure::DeviceLost(panics.take()).into())?,
+            },
+            Err(reason) => out.add(0, reason.clone().into())?,
+        }
+        out.send()?;
+    }
+    Ok(())
+}
+
+/// The answers to one request.
+struct Answers {
+    id: u64,
+    text: String,
+    since: Instant,
+}
+
+impl Answers {
+    fn add(&mut self, cell: usize, Answer(mut fields): Answer) -> io::Result<()> {
+        fields.insert("id".to_owned(), json!(self.id));
+        fields.insert("cell".to_owned(), json!(cell));
+        // A kernel may have printed half a line, so an answer starts on a line of its own.
+        self.text.push_str(&format!("\n{}\n", Value::Object(fields)));
+        if self.since.elapsed() > LATEST { self.send() } else { Ok(()) }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        self.since = Instant::now();
+        write(&std::mem::take(&mut self.text))
+    }
+}
+
+/// Writes whole lines.
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// The message of the last panic, kept for the collector instead of printed.
+struct PanicMessage(Arc<Mutex<String>>);
+
+impl PanicMessage {
+    fn keep() -> Self {
+        let message = Arc::new(Mutex::new(String::new()));
+        let hook = Arc::clone(&message);
+        panic::set_hook(Box::new(move |info| {
+            *hook.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ");
+        }));
+        Self(message)
+    }
+
+    fn take(&self) -> String {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Reads the lines of standard input on a separate thread: when the collector is gone, this process ends at
+/// once, even while a choice hangs.
+fn requests() -> io::Result<mpsc::Receiver<String>> {
+    let (send, lines) = mpsc::channel();
+    thread::Builder::new().spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                break;
+            }
+        }
+        std::process::exit(0);
+    })?;
+    Ok(lines)
+}
+
+/// A runner with the input that the next requests are about.
+struct Session<R: BenchmarkRunner> {
+    runner: R,
+    schema: Schema,
+    input: Option<R::Input>,
+}
+
+impl<R: BenchmarkRunner> Session<R> {
+    fn new(runner: R) -> Self {
+        let schema = runner.subject().optimization.schema().unwrap_or_default();
+        Self { runner, schema, input: None }
+    }
+
+    /// Adds an answer for each cell, or the one answer.
+    fn answer(&mut self, request: Request, out: &mut Answers) -> io::Result<()> {
+        let answer = match request {
+            Request::Check { cells } => return self.cells(&cells, out, |session, cell| session.check(cell)),
+            Request::Time { cells } => return self.cells(&cells, out, |session, cell| session.time(cell)),
+            Request::Describe { .. } => Ok(json!(Description::of(&self.runner))),
+            Request::Draw { seed } => {
+                let can = self.runner.can_draw().map_err(Failure::Failed);
+                can.map(|()| json!({ "context": WireContext::from(&self.runner.draw(&mut seed.rng())) }))
+            }
+            Request::Accept { context } => self
+                .context(&context)
+                .and_then(|context| self.runner.accepts(&context).map_err(Failure::Skipped))
+                .map(done),
+            Request::Label { context } => {
+                self.context(&context).map(|context| json!({ "label": self.runner.label(&context) }))
+            }
+            Request::Prepare { context, seed } => self.prepare(&context, seed).map(done),
+            Request::Compile { groups } => {
+                let contexts = groups.iter().flat_map(|group| &group.contexts);
+                let contexts: Vec<Context> =
+                    contexts.filter_map(|context| self.context(context).ok()).collect();
+                self.compile(&contexts, out.id);
+                Ok(done(()))
+            }
+            Request::Release => self.release().map(done),
+        };
+        out.add(0, answer.map_or_else(Answer::from, fields))
+    }
+
+    fn cells(
+        &mut self,
+        cells: &[WireCell],
+        out: &mut Answers,
+        answer: impl Fn(&mut Self, &WireCell) -> Result<Value, Failure>,
+    ) -> io::Result<()> {
+        for (at, cell) in cells.iter().enumerate() {
+            out.add(at, answer(self, cell).map_or_else(Answer::from, fields))?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, cell: &WireCell) -> Result<Value, Failure> {
+        let choice = self.choice(cell)?;
+        let input = self.input.as_mut().ok_or_else(not_prepared)?;
+        self.runner.check(input, choice).map(done)
+    }
+
+    fn time(&mut self, cell: &WireCell) -> Result<Value, Failure> {
+        let choice = self.choice(cell)?;
+        let burst = cell.burst.unwrap_or(Burst { samples: 1, runs: 1, cold: false });
+        let input = self.input.as_mut().ok_or_else(not_prepared)?;
+        Ok(json!({ "ms": self.runner.run_benchmark(input, choice, burst)? }))
+    }
+
+    fn prepare(&mut self, context: &WireContext, seed: Seed) -> Result<(), Failure> {
+        // The old operands are dropped first: both together may exceed the memory.
+        self.release()?;
+        let context = self.context(context)?;
+        self.input = Some(self.runner.load(&context, &mut seed.rng())?);
+        Ok(())
+    }
+
+    fn release(&mut self) -> Result<(), Failure> {
+        let spoilt = |failure: Failure| Failure::DeviceLost(failure.reason().to_owned());
+        self.input.take().map_or(Ok(()), |input| self.runner.unload(input).map_err(spoilt))
+    }
+
+    /// Compiles, with signs of life: hundreds of kernels on few cores take longer than an answer may.
+    fn compile(&mut self, contexts: &[Context], id: u64) {
+        thread::scope(|scope| {
+            let (done, is_done) = mpsc::channel::<()>();
+            scope.spawn(move || {
+                while is_done.recv_timeout(SIGN_OF_LIFE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    // A collector that is gone ends this process.
+                    let _ = write(&format!("\n{}\n", json!({ "id": id, "working": "compiling" })));
+                }
+            });
+            self.runner.compile_ahead(contexts);
+            drop(done);
+        });
+    }
+
+    fn context(&self, context: &WireContext) -> Result<Context, Failure> {
+        context.context(&self.schema).map_err(Failure::Skipped)
+    }
+
+    fn choice(&self, cell: &WireCell) -> Result<ChoiceId, Failure> {
+        let id = self.runner.subject().choices.iter().position(|choice| *choice == cell.choice);
+        let id = id.and_then(|id| u32::try_from(id).ok()).map(ChoiceId);
+        id.ok_or_else(|| Failure::failed(format!("{:?} is none of the choices", cell.choice)))
+    }
+}
+
+fn not_prepared() -> Failure {
+    Failure::failed("no input is prepared")
+}
+
+fn done((): ()) -> Value {
+    json!({})
+}
+
+fn fields(fields: Value) -> Answer {
+    match fields {
+        Value::Object(fields) => Answer(fields),
+        _ => Answer(Map::new()),
+    }
+}

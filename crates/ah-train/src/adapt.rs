@@ -1,0 +1,101 @@
+//! `ah-train adapt`: a model that was learned on another device, or on other shapes, and a log of inputs that were measured here.
+//!
+//! A usual training learns from the new log. The old model is judged on the same held-out inputs, and the one that loses less is
+//! kept. The old model's promise does not hold here, so it is kept without one.
+
+use std::path::PathBuf;
+
+use ah_types::{FeatureKind, Model};
+use serde::Serialize;
+
+use crate::decisions;
+use crate::error::TrainError;
+use crate::judge::Metrics;
+use crate::judge::evaluation::max_slowdown;
+#[cfg(feature = "cli")]
+use crate::params::share;
+use crate::params::{MaxRisk, Params};
+use crate::train::{TrainedModel, train};
+
+/// The parameters of an adaptation.
+// On the command line, the doc comments are the help texts.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct AdaptParams {
+    /// The model, learned on another device or on other shapes.
+    pub model: PathBuf,
+    /// The new logs, plain or gzip, merged in this order.
+    #[cfg_attr(feature = "cli", arg(required = true, value_name = "NEW_LOG"))]
+    pub logs: Vec<PathBuf>,
+    /// The share of inputs to promise, such as 5% or 0.05 [default: what a training would promise].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", value_parser = share))]
+    pub max_risk: Option<f64>,
+    /// The seed of all splits.
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = 0, value_name = "N"))]
+    pub seed: u64,
+    /// Skip malformed rows and count them.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub skip_bad_rows: bool,
+}
+
+/// An adapted model, and how it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct Adaptation {
+    /// The adapted model.
+    #[serde(skip)]
+    pub model: Model,
+    /// Whether it is the old one.
+    pub keeps_old: bool,
+    /// The old model on the held-out new inputs.
+    pub old: Metrics,
+    /// The model that was learned from the other new inputs, on the same.
+    pub learned: Metrics,
+    /// The fallback.
+    pub fallback: String,
+    /// Sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+/// Adapts a model to the device or to the shapes of new logs.
+///
+/// # Errors
+/// [`TrainError`] if a file cannot be read, the logs are of another optimization, or hold too little.
+pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
+    let old = Model::read(&params.model)?;
+    let trained = learn(params, &old)?;
+    if trained.model.optimization != old.optimization {
+        return Err(TrainError::Mismatch {
+            path: params.logs[0].clone(),
+            model: old.optimization,
+            log: trained.model.optimization,
+        });
+    }
+    let TrainedModel { model, evaluation, held_out, plan, warnings, .. } = trained;
+    let (table, logged) = (&evaluation.table, model.features.base());
+    let inputs: Vec<u32> = held_out.judged.iter().map(|judged| judged.input).collect();
+    let judged = decisions::decide(&old, logged, table, &inputs, &plan.asking);
+    let fallback = held_out.comparison.always_fallback.choice.clone();
+    let id = table.named("the model's fallback", fallback.clone())?;
+    let of_old = Metrics::new(table, &judged, id, plan.max_slowdown);
+    let learned = held_out.comparison.model;
+    let keeps_old = of_old.slowdown <= learned.slowdown;
+    let model = if keeps_old { Model { promise: None, ..old } } else { model };
+    Ok(Adaptation { model, keeps_old, old: of_old, learned, fallback, warnings })
+}
+
+/// Learns from the new logs, with the old model's fallback where they have it.
+fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, TrainError> {
+    let reading = Params {
+        max_risk: params.max_risk.map_or(MaxRisk::Default, MaxRisk::Share),
+        max_slowdown: Some(max_slowdown(old)),
+        fallback: old.fallback.map(|fallback| old.choice_name(fallback).to_owned()),
+        seed: params.seed,
+        skip_bad_rows: params.skip_bad_rows,
+        device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
+        ..Params::new(params.logs.clone(), &old.heuristic)
+    };
+    match train(&reading.clone().check()?) {
+        Err(TrainError::UnknownChoice { .. }) => train(&Params { fallback: None, ..reading }.check()?),
+        trained => trained,
+    }
+}

@@ -1,0 +1,112 @@
+//! The decisions of a model on a table. Only choices that were measured on an input are offered there.
+
+use ah_types::{ChoiceId, Feature, FeatureKind, Model, Reached, Schema, Sums, Tables, Value};
+
+use crate::data::Table;
+use crate::overhead::{Asking, ModelUse, Overhead};
+
+/// The decision for one input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedInput {
+    /// The input.
+    pub input: u32,
+    /// The choice that the model takes and the offered and allowed ones behind it, best first, as ids of the table;
+    /// empty where the model declines.
+    pub ranking: Vec<ChoiceId>,
+    /// What the first choice saves against the fallback by the model's scores; minus infinity where the leaf has no score
+    /// of the fallback.
+    pub saved: f64,
+    /// The model's choice for a program that does not list its choices.
+    pub plain: PlainPick,
+    /// True if a feature is outside the range of its leaf's training inputs.
+    pub outside: bool,
+    /// What asking adds to the run of this input.
+    pub overhead: Overhead,
+}
+
+/// The choice for a program that does not list its choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainPick {
+    /// The model declines.
+    Declined,
+    /// A choice that was measured on the input.
+    Timed(ChoiceId),
+    /// A choice without a time on the input: it may be slower by any factor.
+    Untimed,
+}
+
+impl JudgedInput {
+    /// Returns the decision to take one choice, which asks nothing.
+    pub fn constant(input: u32, choice: ChoiceId) -> Self {
+        let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));
+        Self { input, ranking, saved: 0.0, plain, outside: false, overhead: Overhead::default() }
+    }
+}
+
+/// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.
+pub fn slots(model: &Model, logged: &Schema) -> Vec<Option<usize>> {
+    let slot = |f: &Feature| logged.slot(&f.name).filter(|&s| logged.features()[s].kind == f.kind);
+    model.features.base().features().iter().map(slot).collect()
+}
+
+/// Returns the decisions of `model` on these inputs of `table`, which has these logged features, for a program that asks as
+/// `asking`.
+pub fn decide(
+    model: &Model,
+    logged: &Schema,
+    table: &Table,
+    inputs: &[u32],
+    asking: &Asking,
+) -> Vec<JudgedInput> {
+    let slots = slots(model, logged);
+    let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
+    let tables = Tables::new(model);
+    let costs = asking.costs(&ModelUse::of_model(model));
+    let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
+    let judge = |&input: &u32| {
+        let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
+        let values = values(model, table, input, &slots);
+        let mut sums = Sums::new();
+        let reached = tables.reach(model, &values, &mut sums);
+        let eligible = |choice| model.is_eligible(choice, &values);
+        let pick = |reached: &Reached<'_>| reached.pick(|c| eligible(c) && offered(c).is_some()).ok();
+        let (mut ranking, mut saved) = (Vec::new(), 0.0);
+        // The fallback counts as offered, also where it has no time.
+        if let Ok(reached) = &reached
+            && let Some(first) = pick(reached).filter(|first| offered(*first).is_some())
+        {
+            let all = reached.ranking();
+            let score = |choice: ChoiceId| {
+                all.iter().find(|ranked| ranked.choice == choice.0).map(|ranked| ranked.score)
+            };
+            let of_fallback = model.fallback.and_then(score);
+            saved = of_fallback.zip(score(first)).map_or(f64::NEG_INFINITY, |(base, score)| base - score);
+            let rest = all.iter().skip_while(|ranked| ranked.choice != first.0);
+            let taken = rest.filter(|ranked| ranked.allowed);
+            ranking.extend(taken.filter_map(|ranked| offered(ChoiceId(ranked.choice))));
+        }
+        let plain = match reached.and_then(|reached| reached.pick_expected(eligible)) {
+            Ok(choice) => offered(choice)
+                .filter(|&choice| table.usable(input, choice).is_some())
+                .map_or(PlainPick::Untimed, PlainPick::Timed),
+            Err(_) => PlainPick::Declined,
+        };
+        let outside =
+            model.leaf(&values).is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
+        let overhead = costs.at(reached.ok().and_then(|reached| nodes.get(reached.leaf).copied()));
+        JudgedInput { input, ranking, saved, plain, outside, overhead }
+    };
+    inputs.iter().map(judge).collect()
+}
+
+/// Returns the values of an input by the slots of the model; those that the table lacks are undefined.
+pub fn values(model: &Model, table: &Table, input: u32, slots: &[Option<usize>]) -> Vec<Value> {
+    let values = &table.inputs[input as usize].values;
+    let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {
+        (Some(slot), _) => values[*slot].clone(),
+        (None, FeatureKind::Numerical) => f64::NAN.into(),
+        (None, FeatureKind::Categorical) => "".into(),
+    };
+    let kinds = model.features.base().features().iter().map(|f| f.kind);
+    slots.iter().zip(kinds).map(value).collect()
+}

@@ -1,0 +1,59 @@
+//! `cost_tree`: a tree over soft targets.
+//!
+//! Each choice of an input gets the weight `exp(-cost / temperature)`. Near ties thus count as ties, and a bad choice counts by how
+//! bad it is. A split minimises the multi-output variance of these weights, the criterion of scikit-learn's multi-output regression
+//! trees ([`ah_joint::growth`]).
+
+use ah_joint::growth::{Limits, grow};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::sketch;
+use crate::data::costs::TEMPERATURE;
+use crate::data::{Costs, Subset};
+use crate::tree::{GrownTree, Scores};
+
+/// The parameters of the learner.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostTree {
+    /// Most splits on a path.
+    pub max_depth: usize,
+    /// Fewest inputs in a leaf.
+    pub min_samples_leaf: usize,
+    /// The soft target of a choice is `exp(-log slowdown / temperature)`.
+    pub temperature: f64,
+    /// A split must gain at least this share of its node's variance.
+    pub min_gain: f64,
+    /// Shrinkage: a leaf's scores are drawn towards its parent's as if the parent's were measured
+    /// on this many further inputs.
+    pub shrinkage: f64,
+}
+
+impl CostTree {
+    /// Returns the parameters of every tree that people read.
+    pub fn new(max_depth: usize, min_samples_leaf: usize) -> Self {
+        Self { max_depth, min_samples_leaf, temperature: TEMPERATURE, min_gain: 1e-4, shrinkage: 3.0 }
+    }
+
+    /// Grows a tree from these rows.
+    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
+        let soft = |&input: &u32| {
+            targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
+        };
+        let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
+        let sample = sketch::sample(rows.inputs.par_iter().map(soft), targets.choices(), &weights, 0);
+        let limits = Limits {
+            depth: self.max_depth,
+            leaves: usize::MAX,
+            rows: self.min_samples_leaf,
+            gain: self.min_gain,
+            shrinkage: 0.0,
+        };
+        GrownTree::of_splits(&grow(&rows.columns.codes(), rows.inputs, &sample, &limits), rows.columns)
+    }
+
+    /// Returns the scores of a tree's nodes under these parameters.
+    pub fn scores(&self, tree: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> Scores {
+        Scores::new(tree, rows, targets, self.shrinkage)
+    }
+}

@@ -1,0 +1,132 @@
+//! The parts of a model that the path of each leaf visits, and the logged features that the model reads.
+
+use std::collections::BTreeSet;
+
+use ah_types::{Features, Model, Node, Test, Tree};
+
+use super::decision_time::VisitedParts;
+use crate::data::{Columns, Subset};
+use crate::tree::{Booster, FittedEnsemble, GrownTree};
+
+/// What a program needs to ask a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelUse {
+    /// The parts that a decision visits: the mean over the inputs that the tree was learned from.
+    pub parts: VisitedParts,
+    /// The parts that the path to each node of the readable tree visits, by node.
+    pub paths: Vec<VisitedParts>,
+    /// The slots of the logged features that the model reads, directly or in derived ones.
+    pub logged: BTreeSet<usize>,
+}
+
+impl ModelUse {
+    /// Returns the use of a finished model.
+    pub fn of_model(model: &Model) -> Self {
+        let node = |at: u32| match &model.tree.nodes[at as usize] {
+            Node::Split { test, left, right } => Visited::Split(test.slot(), [*left, *right]),
+            Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
+        };
+        let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
+        let boosters = (model.boosters.len(), model.choices.len() + 1);
+        Self::new(&model.features, model.tree.nodes.len(), node, boosters, tested)
+    }
+
+    /// Returns the use of an ensemble that was learned from these rows.
+    pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &Subset<'_>) -> Self {
+        let boosters = || fitted.boosters.trees.iter().chain(&fitted.boosters.risk_trees);
+        let tested = boosters().flat_map(|booster| slots(booster, rows.columns)).collect();
+        let rows_of_boosters = (boosters().count(), fitted.boosters.row_length);
+        Self::of_grown(&fitted.tree, features, rows, rows_of_boosters, tested)
+    }
+
+    /// Returns the use of a tree without boosted ones.
+    pub fn of_tree(tree: &GrownTree, features: &Features, rows: &Subset<'_>) -> Self {
+        Self::of_grown(tree, features, rows, (0, 0), BTreeSet::new())
+    }
+
+    fn of_grown(
+        tree: &GrownTree,
+        features: &Features,
+        rows: &Subset<'_>,
+        rows_of_boosters: (usize, usize),
+        tested: BTreeSet<usize>,
+    ) -> Self {
+        let mut inputs = vec![0.0; tree.nodes.len()];
+        rows.inputs.iter().for_each(|&input| inputs[tree.leaf_of(rows.columns, input) as usize] += 1.0);
+        let node = |at: u32| match &tree.nodes[at as usize].split {
+            Some(split) => Visited::Split(split.test.slot(), [split.left, split.right]),
+            None => Visited::Leaf(inputs[at as usize]),
+        };
+        Self::new(features, tree.nodes.len(), node, rows_of_boosters, tested)
+    }
+
+    fn new(
+        features: &Features,
+        nodes: usize,
+        node: impl Fn(u32) -> Visited,
+        (boosters, row_length): (usize, usize),
+        tested: BTreeSet<usize>,
+    ) -> Self {
+        let mut logged = BTreeSet::new();
+        // With boosted trees, code computes every column before it walks the trees.
+        let mut always = BTreeSet::new();
+        tested.into_iter().for_each(|slot| read(features, slot, &mut logged, &mut always));
+        let of_boosters = VisitedParts {
+            boosters: boosters as f64,
+            row_numbers: (boosters * row_length) as f64,
+            ..VisitedParts::default()
+        };
+        let mut paths = vec![of_boosters; nodes];
+        let (mut splits, mut derived, mut inputs) = (0.0, 0.0, 0.0);
+        let mut open = vec![(0_u32, 0_u32, always)];
+        while let Some((at, depth, computed)) = open.pop() {
+            let path = &mut paths[at as usize];
+            (path.splits, path.derived) = (f64::from(depth), computed.len() as f64);
+            match node(at) {
+                Visited::Split(slot, [left, right]) => {
+                    let mut computed = computed;
+                    read(features, slot, &mut logged, &mut computed);
+                    open.push((left, depth + 1, computed.clone()));
+                    open.push((right, depth + 1, computed));
+                }
+                Visited::Leaf(here) => {
+                    splits += here * path.splits;
+                    derived += here * path.derived;
+                    inputs += here;
+                }
+            }
+        }
+        let inputs = f64::max(inputs, 1.0);
+        let parts = VisitedParts { splits: splits / inputs, derived: derived / inputs, ..of_boosters };
+        Self { parts, paths, logged }
+    }
+}
+
+/// A node of any tree.
+enum Visited {
+    /// The tested slot and the children.
+    Split(usize, [u32; 2]),
+    /// The number of inputs that end there.
+    Leaf(f64),
+}
+
+fn slots(booster: &Booster, columns: &Columns) -> Vec<usize> {
+    let splits = booster.splits.nodes.iter().filter(|node| node.left > 0);
+    splits.map(|node| columns.all()[node.column as usize].slot).collect()
+}
+
+/// Adds a feature to those that are read: a logged one, or a derived one with those that it uses.
+fn read(features: &Features, slot: usize, logged: &mut BTreeSet<usize>, derived: &mut BTreeSet<usize>) {
+    match slot.checked_sub(features.base().len()) {
+        None => {
+            logged.insert(slot);
+        }
+        Some(at) => {
+            if derived.insert(slot) {
+                features.derived()[at]
+                    .1
+                    .for_each_feature(&mut |used| read(features, used.index, logged, derived));
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The table of a log made ready: what to learn from, what to ship from, and what to judge by.
+
+use ah_types::{ChoiceId, Model};
+
+use crate::data::split::Partition;
+use crate::data::{Dataset, Table};
+use crate::error::TrainError;
+use crate::joint::{self, Completed};
+use crate::params::ValidParams;
+use crate::plan::{self, TrainPlan};
+use crate::search::portfolio::{self, Portfolio};
+
+/// A table made ready.
+pub struct Prepared {
+    /// All settings.
+    pub plan: TrainPlan,
+    /// The training part and the test part.
+    pub parts: Partition,
+    /// What the heuristic that is judged learns from: the choices to keep, completed by the training part alone.
+    pub learning: Dataset,
+    /// What the heuristic that ships learns from.
+    pub shipping: Dataset,
+    /// All choices, to judge by.
+    pub judging: Table,
+    /// The choices that were kept, with `--max-choices` or out of many.
+    pub portfolio: Option<Portfolio>,
+    /// The share of all cells that were measured, if a joint model estimates the others.
+    pub timed: Option<f64>,
+}
+
+impl Prepared {
+    /// Holds the test part out, completes a sparse table, resolves all settings and keeps the choices that are worth it.
+    ///
+    /// # Errors
+    /// [`TrainError`] if the inputs are too few, or settings contradict each other.
+    pub fn new(mut dataset: Dataset, params: &ValidParams) -> Result<Self, TrainError> {
+        let share = plan::test_share(&dataset.optimization.training);
+        let parts = dataset.hold_out(params.test_split, share, params.seed)?;
+        let training = &parts.training;
+        let completed = joint::complete(&dataset, training, params.seed)?;
+        let timed = completed.as_ref().map(|_| joint::timed_share(&dataset.table, &dataset.usable));
+        if completed.is_none() {
+            dataset.warnings.extend(joint::without_fields(&dataset));
+        }
+        let (learning, shipping) = match completed {
+            Some(Completed { learning, shipping, warning }) => {
+                dataset.warnings.push(warning);
+                (dataset.with_table(learning), dataset.with_table(shipping))
+            }
+            None => (dataset.clone(), dataset.clone()),
+        };
+        let judging = Table::clone(&dataset.table);
+        let plan = TrainPlan::resolve(params, &learning, training)?;
+        let portfolio = portfolio::choose(&learning, training, plan.max_choices);
+        let narrowed = |dataset: Dataset| match &portfolio {
+            Some(portfolio) => dataset.narrowed(&portfolio.choices),
+            None => dataset,
+        };
+        let (learning, shipping) = (narrowed(learning), narrowed(shipping));
+        Ok(Self { plan, parts, learning, shipping, judging, portfolio, timed })
+    }
+
+    /// Returns the model's fallback in the table to judge by.
+    pub fn judging_fallback(&self, model: &Model) -> ChoiceId {
+        let name = model.fallback.map(|fallback| model.choice_name(fallback));
+        name.and_then(|name| self.judging.choice_id(name)).unwrap_or(ChoiceId(0))
+    }
+}

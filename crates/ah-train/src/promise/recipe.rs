@@ -1,0 +1,208 @@
+//! What to learn and how, what one fit sees, and the model that comes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
+
+use super::calibrate::{ALWAYS, NEVER};
+use crate::data::{Dataset, RankedFeatures, Subset};
+use crate::decisions::{self, JudgedInput};
+use crate::error::TrainError;
+use crate::model;
+use crate::plan::TrainPlan;
+use crate::search::{self, Configuration};
+use crate::tree::FittedEnsemble;
+use crate::tree::leaves::{self, RankingPolicy};
+use crate::tree::narrow::narrow;
+use crate::tree::prune::PruningOrder;
+
+/// What to learn, and how.
+#[derive(Clone, Copy)]
+pub struct Recipe<'a> {
+    /// The data.
+    pub dataset: &'a Dataset,
+    /// All settings.
+    pub plan: &'a TrainPlan,
+    /// The learner.
+    pub configuration: &'a Configuration,
+    /// The most leaves of a tree.
+    pub max_leaves: Option<usize>,
+}
+
+/// The features as one fit sees them. Whatever looks at the answers was found on its inputs alone: derived features, features
+/// that are not worth their time, and the orders of categories.
+pub struct View {
+    /// The inputs to learn from, ascending.
+    pub inputs: Vec<u32>,
+    /// Logged and derived features.
+    pub features: Features,
+    /// Their columns.
+    pub ranked: RankedFeatures,
+    /// Where choices can run at all.
+    pub eligible: BTreeMap<ChoiceId, Precondition>,
+}
+
+impl View {
+    /// Returns the features as a fit to these inputs sees them.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Result<Self, TrainError> {
+        let found;
+        let dataset = match search::derived::is_worth_it(dataset) {
+            true => {
+                let derived = search::derived::find(dataset, inputs, plan.seed);
+                found = dataset.clone().with_derived(derived)?;
+                &found
+            }
+            false => dataset,
+        };
+        let left_out = search::features::not_worth_their_time(dataset, plan, inputs)?;
+        Ok(Self {
+            inputs: inputs.to_vec(),
+            features: dataset.features.clone(),
+            ranked: dataset.ranked_without(inputs, &left_out),
+            eligible: dataset.eligible_on(inputs),
+        })
+    }
+
+    /// Returns the rows to learn from.
+    pub fn rows(&self) -> Subset<'_> {
+        Subset { columns: &self.ranked.columns, inputs: &self.inputs }
+    }
+}
+
+/// An ensemble with the features that it learned from.
+#[derive(Clone)]
+pub struct Fitted {
+    /// What it saw.
+    pub view: Arc<View>,
+    /// The ensemble.
+    pub ensemble: FittedEnsemble,
+}
+
+impl Recipe<'_> {
+    /// Learns an ensemble in a view. `tree` lends its tree to boosted ones beside the same kind of tree.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn fit(&self, view: &Arc<View>, tree: Option<&FittedEnsemble>) -> Result<Fitted, TrainError> {
+        let Self { dataset, plan, configuration, .. } = self;
+        let rows = view.rows();
+        let tree = match tree {
+            Some(tree) => tree.clone(),
+            None => {
+                let limit = plan.max_risk.map(|_| plan.max_slowdown);
+                configuration.fit(&rows, &dataset.costs_within(dataset.fallback(&view.inputs), limit))?
+            }
+        };
+        // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart.
+        let ensemble = match self.is_boosted() {
+            true => configuration.boost(tree, &rows, &dataset.costs()),
+            false => tree,
+        };
+        Ok(Fitted { view: view.clone(), ensemble })
+    }
+
+    /// Learns from these inputs a model that always decides.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Model, TrainError> {
+        let plan = &self.plan.always_deciding();
+        let recipe = Recipe { plan, ..*self };
+        let view = Arc::new(View::new(self.dataset, plan, inputs)?);
+        let fitted = recipe.fit(&view, None)?;
+        let fitted = recipe.sized(&fitted, self.max_leaves);
+        Ok(recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS))
+    }
+
+    /// Returns whether boosted trees are learned beside the readable one.
+    pub fn is_boosted(&self) -> bool {
+        matches!(self.configuration, Configuration::Boosted { .. })
+    }
+
+    /// Returns the same ensemble with a tree of at most `most` leaves.
+    pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
+        let Some(most) = most else { return fitted.clone() };
+        let limit = self.plan.max_risk.map(|_| self.plan.max_slowdown);
+        let costs = self.dataset.costs_within(self.dataset.fallback(&fitted.view.inputs), limit);
+        let order = PruningOrder::new(&fitted.ensemble, &fitted.view.rows(), &costs);
+        Fitted { view: fitted.view.clone(), ensemble: order.at_most(&fitted.ensemble, most) }
+    }
+
+    /// Returns the decisions of a model on these inputs of the table to learn from.
+    pub fn decide(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
+        let (dataset, asking) = (self.dataset, &self.plan.asking);
+        decisions::decide(model, dataset.features.base(), &dataset.table, inputs, asking)
+    }
+
+    /// Returns the model of an ensemble, without its record. Choices that save less than `margin` are not allowed.
+    pub fn model(&self, fitted: &Fitted, fallback: ChoiceId, margin: f64) -> Model {
+        let Self { dataset, plan, .. } = self;
+        let Fitted { view, ensemble } = fitted;
+        let policy = RankingPolicy {
+            at_least: plan.ranking.unwrap_or_default(),
+            always: plan.always_included.iter().filter_map(|name| dataset.table.choice_id(name)).collect(),
+            eligible: view.eligible.clone(),
+        };
+        // A model that takes nothing but the fallback is one leaf.
+        let root;
+        let ensemble = if margin == NEVER {
+            root = ensemble.part(|_| false);
+            &root
+        } else {
+            ensemble
+        };
+        let mut tree = leaves::tree(ensemble, &dataset.table, &view.rows(), fallback, f64::INFINITY, &policy);
+        if !ensemble.is_boosted() {
+            allow(&mut tree, fallback, margin);
+        }
+        narrow(&mut tree, &view.ranked.categories);
+        let boosters = ensemble.boosters.in_model(&view.ranked.columns, false);
+        let mut model = Model {
+            heuristic: plan.heuristic_name.clone(),
+            optimization: dataset.optimization.name.clone(),
+            features: view.features.clone(),
+            categories: view.ranked.categories.clone(),
+            missing: view.ranked.missing.clone(),
+            precondition: dataset.precondition.clone(),
+            eligible: view.eligible.clone(),
+            device: dataset.device().cloned(),
+            shared_memory: dataset.metadata.shared_memory,
+            device_capa: dataset.metadata.device_capa,
+            choices: dataset.table.choices.clone(),
+            fallback: Some(fallback),
+            tree,
+            unit: if boosters.is_empty() { 0.0 } else { ensemble.boosters.unit },
+            margin: (!boosters.is_empty() && margin > ALWAYS).then_some(margin),
+            boosters,
+            ..Model::default()
+        };
+        // A program that names its choices knows which of them can run. Without names, only expected choices are picked.
+        let leaves = model.tree.leaves().flat_map(|(_, leaf)| &leaf.ranking);
+        let expected: BTreeSet<ChoiceId> =
+            leaves.filter(|ranked| ranked.expected).map(|ranked| ranked.choice).collect();
+        model.eligible.retain(|choice, _| dataset.eligible.contains_key(choice) || expected.contains(choice));
+        if dataset.ad_hoc {
+            model::drop_unused(&mut model);
+        }
+        model
+    }
+}
+
+/// Allows in each leaf the fallback, and the choices that save at least `margin` against it.
+fn allow(tree: &mut Tree, fallback: ChoiceId, margin: f64) {
+    for node in &mut tree.nodes {
+        let Node::Leaf(leaf) = node else { continue };
+        let base = leaf.ranking.iter().find(|ranked| ranked.choice == fallback).map(|ranked| ranked.score);
+        if margin == NEVER && base.is_some() {
+            leaf.ranking.retain(|ranked| ranked.choice == fallback);
+        }
+        for ranked in &mut leaf.ranking {
+            let saved = base.map_or(f64::NEG_INFINITY, |base| base - ranked.score);
+            ranked.allowed = ranked.choice == fallback || saved >= margin && margin < NEVER;
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! `ah-train`: the command line around the library, with code generation as the last step.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ah_cli::{exit, is_verbose, note, status, stdout, warning};
+use ah_import::ImportError;
+use ah_types::Model;
+use serde_json::json;
+
+use crate::cli::{AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
+use crate::judge::{Evaluation, Study};
+use crate::{TrainError, TrainedModel, report, threads};
+
+/// An error that ends the command.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    #[error(transparent)]
+    Model(#[from] ah_types::ModelError),
+    #[error(transparent)]
+    Codegen(#[from] ah_codegen::CodegenError),
+    #[error(transparent)]
+    Output(#[from] ah_cli::OutputError),
+}
+
+impl ah_cli::FatalError for Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Train(e) => e.exit_code(),
+            Self::Import(e) => e.exit_code(),
+            Self::Model(e) => e.exit_code(),
+            Self::Codegen(e) => e.exit_code(),
+            Self::Output(e) => e.exit_code(),
+        }
+    }
+}
+
+/// Runs the tool with the arguments of the process.
+pub fn main() -> ExitCode {
+    let cli: Cli = ah_cli::arguments::parse();
+    cli.terminal.apply();
+    let threads = match &cli.command {
+        None => cli.train.threads,
+        Some(Command::Import(args)) => args.train.threads,
+        Some(_) => None,
+    };
+    let done = threads::on_threads(threads, || match &cli.command {
+        Some(Command::Evaluate(args)) => evaluate(args),
+        Some(Command::Explain(args)) => explain(args),
+        Some(Command::Report(args)) => report(args),
+        Some(Command::Adapt(args)) => adapt(args),
+        Some(Command::Import(args)) => import(args),
+        Some(Command::Shell(command)) => Ok(command.print::<Cli>()?),
+        None => train(&cli.train),
+    });
+    ah_cli::finish(done.map(|()| exit::SUCCESS))
+}
+
+fn import(args: &ImportArgs) -> Result<(), Failure> {
+    let report = ah_import::import(&args.params())?;
+    warn(&report.warnings);
+    status(&report.to_string());
+    match args.training() {
+        Some(training) => train(&training),
+        None if args.train.json => Ok(stdout(&format!("{}\n", json!(report)))?),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to write over a file that the command reads.
+fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<(), TrainError> {
+    let place = |path: &Path| path.canonicalize().ok();
+    let is_input = |input: &&PathBuf| place(output).is_some() && place(input) == place(output);
+    match inputs.iter().find(is_input) {
+        None => Ok(()),
+        Some(input) => Err(TrainError::Parameter {
+            flag,
+            expected: "a file that this command does not read".to_owned(),
+            found: input.display().to_string(),
+        }),
+    }
+}
+
+fn train(args: &TrainArgs) -> Result<(), Failure> {
+    let params = args.params().check()?;
+    let read: Vec<PathBuf> =
+        params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
+    keep_inputs("--model", &args.model, &read)?;
+    if let Some(report) = &args.report {
+        keep_inputs("--report", report, &read)?;
+    }
+    let trained = crate::train(&params)?;
+    warn(&trained.warnings);
+    trained.model.write(&args.model)?;
+    if !args.json {
+        print(&trained)?;
+    }
+    status(&format!("wrote {}\n", args.model.display()));
+    if let Some(path) = &args.report {
+        write_page(&trained.model, &trained.evaluation, trained.study.as_ref(), path)?;
+    }
+    let generated = generate(&trained, args)?;
+    if args.json {
+        let mut figures = report::summary::json(&trained);
+        figures["model"] = json!(args.model);
+        figures["generated"] = json!(generated.map(|report| report.json()));
+        stdout(&format!("{figures}\n"))?;
+    }
+    Ok(())
+}
+
+fn print(trained: &TrainedModel) -> Result<(), Failure> {
+    stdout(&report::summary::trained(trained))?;
+    notes(&report::summary::training_notes(trained, is_verbose()));
+    if is_verbose() {
+        stdout(&format!(
+            "{}{}\n{}",
+            report::sizes::sizes(trained),
+            trained.plan.settings,
+            report::summary::evidence(trained)
+        ))?;
+        status(&format!("learned in {:.1} s\n", trained.duration.as_secs_f64()));
+    }
+    Ok(())
+}
+
+/// The last step of the one command that learns and generates: code for each target that it learned for.
+fn generate(trained: &TrainedModel, args: &TrainArgs) -> Result<Option<ah_codegen::Report>, Failure> {
+    let targets = trained.plan.asking.targets.iter();
+    let targets =
+        targets.filter_map(|target| ah_codegen::TARGETS.into_iter().find(|t| t.name() == target.name()));
+    let targets: Vec<&dyn ah_codegen::Target> = targets.collect();
+    if args.no_codegen || targets.is_empty() {
+        return Ok(None);
+    }
+    let report = ah_codegen::generate(&ah_codegen::Request {
+        runtime: args.runtime_path.as_deref(),
+        ..ah_codegen::Request::new(&trained.model, &targets, &args.out)
+    })?;
+    status(&report.to_string());
+    Ok(Some(report))
+}
+
+fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
+    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).cloned().collect();
+    if let Some(path) = &args.decisions {
+        keep_inputs("--decisions", path, &read)?;
+    }
+    let model = Model::read(&args.model)?;
+    let evaluation = crate::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    if let Some(path) = &args.decisions {
+        evaluation.write_decisions(path)?;
+    }
+    print_evaluation(&evaluation, &model, args.json)
+}
+
+/// Prints the figures of a model on a log.
+fn print_evaluation(evaluation: &Evaluation, model: &Model, json: bool) -> Result<(), Failure> {
+    warn(&evaluation.warnings);
+    let comparison = &evaluation.comparison;
+    if json {
+        let mut figures = json!(comparison);
+        figures["name"] = json!(model.heuristic);
+        figures["warnings"] = json!(evaluation.warnings);
+        figures["notes"] = json!(report::summary::notes(comparison));
+        return Ok(stdout(&format!("{figures}\n"))?);
+    }
+    stdout(&report::summary::evaluated(model.objective(), &model.heuristic, comparison))?;
+    notes(&report::summary::notes(comparison));
+    Ok(())
+}
+
+fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let read: Vec<PathBuf> = args.logs.iter().chain([&args.model]).cloned().collect();
+    keep_inputs("--output", &args.output, &read)?;
+    let model = Model::read(&args.model)?;
+    let evaluation = crate::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    warn(&evaluation.warnings);
+    write_page(&model, &evaluation, None, &args.output)
+}
+
+fn write_page(
+    model: &Model,
+    evaluation: &Evaluation,
+    study: Option<&Study>,
+    path: &Path,
+) -> Result<(), Failure> {
+    report::page::write(model, evaluation, study, path)?;
+    status(&format!("wrote {}\n", path.display()));
+    Ok(())
+}
+
+fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
+    let read: Vec<PathBuf> = args.params.logs.iter().chain([&args.params.model]).cloned().collect();
+    keep_inputs("--output", &args.output, &read)?;
+    let adaptation = crate::adapt(&args.params)?;
+    warn(&adaptation.warnings);
+    adaptation.model.write(&args.output)?;
+    if args.json {
+        let mut figures = json!(adaptation);
+        figures["model"] = json!(args.output);
+        stdout(&format!("{figures}\n"))?;
+    } else {
+        stdout(&report::adapted::adapted(&adaptation))?;
+    }
+    status(&format!("wrote {}\n", args.output.display()));
+    Ok(())
+}
+
+fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+    let model = Model::read(&args.model)?;
+    let explanation = crate::explain(&model, &args.input, &args.offered)?;
+    Ok(stdout(&if args.json { format!("{}\n", json!(explanation)) } else { explanation.to_string() })?)
+}
+
+fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|text| warning(text));
+}
+
+fn notes(notes: &[String]) {
+    notes.iter().for_each(|text| note(text));
+}

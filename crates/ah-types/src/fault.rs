@@ -1,0 +1,106 @@
+//! What is wrong with a file: the place, what was expected there, what was found, and what to do.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::shown::quoted;
+
+/// Something in a file that is not as it should be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+pub struct Fault {
+    /// The place.
+    pub place: Place,
+    /// What was expected.
+    pub expected: String,
+    /// What was found instead.
+    pub found: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file; empty until [`Fault::at`] names it.
+    pub path: PathBuf,
+    /// The row; `None` for the whole file.
+    pub row: Option<RowNumber>,
+    /// The column; `None` for the whole row.
+    pub column: Option<ColumnPlace>,
+}
+
+/// The number of a row, from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowNumber {
+    /// The line of a text file.
+    Line(u64),
+    /// The row of another file.
+    Row(u64),
+    /// A row with a name, for example the key of a cache.
+    Named(u64, String),
+}
+
+/// A column of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnPlace {
+    /// The position in characters, from 1.
+    At(u64),
+    /// The column of this name.
+    Named(String),
+}
+
+impl RowNumber {
+    /// Returns the number.
+    pub fn get(&self) -> u64 {
+        let (Self::Line(number) | Self::Row(number) | Self::Named(number, _)) = self;
+        *number
+    }
+}
+
+impl Fault {
+    /// Returns a fault whose place is not known here.
+    pub fn new(expected: impl Into<String>, found: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { place: Place::default(), expected: expected.into(), found: found.into(), hint: hint.into() }
+    }
+
+    /// Returns the fault in the column of this name.
+    pub fn in_column(mut self, name: &str) -> Self {
+        self.place.column = Some(ColumnPlace::Named(name.to_owned()));
+        self
+    }
+
+    /// Returns the fault in this row of a file.
+    pub fn at(mut self, path: &Path, row: RowNumber) -> Self {
+        self.place.row = Some(row);
+        self.of_file(path)
+    }
+
+    /// Returns the fault of this file.
+    pub fn of_file(mut self, path: &Path) -> Self {
+        path.clone_into(&mut self.place.path);
+        self
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match &self.row {
+            None => {}
+            Some(RowNumber::Line(number)) => write!(f, ":{number}")?,
+            Some(RowNumber::Row(number)) => write!(f, ", row {number}")?,
+            Some(RowNumber::Named(number, name)) => write!(f, ", row {number} ({})", quoted(name))?,
+        }
+        match &self.column {
+            None => Ok(()),
+            Some(ColumnPlace::At(column)) => write!(f, ":{column}"),
+            Some(ColumnPlace::Named(name)) => write!(f, ": column {}", quoted(name)),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: expected {}, found {}; {}", self.place, self.expected, self.found, self.hint)
+    }
+}

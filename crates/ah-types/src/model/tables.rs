@@ -1,0 +1,344 @@
+//! A model as the flat tables that [`ah_decide`] executes. They decide exactly as [`Model::decide`].
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use ah_decide::{BLOCK, Boosters, LANES, LEAF, Masks, Ranked, Rule, Split, fill_masks};
+use smallvec::SmallVec;
+
+use super::boosters::ScoreTree;
+use super::data::Model;
+use crate::choice::ChoiceId;
+use crate::derived::UNKNOWN;
+use crate::expr::Type;
+use crate::row::Row;
+use crate::tree::{Column, Node, Test, Tree, contains};
+use crate::unsure::Unsure;
+
+/// The tables of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
+    /// The values that tests compare, sorted.
+    pub columns: Vec<Column<Vec<String>>>,
+    /// By column.
+    values: Vec<ColumnValue>,
+    /// The model's own tree. Its leaves are numbered in the order of the model's nodes.
+    pub nodes: Vec<ah_decide::Node>,
+    /// By leaf: the end of its choices in `ranking`.
+    pub ends: Vec<usize>,
+    /// The choices of all leaves, one leaf after the other.
+    pub ranking: Vec<Ranked>,
+    /// By position in `ranking`: true if a program that lists no choices is expected to offer this one: it is the fallback, or
+    /// [measured on nearly every input](crate::RankedChoice::expected).
+    pub expected: Vec<bool>,
+    /// By leaf, without boosters: the pick among the expected choices if all are eligible.
+    picks: Vec<Option<u32>>,
+    /// The scores of choices, and which are allowed.
+    pub rule: Rule,
+    /// The boosters.
+    pub boosters: BoosterTables,
+}
+
+/// The tables of [`Boosters`].
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // The fields of `Boosters`, where they are documented.
+pub struct BoosterTables {
+    pub columns: Vec<(u16, u16)>,
+    pub thresholds: Vec<f64>,
+    /// All splits, sorted; the masks are made from them.
+    pub splits: Vec<Split>,
+    pub masks: Vec<Masks>,
+    pub first_rows: Vec<u16>,
+    pub rows: Vec<[i8; LANES]>,
+    /// The number of parts of a row.
+    pub parts: usize,
+}
+
+/// Parts of a sum on the stack, for 128 choices. More cost an allocation.
+const PARTS: usize = 8;
+
+/// Columns of boosters, and features, that a decision keeps on the stack. More cost an allocation.
+const ON_STACK: usize = 128;
+
+/// Scratch for the sums of the boosters' rows.
+pub type Sums = SmallVec<[[i16; LANES]; PARTS]>;
+
+/// What one input reaches in the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached<'t> {
+    tables: &'t Tables,
+    /// The number of the leaf, in the order of the model's nodes.
+    pub leaf: usize,
+    /// The sums of the boosters' rows, by choice; empty without boosters.
+    pub sums: &'t [i16],
+}
+
+impl Tables {
+    /// Lays out the tables of a model, which must be [valid](Model::validate).
+    pub fn new(model: &Model) -> Self {
+        let tests = || model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+        let mut columns: Vec<Column<&[String]>> = tests().map(|test| test.column().0).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let rule = model.rule();
+        let (mut ends, mut ranking, mut expected, mut picks) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (_, leaf) in model.tree.leaves() {
+            ranking.extend(leaf.ranking.iter().map(|ranked| ranked.ranked()));
+            expected.extend(
+                leaf.ranking.iter().map(|ranked| ranked.expected || Some(ranked.choice) == model.fallback),
+            );
+            let start = ends.last().copied().unwrap_or(0);
+            let defaults = rule.ranked(&ranking[start..], &[]).zip(&expected[start..]);
+            let defaults = defaults.filter_map(|(ranked, expected)| expected.then_some(ranked));
+            picks.push(ah_decide::pick(defaults, rule.fallback, |_| true));
+            ends.push(ranking.len());
+        }
+        Self {
+            values: columns.iter().map(|column| ColumnValue::new(model, column)).collect(),
+            nodes: lay_out(&model.tree, &columns),
+            boosters: BoosterTables::new(model, &columns),
+            columns: columns
+                .iter()
+                .map(|c| Column { slot: c.slot, categories: c.categories.map(<[String]>::to_vec) })
+                .collect(),
+            ends,
+            ranking,
+            expected,
+            picks,
+            rule,
+        }
+    }
+
+    /// Returns what these values of the logged features reach in the model that the tables were made of. It allocates nothing for
+    /// up to 128 choices, columns of boosters and features.
+    ///
+    /// # Errors
+    /// The reason for declining.
+    pub fn reach<'t, R: Row + ?Sized>(
+        &'t self,
+        model: &Model,
+        values: &R,
+        sums: &'t mut Sums,
+    ) -> Result<Reached<'t>, Unsure> {
+        let logged = model.row(values);
+        if model.precondition.as_ref().is_some_and(|p| p.typed.truth(&logged) != Some(true)) {
+            return Err(Unsure::Precondition);
+        }
+        // Resized in place: a list that is made at once is moved, which takes longer than filling it.
+        let mut numbers: SmallVec<[Cell<f64>; ON_STACK]> = SmallVec::new();
+        numbers.resize(model.features.all().len(), Cell::new(UNKNOWN));
+        let row = model.features.row_with(&logged, &numbers);
+        let value = |column: usize| self.values[column].of(model, &row);
+        let unsure = |column: usize| {
+            let column = &self.columns[column];
+            model.column_value(column, &row).err().unwrap_or(Unsure::Undefined(column.slot))
+        };
+        let leaf = ah_decide::leaf(&self.nodes, value).map_err(unsure)?;
+        sums.clear();
+        if self.boosters.parts > 0 {
+            sums.resize(self.boosters.parts, [0; LANES]);
+            let mut codes: SmallVec<[u16; ON_STACK]> = SmallVec::new();
+            codes.resize(self.boosters.columns.len(), 0);
+            self.boosters.borrow().add_rows(sums, &mut codes, value).map_err(unsure)?;
+        }
+        Ok(Reached { tables: self, leaf, sums: sums.as_flattened() })
+    }
+}
+
+/// How the value of a column is computed; NaN where it is undefined.
+#[derive(Clone, Debug, PartialEq)]
+enum ColumnValue {
+    /// The number in this slot; `undefined` where it is NaN.
+    Number { slot: usize, undefined: f64 },
+    /// A truth value: the derived feature, and the values of `False` and `True`.
+    Truth(usize, [f64; 2]),
+    /// The known categories of the feature in this slot, with their values.
+    Category(usize, Vec<(String, f64)>),
+}
+
+impl ColumnValue {
+    fn new(model: &Model, column: &Column<&[String]>) -> Self {
+        let slot = column.slot;
+        let Some(set) = column.categories else {
+            let undefined = if model.missing.contains(&slot) { f64::NEG_INFINITY } else { f64::NAN };
+            return Self::Number { slot, undefined };
+        };
+        let value = |category: &str| f64::from(contains(set, category));
+        let derived = slot.checked_sub(model.features.base().len());
+        match derived.filter(|at| model.features.derived()[*at].1.ty() == Type::Bool) {
+            Some(at) => Self::Truth(
+                at,
+                ["False", "True"].map(|c| if model.knows(slot, c) { value(c) } else { f64::NAN }),
+            ),
+            None => Self::Category(
+                slot,
+                model.categories[slot].iter().map(|category| (category.clone(), value(category))).collect(),
+            ),
+        }
+    }
+
+    #[inline]
+    fn of(&self, model: &Model, row: &impl Row) -> f64 {
+        match self {
+            Self::Number { slot, undefined } => {
+                let x = row.number(*slot);
+                if x.is_nan() { *undefined } else { x }
+            }
+            Self::Truth(at, values) => {
+                let truth = model.features.derived()[*at].1.truth(row);
+                truth.map_or(f64::NAN, |truth| values[usize::from(truth)])
+            }
+            Self::Category(slot, known) => {
+                let category = row.category(*slot);
+                let known = category.and_then(|name| known.iter().find(|(other, _)| other == name));
+                known.map_or(f64::NAN, |(_, value)| *value)
+            }
+        }
+    }
+}
+
+impl BoosterTables {
+    /// Lays out the boosters of a model, by all its columns.
+    fn new(model: &Model, columns: &[Column<&[String]>]) -> Self {
+        if model.boosters.is_empty() {
+            return Self::default();
+        }
+        let mut by_column = vec![Vec::new(); columns.len()];
+        let at = |test: &Test| columns.partition_point(|other| *other < test.column().0);
+        for test in model.boosters.iter().flat_map(Tree::tests) {
+            by_column[at(test)].push(test.column().1);
+        }
+        let mut all = Self { parts: model.choices.len().div_ceil(LANES), ..Self::default() };
+        // By column: the row of masks of the values that none of its thresholds is below.
+        let mut first = vec![0; columns.len()];
+        for (at, thresholds) in
+            by_column.iter_mut().enumerate().filter(|(_, of_column)| !of_column.is_empty())
+        {
+            thresholds.sort_unstable_by(f64::total_cmp);
+            // -0 and 0 are one threshold.
+            thresholds.dedup();
+            first[at] = all.thresholds.len() + all.columns.len();
+            all.thresholds.extend_from_slice(thresholds);
+            all.columns.push((at as u16, all.thresholds.len() as u16));
+        }
+        for (booster, tree) in model.boosters.iter().enumerate() {
+            all.first_rows.push((all.rows.len() / all.parts) as u16);
+            for row in from_left(tree, |test, start, end| {
+                let (column, (_, threshold)) = (at(test), test.column());
+                let below = by_column[column].partition_point(|other| *other < threshold);
+                let row = (first[column] + below + 1) as u16;
+                all.splits.push(Split(row, booster as u8, start as u8, end as u8));
+            }) {
+                let number = |at: usize| *row.get(at).unwrap_or(&0);
+                let part = |part: usize| std::array::from_fn(|lane| number(part * LANES + lane));
+                all.rows.extend((0..all.parts).map(part));
+            }
+        }
+        all.splits.sort_unstable();
+        let rows = all.thresholds.len() + all.columns.len();
+        all.masks = vec![Masks::ALL; model.boosters.len().div_ceil(BLOCK) * rows];
+        fill_masks(&mut all.masks, &all.columns, &all.splits);
+        all
+    }
+
+    /// Returns the tables as they are executed.
+    #[inline]
+    pub fn borrow(&self) -> Boosters<'_> {
+        let Self { columns, thresholds, masks, first_rows, rows, .. } = self;
+        Boosters { columns, thresholds, masks, first_rows, rows }
+    }
+}
+
+impl Reached<'_> {
+    /// Returns the choices of the leaf with their scores, in the order of the leaf.
+    pub fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
+        self.tables.rule.ranked(&self.tables.ranking[self.range()], self.sums)
+    }
+
+    /// Returns the choices of the leaf, best first.
+    pub fn ranking(&self) -> Vec<Ranked> {
+        let mut ranking: Vec<Ranked> = self.ranked().collect();
+        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+        ranking
+    }
+
+    /// Returns the choice to take among the offered ones. The fallback always counts as offered.
+    ///
+    /// # Errors
+    /// [`Unsure::NoneAllowed`] declines.
+    pub fn pick(&self, offered: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
+        self.pick_among(self.ranked(), offered)
+    }
+
+    /// Returns the choice for a program that does not list its choices: it is expected to offer the fallback and the
+    /// [expected](crate::RankedChoice::expected) choices, as far as they are `eligible`.
+    ///
+    /// # Errors
+    /// [`Unsure::NoneAllowed`] declines.
+    pub fn pick_expected(&self, mut eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
+        if self.sums.is_empty()
+            && let Some(pick) = self.tables.picks[self.leaf].map(ChoiceId)
+            && eligible(pick)
+        {
+            return Ok(pick);
+        }
+        let expected = self.ranked().zip(&self.tables.expected[self.range()]);
+        self.pick_among(expected.filter_map(|(ranked, expected)| expected.then_some(ranked)), eligible)
+    }
+
+    fn pick_among(
+        &self,
+        ranking: impl Iterator<Item = Ranked>,
+        mut offered: impl FnMut(ChoiceId) -> bool,
+    ) -> Result<ChoiceId, Unsure> {
+        let picked = ah_decide::pick(ranking, self.tables.rule.fallback, |choice| offered(ChoiceId(choice)));
+        picked.map(ChoiceId).ok_or(Unsure::NoneAllowed)
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        let start = self.leaf.checked_sub(1).map_or(0, |before| self.tables.ends[before]);
+        start..self.tables.ends[self.leaf]
+    }
+}
+
+/// Lays the nodes of a tree out, so that the two children of a split are neighbours.
+fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&[String]>]) -> Vec<ah_decide::Node> {
+    let numbers: HashMap<usize, u32> = tree.leaves().map(|(at, _)| at).zip(0..).collect();
+    let mut nodes = vec![ah_decide::Node(LEAF, 0.0, 0)];
+    // A node of the tree, and its position here.
+    let mut open = vec![(0, 0)];
+    while let Some((at, here)) = open.pop() {
+        nodes[here] = match &tree.nodes[at] {
+            Node::Leaf(_) => ah_decide::Node(LEAF, 0.0, numbers[&at]),
+            Node::Split { test, left, right } => {
+                let below = nodes.len();
+                nodes.extend([ah_decide::Node(LEAF, 0.0, 0); 2]);
+                open.extend([(*right as usize, below + 1), (*left as usize, below)]);
+                let (column, threshold) = test.column();
+                let column = columns.partition_point(|other| *other < column);
+                ah_decide::Node(column as u16, threshold, below as u32)
+            }
+        };
+    }
+    nodes
+}
+
+/// Returns the rows of a booster's leaves from left to right, and calls `split` with each test, the first leaf on its left, and
+/// the first one on its right.
+fn from_left(tree: &ScoreTree, mut split: impl FnMut(&Test, usize, usize)) -> Vec<&[i8]> {
+    let mut rows: Vec<&[i8]> = Vec::new();
+    // A node, and the first leaf below it once its left side is done.
+    let mut open = vec![(0, None)];
+    while let Some((at, start)) = open.pop() {
+        match (&tree.nodes[at], start) {
+            (Node::Leaf(row), _) => rows.push(row),
+            (Node::Split { left, .. }, None) => open.extend([(at, Some(rows.len())), (*left as usize, None)]),
+            (Node::Split { test, right, .. }, Some(start)) => {
+                split(test, start, rows.len());
+                open.push((*right as usize, None));
+            }
+        }
+    }
+    rows
+}

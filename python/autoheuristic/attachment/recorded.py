@@ -1,0 +1,143 @@
+"""The inputs of an attached kernel: the calls of the journal, made again for ``worker``.
+
+Tensors of floats get random numbers, because times depend on them little. Tensors of integers get the values that the
+journal has, because offsets and lengths decide what a kernel does.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..check import Errors, Outputs
+from ..choices import choice_name, distinct
+from ..errors import UsageError
+from ..example import Column
+from ..kernel import Call, Kernel
+from ..log import Log
+from .calls import key_of, to_measure
+from .identity import identify
+from .portfolio import worth_measuring
+
+
+class Restored(Outputs):
+    """The outputs of a package's kernel: given back after each launch, and not compared.
+
+    The author answers for the configurations. Some write partial sums whose places depend on the configuration, so
+    their buffers differ where the results do not.
+    """
+
+    def errors(self) -> Errors:
+        """Returns no difference."""
+        return []
+
+
+class Recorded:
+    """The inputs of one kernel of a journal; ``worker`` measures them as those of an ``Example``."""
+
+    fallback: Sequence[str] = ()
+    needs_compiled = True
+
+    def __init__(self, stem: str, journal: Path, compiling_seconds: float):
+        """Finds the kernel, and reads its lines.
+
+        Raises:
+            UsageError: The kernel is not found, or is another one by now.
+
+        """
+        lines = to_measure(journal).get(stem)
+        if not lines:
+            raise UsageError(f"{journal}: expected calls of {stem}, found none")
+        self.name, self.compiling_seconds = stem, compiling_seconds
+        self._log = journal.parent / f"{stem}.txt"
+        self._autotuner = _autotuner(lines[0])
+        self.kernel = Kernel(self._autotuner, distinct(self._autotuner.configs))
+        self._names = list(lines[0]["features"])
+        self.columns = [Column(n, isinstance(v, (str, bool))) for n, v in lines[0]["features"].items()]
+        self._lines = {key_of(line["features"], self._names): line for line in lines}
+
+    def call(self, context: Mapping[str, Any]) -> Call:
+        """Makes a call of the journal again.
+
+        Raises:
+            KeyError: The journal has no such call.
+
+        """
+        return _call(self._autotuner, self._lines[key_of(context, self._names)]["call"])
+
+    def outputs(self, call: Call) -> Outputs:
+        """Returns the outputs of a call, which are not compared."""
+        return Restored(self.kernel.named_args(call), None, None)
+
+    def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
+        """Returns the configurations to measure, of those that pruning leaves, by what the log has so far."""
+        names = [self.kernel.names[i] for i in offered]
+        inputs = list(Log.read(self._log).inputs().values()) if self._log.exists() else []
+        kept = frozenset(worth_measuring(names, inputs, ",".join(key_of(context, self._names))))
+        return [i for i in offered if self.kernel.names[i] in kept]
+
+
+def _autotuner(line: Mapping[str, Any]) -> Any:
+    """Returns the autotuner of a kernel: of all that exist once its package and its module are imported."""
+    from triton.runtime.autotuner import Autotuner
+
+    # FlagGems imports some files as modules of other names, which only the import of the package brings about.
+    for name in (line.get("package"), line["module"]):
+        if name and name not in sys.modules:
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                if name == line["module"]:
+                    raise UsageError(f"cannot import {name} ({error}); run where the program runs") from error
+    autotuners = [
+        found for found in gc.get_objects() if issubclass(type(found), Autotuner) and hasattr(found, "base_fn")
+    ]
+    of_function = [found for found in autotuners if found.base_fn.__name__ == line["function"]]
+    for found in of_function:
+        if identify(Kernel(found, distinct(found.configs))).stem == line["kernel"]:
+            return found
+    raise UsageError(
+        f"{line['module']}: expected the autotuner of {line['function']} as the journal knows it, found "
+        f"{'another source or other configurations' if of_function else 'none'}; attach to the program again"
+    )
+
+
+def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
+    arguments = {name: _argument(value) for name, value in described["arguments"].items()}
+    grids = described["grid"]
+    if isinstance(grids, dict):
+        sizes = {choice_name(config): tuple(grids[choice_name(config)]) for config in autotuner.configs}
+        by_values = [(config.kwargs, sizes[choice_name(config)]) for config in autotuner.configs]
+
+        def grid(meta: Any) -> Any:
+            # The configuration in hand is the one whose arguments the call has.
+            return next(size for kwargs, size in by_values if all(meta.get(n) == v for n, v in kwargs.items()))
+
+        return Call(grid, (), arguments)
+    return Call(tuple(grids), (), arguments)
+
+
+def _argument(described: Mapping[str, Any]) -> Any:
+    import torch
+
+    if "value" in described:
+        return described["value"]
+    if "triton" in described:
+        return importlib.import_module("triton.language").dtype(described["triton"])
+    if "type" in described:
+        return getattr(torch, described["type"].rpartition(".")[2])
+    dtype = getattr(torch, described["tensor"].rpartition(".")[2])
+    shape, stride = described["shape"], described["stride"]
+    size = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if all(shape) else 0
+    offset = 0 if described.get("is_aligned", True) else 1
+    storage = torch.empty(size + offset, dtype=dtype, device="cuda")
+    tensor = torch.as_strided(storage, shape, stride, offset)
+    if "values" in described:
+        tensor.copy_(torch.tensor(described["values"], dtype=dtype))
+    else:
+        storage.copy_(torch.randn(size + offset, device="cuda") * 0.1)
+    return tensor

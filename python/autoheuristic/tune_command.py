@@ -1,0 +1,75 @@
+"""``autoheuristic tune``: measures a kernel, learns, and writes its heuristic beside its source."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import tools
+from .attachment.learn import TOO_SMALL, heuristic_of
+from .environment import file_name
+from .errors import UsageError
+from .example import find_kernel
+from .log import Log
+from .tuner import Tuner, heuristic_file
+
+COMPILING, SHAPE, CELL = 1.1, 0.018, 0.0006
+"""Seconds on an H100 with Triton 3.6: of one core to compile a configuration, of a shape, and of each of its times."""
+
+
+def tune(kernel: str, inputs: Path, log: Path | None, max_seconds: float, words: Sequence[str]) -> int:
+    """Measures ``MODULE:KERNEL`` on the lines of a CSV file, learns, and writes the heuristic; returns the exit code.
+
+    ``words`` are further arguments of ``ah-train``.
+
+    Raises:
+        UsageError: There is no such kernel, or a tool is missing.
+        OSError: The inputs cannot be read.
+
+    """
+    begin = time.monotonic()
+    _say(f"importing {kernel}")
+    tuner = find_kernel(kernel)
+    log = log or Path(f"{file_name(tuner.name)}.txt")
+    heuristic = heuristic_file(tuner)
+    if not heuristic.parent.is_dir():
+        raise UsageError(
+            f"{kernel}: expected a kernel in a file, to write {heuristic.name} beside it; move it into one"
+        )
+    _say(_estimate(tuner, inputs, max_seconds))
+    limit = [] if max_seconds == float("inf") else ["--max-seconds", f"{max_seconds:.0f}"]
+    code = tools.run(tools.collecting([kernel], ["--inputs", str(inputs), "-o", str(log), *limit]))
+    if code:
+        return code
+    _say("learning")
+    done = heuristic_of(log, heuristic, file_name(tuner.name), words)
+    if done.returncode == TOO_SMALL:
+        _say(f"error: {len(Log.read(log).inputs())} shapes are too few to learn from; add lines to {inputs}")
+        return done.returncode
+    if done.returncode:
+        _say(done.stderr.strip() or done.stdout.strip())
+        return done.returncode
+    print(done.stdout.strip())
+    _say(f"Wrote {heuristic} in {time.monotonic() - begin:.0f} s; autoheuristic.tune asks it from now on.")
+    return 0
+
+
+def _estimate(tuner: Tuner, inputs: Path, max_seconds: float) -> str:
+    """Returns what will be done, and about how long it takes."""
+    with open(inputs, newline="", encoding="utf-8") as file:
+        shapes = max(sum(1 for row in csv.reader(file) if row) - 1, 0)
+    choices, cores = len(tuner.configs), os.cpu_count() or 1
+    compiling, measuring = choices * COMPILING / cores, shapes * (SHAPE + choices * CELL)
+    limit = "" if max_seconds == float("inf") else f"; no shape is begun after {max_seconds:.0f} s"
+    return (
+        f"{shapes} shapes with {choices} configurations: about {compiling:.0f} s to compile for each kind of arguments "
+        f"on {cores} cores, then about {measuring:.0f} s to measure{limit}"
+    )
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -45,23 +45,20 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[Learned]:
 
 
 def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Learns from a log and writes the heuristic to a file; the model goes beside the log. Returns what became of it.
+    """Learns from a log and writes the heuristic to a file, the model beside the log. Returns how ``ah-train`` ended.
 
     Raises:
         UsageError: A tool is missing.
 
     """
-    model = log.with_suffix(".model.json")
-    learning = [tool("ah-train"), str(log), "--heuristic-name", name, "--model", str(model), "--no-codegen", *words]
-    done = _run(learning)
-    if done.returncode:
-        return done
     with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
-        written = _run([tool("ah-codegen"), str(model), "--target", "python", "--out", folder])
+        command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words]
+        command += ["--model", str(log.with_suffix(".model.json")), "--out", folder]
+        done = subprocess.run(command, capture_output=True, text=True)
         # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
         for made in Path(folder).glob("*.py"):
             made.replace(heuristic)
-    return written if written.returncode else done
+    return done
 
 
 def _is_learned(log: Path) -> bool:
@@ -86,7 +83,3 @@ def _too_few(log: Path) -> str:
         f"{count} inputs are too few. Run the program with --mode collect on more shapes, "
         "or give autoheuristic replay more --max-seconds"
     )
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True)

@@ -44,7 +44,8 @@ impl Evidence {
 
     fn pooled(self, other: Self) -> Self {
         let samples = self.samples + other.samples;
-        let log = |e: Self| if e.samples == 0 { 0.0 } else { e.log_slowdown * e.samples as f64 / samples as f64 };
+        let log =
+            |e: Self| if e.samples == 0 { 0.0 } else { e.log_slowdown * e.samples as f64 / samples as f64 };
         Self { samples, log_slowdown: log(self) + log(other), worst: self.worst.max(other.worst) }
     }
 
@@ -67,9 +68,17 @@ impl Evidence {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// A variable gets a value; `slot` is the feature that it holds.
-    Let { name: String, slot: Option<usize>, ty: Type, value: Code },
+    Let {
+        name: String,
+        slot: Option<usize>,
+        ty: Type,
+        value: Code,
+    },
     /// The steps inside always return.
-    If { condition: Code, then: Vec<Step> },
+    If {
+        condition: Code,
+        then: Vec<Step>,
+    },
     Return(Outcome, Option<Evidence>),
 }
 
@@ -183,7 +192,8 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
     }
 
     fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
-        let variable = Code { is_product: value.is_product, is_integer: value.is_integer, ..Code::variable(name) };
+        let variable =
+            Code { is_product: value.is_product, is_integer: value.is_integer, ..Code::variable(name) };
         self.steps.push(Step::Let { name: name.to_owned(), slot, ty, value });
         variable
     }
@@ -253,14 +263,24 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
                 let (left, right) = (*left as usize, *right as usize);
                 let mut facts = facts.clone();
                 match test {
-                    Test::Numerical { slot, threshold } => self.number_split(*slot, *threshold, [left, right], &mut facts),
-                    Test::Categorical { slot, categories } => self.set_split(*slot, categories, [left, right], &mut facts),
+                    Test::Numerical { slot, threshold } => {
+                        self.number_split(*slot, *threshold, [left, right], &mut facts)
+                    }
+                    Test::Categorical { slot, categories } => {
+                        self.set_split(*slot, categories, [left, right], &mut facts)
+                    }
                 }
             }
         }
     }
 
-    fn number_split(&mut self, slot: usize, threshold: f64, children: [usize; 2], facts: &mut Facts<'_>) -> Vec<Step> {
+    fn number_split(
+        &mut self,
+        slot: usize,
+        threshold: f64,
+        children: [usize; 2],
+        facts: &mut Facts<'_>,
+    ) -> Vec<Step> {
         let expr = feature(self.model, slot);
         let is_missing = self.model.missing.contains(&slot);
         let mut steps = Vec::new();
@@ -296,14 +316,23 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
         steps
     }
 
-    fn set_split(&mut self, slot: usize, set: &[String], children: [usize; 2], facts: &mut Facts<'_>) -> Vec<Step> {
+    fn set_split(
+        &mut self,
+        slot: usize,
+        set: &[String],
+        children: [usize; 2],
+        facts: &mut Facts<'_>,
+    ) -> Vec<Step> {
         let known = &self.model.categories[slot];
         let mut steps = Vec::new();
-        let is_known = |facts: &Facts<'_>| facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
+        let is_known = |facts: &Facts<'_>| {
+            facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)))
+        };
         let expr = feature(self.model, slot);
         if !is_known(facts) || facts.may_lack(&expr) {
             let (defined, value) = Scope::feature(self, slot, facts);
-            let texts: Vec<&str> = known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
+            let texts: Vec<&str> =
+                known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
             let in_known = if is_known(facts) { None } else { Some(self.is_in(slot, &value, &texts, facts)) };
             let condition = self.print(|p| {
                 let not = |code: Option<Code>| code.map(|code| p.syntax.not(&code));
@@ -376,7 +405,9 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
             entry
         };
         let picked = pick(leaf.ranking.iter().filter(counts).map(ranked), model.fallback, |choice| {
-            let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else { return true };
+            let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
+                return true;
+            };
             let truth = facts.truth(condition);
             if truth.decided() != Some(true) && truth.yes && !facts.refuted.contains(condition) {
                 asked.get_or_insert(condition);
@@ -384,7 +415,8 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
             truth.decided() == Some(true)
         });
         let Some(condition) = asked else {
-            let evidence = picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
+            let evidence =
+                picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
             return vec![Step::Return(picked.map_or(Outcome::Decline, Outcome::Choice), evidence)];
         };
         let (defined, value) = self.print(|p| p.condition(condition, facts));
@@ -431,7 +463,9 @@ fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step>
 /// Returns a step with the evidence of two equal ones.
 fn pooled(a: Step, b: Step) -> Step {
     match (a, b) {
-        (Step::Return(outcome, Some(a)), Step::Return(_, Some(b))) => Step::Return(outcome, Some(a.pooled(b))),
+        (Step::Return(outcome, Some(a)), Step::Return(_, Some(b))) => {
+            Step::Return(outcome, Some(a.pooled(b)))
+        }
         (Step::If { condition, then }, Step::If { then: other, .. }) => {
             let then = then.into_iter().zip(other).map(|(a, b)| pooled(a, b)).collect();
             Step::If { condition, then }
@@ -456,7 +490,11 @@ pub fn leaves(steps: &[Step]) -> usize {
 
 /// Returns the depth of nesting.
 pub fn depth(steps: &[Step]) -> usize {
-    steps.iter().map(|step| if let Step::If { then, .. } = step { 1 + depth(then) } else { 0 }).max().unwrap_or(0)
+    steps
+        .iter()
+        .map(|step| if let Step::If { then, .. } = step { 1 + depth(then) } else { 0 })
+        .max()
+        .unwrap_or(0)
 }
 
 /// Joins neighbouring conditions with one result, and drops variables that nothing reads.
@@ -509,7 +547,9 @@ fn join_neighbours(steps: &mut Vec<Step>) {
             && condition.text.rsplit(OR_MARK).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
         {
             let operand = |code: &Code| code.clone();
-            *condition = Code::new(Binds::Or, format!("{}{OR_MARK}{}", alone(&operand(condition)), alone(next))).reading(&[&operand(condition), next]);
+            *condition =
+                Code::new(Binds::Or, format!("{}{OR_MARK}{}", alone(&operand(condition)), alone(next)))
+                    .reading(&[&operand(condition), next]);
             *then = std::mem::take(then).into_iter().zip(other.clone()).map(|(a, b)| pooled(a, b)).collect();
             continue;
         }
@@ -522,7 +562,11 @@ fn join_neighbours(steps: &mut Vec<Step>) {
 pub const OR_MARK: &str = "\u{1}";
 
 fn alone(code: &Code) -> String {
-    if matches!(code.binds, Binds::And | Binds::Choice) { format!("({})", code.text) } else { code.text.clone() }
+    if matches!(code.binds, Binds::And | Binds::Choice) {
+        format!("({})", code.text)
+    } else {
+        code.text.clone()
+    }
 }
 
 /// Splits a chain of one operator.

@@ -43,7 +43,8 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
     if let Some(code) = &planned.tables {
         let tables = &code.tables;
         let body = Lines::new(syntax, model, &nothing).print(&planned.body, 1);
-        let columns: Vec<String> = code.columns.iter().map(|code| format!("        {},\n", code.text)).collect();
+        let columns: Vec<String> =
+            code.columns.iter().map(|code| format!("        {},\n", code.text)).collect();
         let unused = if planned.read.is_empty() { "_" } else { "c" };
         parts.push(format!(
             "/// Returns the values that trees compare; NaN is undefined. `None` outside the precondition.\n#[rustfmt::skip]\nfn columns({unused}: &Context) -> Option<[f64; {}]> \
@@ -56,22 +57,41 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
             column => format!("Node({column}, {:?}, {})", node.1, node.2),
         };
         parts.push(static_table("The tree.", "NODES", "Node", tables.nodes.iter().map(node).collect()));
-        parts.push(static_table("By leaf: the end of its choices.", "ENDS", "usize", tables.ends.iter().map(ToString::to_string).collect()));
-        let ranked = |r: &ah_decide::Ranked| format!("ranked({}, {}, {})", r.choice, syntax.float(r.score), r.allowed);
+        parts.push(static_table(
+            "By leaf: the end of its choices.",
+            "ENDS",
+            "usize",
+            tables.ends.iter().map(ToString::to_string).collect(),
+        ));
+        let ranked =
+            |r: &ah_decide::Ranked| format!("ranked({}, {}, {})", r.choice, syntax.float(r.score), r.allowed);
         parts.push("const fn ranked_choice(choice: u32, score: f64, allowed: bool) -> Ranked {\n    Ranked { choice, score, allowed }\n}".replace("ranked_choice", "ranked_"));
         let ranking = tables.ranking.iter().map(|r| ranked(r).replace("ranked(", "ranked_(")).collect();
         parts.push(static_table("The choices of all leaves.", "RANKING", "Ranked", ranking));
         let expected = tables.expected.iter().map(ToString::to_string).collect();
-        parts.push(static_table("Whether a program is expected to offer a choice that it did not list.", "EXPECTED", "bool", expected));
+        parts.push(static_table(
+            "Whether a program is expected to offer a choice that it did not list.",
+            "EXPECTED",
+            "bool",
+            expected,
+        ));
         let rule = tables.rule;
         let option = |x: Option<String>| x.map_or("None".to_owned(), |x| format!("Some({x})"));
-        parts.push(format!(
-            "static RULE: Rule = Rule {{ fallback: {}, unit: {:?}, margin: {} }};",
-            option(rule.fallback.map(|x| x.to_string())),
-            rule.unit,
-            option(rule.margin.map(|x| format!("{x:?}")))
-        ).replace("static RULE", "#[rustfmt::skip]\nstatic RULE"));
-        let sums = if model.boosters.is_empty() { "&[]".to_owned() } else { parts.push(rust_boosters(tables)); "sums.as_flattened()".to_owned() };
+        parts.push(
+            format!(
+                "static RULE: Rule = Rule {{ fallback: {}, unit: {:?}, margin: {} }};",
+                option(rule.fallback.map(|x| x.to_string())),
+                rule.unit,
+                option(rule.margin.map(|x| format!("{x:?}")))
+            )
+            .replace("static RULE", "#[rustfmt::skip]\nstatic RULE"),
+        );
+        let sums = if model.boosters.is_empty() {
+            "&[]".to_owned()
+        } else {
+            parts.push(rust_boosters(tables));
+            "sums.as_flattened()".to_owned()
+        };
         let add = match model.boosters.is_empty() {
             true => String::new(),
             false => format!(
@@ -86,7 +106,10 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
              start = if leaf == 0 {{ 0 }} else {{ ENDS[leaf - 1] }};\n    let expected = EXPECTED[start..ENDS[leaf]].iter().copied();\n    f(&mut RULE.ranked(&RANKING[start..ENDS[leaf]], \
              {sums}).zip(expected))\n}}"
         ));
-        parts.push("fn is_fallback(ranked: &Ranked) -> bool {\n    Some(ranked.choice) == RULE.fallback\n}".to_owned());
+        parts.push(
+            "fn is_fallback(ranked: &Ranked) -> bool {\n    Some(ranked.choice) == RULE.fallback\n}"
+                .to_owned(),
+        );
         parts.push(
             "/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.\n#[rustfmt::skip]\npub fn choose(c: &Context) -> Option<Choice> {\n    \
              with_ranking(c, |ranking| {\n        let expected = ranking.filter(|(ranked, expected)| *expected || is_fallback(ranked)).map(|(ranked, _)| ranked);\n        \
@@ -121,7 +144,8 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
         let rankings: Vec<String> = distinct
             .iter()
             .map(|ranking| {
-                let entries: Vec<String> = ranking.iter().map(|(id, allowed)| format!("({}, {allowed})", variant(*id))).collect();
+                let entries: Vec<String> =
+                    ranking.iter().map(|(id, allowed)| format!("({}, {allowed})", variant(*id))).collect();
                 format!("    &[{}],\n", entries.join(", "))
             })
             .collect();
@@ -145,7 +169,12 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
     parts.join("\n\n")
 }
 
-fn rust_conditions(planned: &Planned, syntax: &RustSyntax<'_>, model: &Model, variant: &dyn Fn(ChoiceId) -> String) -> String {
+fn rust_conditions(
+    planned: &Planned,
+    syntax: &RustSyntax<'_>,
+    model: &Model,
+    variant: &dyn Fn(ChoiceId) -> String,
+) -> String {
     let (steps, all) = &planned.conditions;
     let nothing = |_: Outcome, _: bool| String::new();
     let lets = Lines::new(syntax, model, &nothing).print(steps, 1);
@@ -156,26 +185,61 @@ fn rust_conditions(planned: &Planned, syntax: &RustSyntax<'_>, model: &Model, va
             format!("        {} => {},\n", choices.join(" | "), code.text)
         })
         .collect();
-    let parameter = if planned.read.is_empty() { "" } else if all.is_empty() { "_: &Context, " } else { "c: &Context, " };
+    let parameter = if planned.read.is_empty() {
+        ""
+    } else if all.is_empty() {
+        "_: &Context, "
+    } else {
+        "c: &Context, "
+    };
     let body = match all.is_empty() {
         true => "    true".to_owned(),
         false => format!("{lets}\n    match choice {{\n{}        _ => true,\n    }}", arms.concat()),
     };
     let choice = if all.is_empty() { "_" } else { "choice" };
-    format!("/// Returns whether a choice can run on an input.\n#[rustfmt::skip]\nfn is_eligible({parameter}{choice}: Choice) -> bool {{\n{body}\n}}")
+    format!(
+        "/// Returns whether a choice can run on an input.\n#[rustfmt::skip]\nfn is_eligible({parameter}{choice}: Choice) -> bool {{\n{body}\n}}"
+    )
 }
 
 fn rust_boosters(tables: &ah_types::Tables) -> String {
     let boosters = &tables.boosters;
     let mut parts = Vec::new();
     let pairs = boosters.columns.iter().map(|(column, end)| format!("({column}, {end})")).collect();
-    parts.push(static_table("The columns of the boosters, and the ends of their thresholds.", "COLUMNS", "(u16, u16)", pairs).replace("static COLUMNS", "const COLUMNS"));
-    parts.push(static_table("The thresholds, column after column.", "THRESHOLDS", "f64", boosters.thresholds.iter().map(|x| format!("{x:?}")).collect()));
-    let splits = boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3)).collect();
-    parts.push(static_table("The splits of the boosters.", "SPLITS", "Split", splits).replace("static SPLITS", "const SPLITS"));
-    parts.push(static_table("By booster: the row of its first leaf.", "FIRST_ROWS", "u16", boosters.first_rows.iter().map(ToString::to_string).collect()));
+    parts.push(
+        static_table(
+            "The columns of the boosters, and the ends of their thresholds.",
+            "COLUMNS",
+            "(u16, u16)",
+            pairs,
+        )
+        .replace("static COLUMNS", "const COLUMNS"),
+    );
+    parts.push(static_table(
+        "The thresholds, column after column.",
+        "THRESHOLDS",
+        "f64",
+        boosters.thresholds.iter().map(|x| format!("{x:?}")).collect(),
+    ));
+    let splits =
+        boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3)).collect();
+    parts.push(
+        static_table("The splits of the boosters.", "SPLITS", "Split", splits)
+            .replace("static SPLITS", "const SPLITS"),
+    );
+    parts.push(static_table(
+        "By booster: the row of its first leaf.",
+        "FIRST_ROWS",
+        "u16",
+        boosters.first_rows.iter().map(ToString::to_string).collect(),
+    ));
     let row = |row: &[i8; ah_decide::LANES]| format!("[{}]", row.map(|x| x.to_string()).join(", "));
-    parts.push(static_table("The rows.", "ROWS", "[i8; decide::LANES]", boosters.rows.iter().map(row).collect()));
+    parts.push(static_table(
+        "The rows.",
+        "ROWS",
+        "[i8; decide::LANES]",
+        boosters.rows.iter().map(row).collect(),
+    ));
     parts.push(format!(
         "#[rustfmt::skip]\nstatic MASKS: [Masks; {}] = {{\n    let mut masks = [Masks::ALL; {}];\n    decide::fill_masks(&mut masks, &COLUMNS, &SPLITS);\n    masks\n}};",
         boosters.masks.len(),
@@ -228,7 +292,8 @@ pub fn python(
     let tables = &code.tables;
     let lines = Lines::new(&syntax, model, &nothing).print(&planned.body, 2);
     let lines = if lines.is_empty() { lines } else { lines + "\n" };
-    let columns: Vec<String> = code.columns.iter().map(|code| format!("            {},\n", code.text)).collect();
+    let columns: Vec<String> =
+        code.columns.iter().map(|code| format!("            {},\n", code.text)).collect();
     parts.push(format!(
         "def _columns({signature}):\n    \"\"\"Returns the values that trees compare; nan is undefined. None outside the precondition.\"\"\"\n    try:\n{lines}        return \
          (\n{}        )\n    except TypeError:\n        return None",
@@ -246,7 +311,13 @@ pub fn python(
         .map(|&end| {
             let entries = (start..end).map(|at| {
                 let r = &tables.ranking[at];
-                format!("({}, {}, {}, {})", r.choice, syntax.float(r.score), syntax.truth(r.allowed), syntax.truth(tables.expected[at]))
+                format!(
+                    "({}, {}, {}, {})",
+                    r.choice,
+                    syntax.float(r.score),
+                    syntax.truth(r.allowed),
+                    syntax.truth(tables.expected[at])
+                )
             });
             start = end;
             format!("    {},\n", tuple(&entries.collect::<Vec<_>>()))
@@ -263,14 +334,16 @@ pub fn python(
         .iter()
         .zip(ends)
         .map(|((column, end), start)| {
-            let thresholds: Vec<String> = boosters.thresholds[start..usize::from(*end)].iter().map(|x| syntax.float(*x)).collect();
+            let thresholds: Vec<String> =
+                boosters.thresholds[start..usize::from(*end)].iter().map(|x| syntax.float(*x)).collect();
             format!("    ({column}, {}),\n", tuple(&thresholds))
         })
         .collect();
     let splits = boosters.splits.iter().map(|s| format!("({}, {}, {}, {})", s.0, s.1, s.2, s.3));
     let parts_of_row = model.choices.len().div_ceil(ah_decide::LANES);
     let rows = boosters.rows.chunks(parts_of_row).map(|row| {
-        let bytes = row.iter().flatten().take(model.choices.len()).map(|x| format!("{:02x}", i16::from(*x) + 128));
+        let bytes =
+            row.iter().flatten().take(model.choices.len()).map(|x| format!("{:02x}", i16::from(*x) + 128));
         format!("\"{}\"", bytes.collect::<String>())
     });
     let rule = tables.rule;

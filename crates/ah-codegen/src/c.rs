@@ -84,7 +84,8 @@ impl Syntax for CSyntax<'_> {
     }
 
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
-        (a.is_integer && !is_negative).then(|| Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) })
+        (a.is_integer && !is_negative)
+            .then(|| Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) })
     }
 
     /// Keeps a compiler from contracting a product and a sum to a fused multiply-add, which rounds once.
@@ -178,7 +179,8 @@ impl Target for C {
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
         let model = plan.model;
-        let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[C_WORDS, C_NAMES], Some(C_WORDS))?;
+        let names =
+            Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[C_WORDS, C_NAMES], Some(C_WORDS))?;
         let package = &names.package;
         let upper = package.to_ascii_uppercase();
         let syntax = CSyntax { model, package };
@@ -191,17 +193,35 @@ impl Target for C {
             Outcome::Leaf(leaf) => format!("return {};", numbers[leaf]),
         };
         let mut values = skeleton::values(plan, &names);
-        values.insert("about", &about(model, planned.tables.is_none() && planned.leaves < 2).iter().map(|line| format!(" * {line}")).collect::<Vec<_>>().join("\n"));
-        let list: Vec<String> =
-            (0..names.choices.len()).map(|i| format!("    {}{}", constant(ChoiceId(i as u32)), if i == 0 { " = 0" } else { "" })).collect();
+        values.insert(
+            "about",
+            &about(model, planned.tables.is_none() && planned.leaves < 2)
+                .iter()
+                .map(|line| format!(" * {line}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        );
+        let list: Vec<String> = (0..names.choices.len())
+            .map(|i| format!("    {}{}", constant(ChoiceId(i as u32)), if i == 0 { " = 0" } else { "" }))
+            .collect();
         values.insert("choices", &list.join(",\n"));
         let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
         values.insert("names", &texts.join(",\n        "));
         values.insert("count", &model.choices.len());
         values.insert("context", &context(model, &names, &planned));
-        values.insert("parameter", if planned.read.is_empty() { "void" } else { "const CONTEXT *c" }.replace("CONTEXT", &format!("struct {package}_context")).as_str());
+        values.insert(
+            "parameter",
+            if planned.read.is_empty() { "void" } else { "const CONTEXT *c" }
+                .replace("CONTEXT", &format!("struct {package}_context"))
+                .as_str(),
+        );
         values.insert("given", if planned.read.is_empty() { "" } else { "c" });
-        values.insert("first", if planned.read.is_empty() { "" } else { "const CONTEXT *c, " }.replace("CONTEXT", &format!("struct {package}_context")).as_str());
+        values.insert(
+            "first",
+            if planned.read.is_empty() { "" } else { "const CONTEXT *c, " }
+                .replace("CONTEXT", &format!("struct {package}_context"))
+                .as_str(),
+        );
         let mut helpers: BTreeSet<&str> = planned.helpers.iter().copied().collect();
         if helpers.contains("log2") {
             helpers.insert("rounded");
@@ -229,7 +249,12 @@ impl Target for C {
         }
         let nothing = |_: Outcome, _: bool| "return -1;".to_owned();
         match &planned.tables {
-            Some(_) => functions.push(tables(&planned, &syntax, model, &Lines::new(&syntax, model, &nothing).print(&planned.body, 1))),
+            Some(_) => functions.push(tables(
+                &planned,
+                &syntax,
+                model,
+                &Lines::new(&syntax, model, &nothing).print(&planned.body, 1),
+            )),
             None if plan.ranked => {
                 let body = Lines::new(&syntax, model, &result).print(&planned.leaf, 1);
                 let parameter = if planned.read.is_empty() { "void" } else { "const struct AH_context *c" };
@@ -244,23 +269,40 @@ impl Target for C {
         let entries = distinct.iter().flat_map(|ranking| {
             starts.push(at);
             at += ranking.len() + 1;
-            ranking.iter().map(|(id, allowed)| if *allowed { id.0 as i64 } else { -2 - i64::from(id.0) }).chain([-1]).collect::<Vec<_>>()
+            ranking
+                .iter()
+                .map(|(id, allowed)| if *allowed { id.0 as i64 } else { -2 - i64::from(id.0) })
+                .chain([-1])
+                .collect::<Vec<_>>()
         });
         let entries: Vec<String> = entries.map(|x| x.to_string()).collect();
         values.insert("rankings", &wrapped(entries, "        "));
         values.insert("starts", &wrapped(starts.iter().map(ToString::to_string), "        "));
         values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
-        let prefixed = |text: &str| text.replace("AH_API", &format!("{upper}_API")).replace("AH_HOST", &format!("{upper}_HOST")).replace("AH_", &format!("{package}_"));
+        let prefixed = |text: &str| {
+            text.replace("AH_API", &format!("{upper}_API"))
+                .replace("AH_HOST", &format!("{upper}_HOST"))
+                .replace("AH_", &format!("{package}_"))
+        };
         let functions = prefixed(&functions.join("\n\n"));
-        let body = if planned.tables.is_some() { String::new() } else { Lines::new(&syntax, model, &result).print(&planned.body, 1) };
+        let body = if planned.tables.is_some() {
+            String::new()
+        } else {
+            Lines::new(&syntax, model, &result).print(&planned.body, 1)
+        };
         let all = format!("{functions}{body}");
         values.insert("needs_same", &all.contains(&format!("{package}_same(")));
         values.insert("functions", &functions);
         values.insert("body", &body);
         values.insert("device", &device(model).map(|text| prefixed(&text)).unwrap_or_default());
-        let place = plan.into.map_or_else(|| plan.out.join(format!("{package}.h")), std::path::Path::to_owned);
+        let place =
+            plan.into.map_or_else(|| plan.out.join(format!("{package}.h")), std::path::Path::to_owned);
         let signature = planned.signature(&names);
-        Ok(Output { place, signature, files: [(String::new(), skeleton::render("c/header.h", &values)?)].into() })
+        Ok(Output {
+            place,
+            signature,
+            files: [(String::new(), skeleton::render("c/header.h", &values)?)].into(),
+        })
     }
 }
 
@@ -275,7 +317,8 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
             FeatureKind::Categorical => "const char *",
         };
         let name = names.feature(*slot);
-        let mut comment = if feature.name == name { String::new() } else { format!("{}: ", shown(&feature.name)) };
+        let mut comment =
+            if feature.name == name { String::new() } else { format!("{}: ", shown(&feature.name)) };
         comment += &feature.description.as_deref().map(shown).unwrap_or_default();
         if model.missing.contains(slot) {
             comment += " NAN where it is missing.";
@@ -286,7 +329,12 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     text
 }
 
-fn conditions(planned: &Planned, syntax: &CSyntax<'_>, model: &Model, constant: &dyn Fn(ChoiceId) -> String) -> String {
+fn conditions(
+    planned: &Planned,
+    syntax: &CSyntax<'_>,
+    model: &Model,
+    constant: &dyn Fn(ChoiceId) -> String,
+) -> String {
     let (steps, all) = &planned.conditions;
     let nothing = |_: Outcome, _: bool| String::new();
     let lets = Lines::new(syntax, model, &nothing).print(steps, 1);
@@ -300,7 +348,9 @@ fn conditions(planned: &Planned, syntax: &CSyntax<'_>, model: &Model, constant: 
     let first = if planned.read.is_empty() { "" } else { "const struct AH_context *c, " };
     let unused = if planned.read.is_empty() { "" } else { "    (void)c;\n" };
     match all.is_empty() {
-        true => format!("AH_API bool AH_is_eligible({first}int choice) {{\n{unused}    (void)choice;\n    return true;\n}}"),
+        true => format!(
+            "AH_API bool AH_is_eligible({first}int choice) {{\n{unused}    (void)choice;\n    return true;\n}}"
+        ),
         false => format!(
             "/* Returns whether a choice can run on an input. */\nAH_API bool AH_is_eligible({first}int choice) {{\n{unused}{lets}\n    switch (choice) {{\n{}    default: return \
              true;\n    }}\n}}",
@@ -326,7 +376,11 @@ fn tables(planned: &Planned, syntax: &CSyntax<'_>, model: &Model, guards: &str) 
         columns.concat()
     ));
     let nodes = &tables.nodes;
-    parts.push(array("int32_t", "node_column", nodes.iter().map(|n| if n.0 == LEAF { "-1".to_owned() } else { n.0.to_string() }).collect()));
+    parts.push(array(
+        "int32_t",
+        "node_column",
+        nodes.iter().map(|n| if n.0 == LEAF { "-1".to_owned() } else { n.0.to_string() }).collect(),
+    ));
     parts.push(array("double", "node_threshold", nodes.iter().map(|n| float(n.1)).collect()));
     parts.push(array("int32_t", "node_left", nodes.iter().map(|n| n.2.to_string()).collect()));
     parts.push(array("int32_t", "end", tables.ends.iter().map(ToString::to_string).collect()));
@@ -336,19 +390,47 @@ fn tables(planned: &Planned, syntax: &CSyntax<'_>, model: &Model, guards: &str) 
         }
         values
     };
-    parts.push(array("int32_t", "choice", or_zero(tables.ranking.iter().map(|r| r.choice.to_string()).collect())));
+    parts.push(array(
+        "int32_t",
+        "choice",
+        or_zero(tables.ranking.iter().map(|r| r.choice.to_string()).collect()),
+    ));
     parts.push(array("double", "score", or_zero(tables.ranking.iter().map(|r| float(r.score)).collect())));
-    let flags = tables.ranking.iter().zip(&tables.expected).map(|(r, e)| (u8::from(r.allowed) + 2 * u8::from(*e)).to_string());
+    let flags = tables
+        .ranking
+        .iter()
+        .zip(&tables.expected)
+        .map(|(r, e)| (u8::from(r.allowed) + 2 * u8::from(*e)).to_string());
     parts.push("/* 1: the promise allows the choice; 2: a program is expected to offer it. */".to_owned());
     parts.push(array("uint8_t", "flags", or_zero(flags.collect())));
     let boosters = &tables.boosters;
     if !model.boosters.is_empty() {
-        parts.push(array("uint16_t", "column", or_zero(boosters.columns.iter().map(|c| c.0.to_string()).collect())));
-        parts.push(array("uint16_t", "column_end", or_zero(boosters.columns.iter().map(|c| c.1.to_string()).collect())));
-        parts.push(array("double", "threshold", or_zero(boosters.thresholds.iter().map(|x| float(*x)).collect())));
+        parts.push(array(
+            "uint16_t",
+            "column",
+            or_zero(boosters.columns.iter().map(|c| c.0.to_string()).collect()),
+        ));
+        parts.push(array(
+            "uint16_t",
+            "column_end",
+            or_zero(boosters.columns.iter().map(|c| c.1.to_string()).collect()),
+        ));
+        parts.push(array(
+            "double",
+            "threshold",
+            or_zero(boosters.thresholds.iter().map(|x| float(*x)).collect()),
+        ));
         parts.push("/* By block of boosters and row: the leaves that a column keeps. */".to_owned());
-        parts.push(array("uint64_t", "mask", or_zero(boosters.masks.iter().flat_map(|m| m.0).map(|x| format!("0x{x:x}u")).collect())));
-        parts.push(array("uint16_t", "first_row", boosters.first_rows.iter().map(ToString::to_string).collect()));
+        parts.push(array(
+            "uint64_t",
+            "mask",
+            or_zero(boosters.masks.iter().flat_map(|m| m.0).map(|x| format!("0x{x:x}u")).collect()),
+        ));
+        parts.push(array(
+            "uint16_t",
+            "first_row",
+            boosters.first_rows.iter().map(ToString::to_string).collect(),
+        ));
         parts.push(array("int8_t", "row", boosters.rows.iter().flatten().map(ToString::to_string).collect()));
     }
     let rule = tables.rule;

@@ -110,7 +110,10 @@ mod tests {
         let left = Code::binary(Binds::Sum, &sum, "-", &c);
         let right = Code::binary(Binds::Sum, &c, "-", &sum);
         let product = Code::binary(Binds::Product, &sum, "*", &Code::literal("-1.0".to_owned()));
-        assert_eq!([left, right, product].map(|code| code.text), ["a - b - c", "c - (a - b)", "(a - b) * -1.0"]);
+        assert_eq!(
+            [left, right, product].map(|code| code.text),
+            ["a - b - c", "c - (a - b)", "(a - b) * -1.0"]
+        );
         assert_eq!(Code::call("f", &[&sum]).text, "f(a - b)");
         assert_eq!(Code::literal("-1.0".to_owned()).at_least(Binds::Atom), "(-1.0)");
     }

@@ -27,7 +27,8 @@ pub enum CodegenError {
     /// Two logged features would have one identifier.
     #[error(
         "the features {} and {} would both be `{identifier}` in code, so callers could not tell them apart; rename one of them in the log",
-        quoted(a), quoted(b)
+        quoted(a),
+        quoted(b)
     )]
     NamesAlike { a: String, b: String, identifier: String },
     /// The model was learned for other programs.

@@ -157,7 +157,8 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
             Binary::Div if !b.has(0.0) => (Binds::Product, "/"),
             Binary::Div => return self.call("divide", code.into()),
             Binary::Rem => {
-                let exact = |range: crate::facts::Range| range.whole && range.low.abs().max(range.high.abs()) < WHOLE;
+                let exact =
+                    |range: crate::facts::Range| range.whole && range.low.abs().max(range.high.abs()) < WHOLE;
                 let integers = match right {
                     // Beyond 2^53 an integer is another number than its float.
                     Expr::Number(x) if plain[0].is_integer && exact(a) && exact(b) => {
@@ -175,7 +176,10 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
                     return self.call(name, code.into());
                 }
                 let [x, y] = if are_integers { code } else { self.fit(code, 8, S::WIDTHS[1]) };
-                let own = self.syntax.own(name, &[&x, &y]).map(|own| Code { is_integer: x.is_integer && y.is_integer, ..own });
+                let own = self
+                    .syntax
+                    .own(name, &[&x, &y])
+                    .map(|own| Code { is_integer: x.is_integer && y.is_integer, ..own });
                 return own.unwrap_or_else(|| self.call(name, vec![x, y]));
             }
             _ => return Code::atom(self.syntax.float(f64::NAN)),
@@ -232,7 +236,9 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
                 (defined, self.syntax.not(&a))
             }
             Expr::Binary(Binary::And, a, b) if self.is_between(a, b, facts) => {
-                let (Expr::Binary(_, value, low), Expr::Binary(_, _, high)) = (&**a, &**b) else { unreachable!() };
+                let (Expr::Binary(_, value, low), Expr::Binary(_, _, high)) = (&**a, &**b) else {
+                    unreachable!()
+                };
                 let value = self.number(value, facts);
                 let literal = |x: &Expr| match x {
                     Expr::Number(x) if value.is_integer => Code::literal(format!("{x}")),
@@ -294,15 +300,24 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
 
     /// Returns true for `x >= low and x <= high` with literals, where the language has a form of it.
     fn is_between(&self, a: &Expr, b: &Expr, facts: &Facts<'_>) -> bool {
-        let (Expr::Binary(Binary::Compare(Comparison::Ge), x, low), Expr::Binary(Binary::Compare(Comparison::Le), y, high)) = (a, b)
+        let (
+            Expr::Binary(Binary::Compare(Comparison::Ge), x, low),
+            Expr::Binary(Binary::Compare(Comparison::Le), y, high),
+        ) = (a, b)
         else {
             return false;
         };
         let is_literal = |e: &Expr| matches!(e, Expr::Number(x) if x.fract() == 0.0 && x.abs() < WHOLE);
         let is_open = |e: &Expr| facts.truth(e).decided().is_none();
         let zero = Code::atom("0");
-        matches!(**x, Expr::Feature(_)) && x == y && is_literal(low) && is_literal(high) && !facts.range(x).nan
-            && is_open(a) && is_open(b) && self.syntax.between(&zero, &zero, &zero).is_some()
+        matches!(**x, Expr::Feature(_))
+            && x == y
+            && is_literal(low)
+            && is_literal(high)
+            && !facts.range(x).nan
+            && is_open(a)
+            && is_open(b)
+            && self.syntax.between(&zero, &zero, &zero).is_some()
     }
 
     /// Returns the comparison of a truth value with a text, if it is one.
@@ -374,7 +389,8 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
             (a, b) => {
                 let yes = || Code::atom(self.syntax.truth(true));
                 let (a, b) = (a.unwrap_or_else(yes), b.unwrap_or_else(yes));
-                let [a, b] = [a, b].map(|side| if side.text.len() > 24 { self.scope.bind(Type::Bool, side) } else { side });
+                let [a, b] = [a, b]
+                    .map(|side| if side.text.len() > 24 { self.scope.bind(Type::Bool, side) } else { side });
                 Some(self.conditional(&c_code, a, b, Type::Bool))
             }
         };
@@ -390,7 +406,10 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
             _ => None,
         };
         let codes = [self.number(a, facts), self.number(b, facts)];
-        let mut codes = match (codes[0].is_integer.then(|| integer(b)).flatten(), codes[1].is_integer.then(|| integer(a)).flatten()) {
+        let mut codes = match (
+            codes[0].is_integer.then(|| integer(b)).flatten(),
+            codes[1].is_integer.then(|| integer(a)).flatten(),
+        ) {
             (Some(literal), _) => [codes[0].clone(), literal],
             (None, Some(literal)) => [literal, codes[1].clone()],
             (None, None) => codes.map(|code| self.float(code)),
@@ -408,9 +427,14 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
         }
         let [a, b] = self.fit(codes, 4, S::WIDTHS[0]);
         // Rust reads the `<` behind a type as the beginning of its parameters.
-        let a = if op == Comparison::Lt && a.binds == Binds::Cast { Code { text: format!("({})", a.text), binds: Binds::Atom, ..a } } else { a };
+        let a = if op == Comparison::Lt && a.binds == Binds::Cast {
+            Code { text: format!("({})", a.text), binds: Binds::Atom, ..a }
+        } else {
+            a
+        };
         let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, op.symbol(), &b);
-        let opposite = (!first.nan && !second.nan && opposite(op) != Comparison::Lt).then(|| compared(opposite(op)));
+        let opposite =
+            (!first.nan && !second.nan && opposite(op) != Comparison::Lt).then(|| compared(opposite(op)));
         let code = compared(op);
         (defined, if let Some(opposite) = opposite { code.or_else(opposite) } else { code })
     }
@@ -451,9 +475,7 @@ pub fn negated(expr: &Expr) -> Expr {
         Expr::Binary(Binary::Or, a, b) => both(Binary::And, &negated(a), &negated(b)),
         Expr::Binary(Binary::Same, a, b) => both(Binary::Differ, a, b),
         Expr::Binary(Binary::Differ, a, b) => both(Binary::Same, a, b),
-        Expr::Binary(Binary::Compare(op), a, b) => {
-            both(Binary::Compare(opposite(*op)), a, b)
-        }
+        Expr::Binary(Binary::Compare(op), a, b) => both(Binary::Compare(opposite(*op)), a, b),
         other => Expr::Unary(Unary::Not, Box::new(other.clone())),
     }
 }

@@ -109,7 +109,14 @@ pub struct Facts<'m> {
 impl<'m> Facts<'m> {
     /// Returns what holds at the beginning: nothing but the types.
     pub fn new(model: &'m Model, has_truths: bool) -> Self {
-        Self { model, has_truths, numbers: HashMap::new(), categories: HashMap::new(), conditions: HashMap::new(), refuted: HashSet::new() }
+        Self {
+            model,
+            has_truths,
+            numbers: HashMap::new(),
+            categories: HashMap::new(),
+            conditions: HashMap::new(),
+            refuted: HashSet::new(),
+        }
     }
 
     /// Returns the expression of a derived feature, and `None` for a logged one.
@@ -143,7 +150,8 @@ impl<'m> Facts<'m> {
                     facts.learn(c, value);
                     facts.range(expr)
                 };
-                let nan = Range { nan: truth.undefined, low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
+                let nan =
+                    Range { nan: truth.undefined, low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
                 let sides = [(truth.yes, a, true), (truth.no, b, false)];
                 sides.into_iter().filter(|side| side.0).fold(nan, |all, (_, e, value)| all.or(side(e, value)))
             }
@@ -228,7 +236,11 @@ impl<'m> Facts<'m> {
             Expr::If(c, a, b) => {
                 let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
                 let any = |f: fn(Truth) -> bool| c.yes && f(a) || c.no && f(b);
-                Truth { yes: any(|t| t.yes), no: any(|t| t.no), undefined: c.undefined || any(|t| t.undefined) }
+                Truth {
+                    yes: any(|t| t.yes),
+                    no: any(|t| t.no),
+                    undefined: c.undefined || any(|t| t.undefined),
+                }
             }
             Expr::Feature(slot) => match self.derived(slot.index) {
                 Some(derived) => self.truth(derived),
@@ -248,15 +260,12 @@ impl<'m> Facts<'m> {
         let mut facts = self.clone();
         facts.learn(a, value);
         let second = side(facts.truth(b));
-        Truth {
-            yes: second.yes,
-            no: first.no || second.no,
-            undefined: first.undefined || second.undefined,
-        }
+        Truth { yes: second.yes, no: first.no || second.no, undefined: first.undefined || second.undefined }
     }
 
     fn compare(&self, op: Comparison, a: Range, b: Range) -> Truth {
-        let equal = (a.low <= b.high && b.low <= a.high, !(a.low == a.high && b.low == b.high && a.low == b.low));
+        let equal =
+            (a.low <= b.high && b.low <= a.high, !(a.low == a.high && b.low == b.high && a.low == b.low));
         let (yes, no) = match op {
             Comparison::Eq => equal,
             Comparison::Ne => (equal.1, equal.0),
@@ -337,7 +346,9 @@ impl<'m> Facts<'m> {
                 self.learn_comparison(mirrored, value, b, first);
             }
             Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
-                if let (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) = (&**a, &**b) {
+                if let (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) =
+                    (&**a, &**b)
+                {
                     let value = (*op == Binary::Same) == value;
                     self.learn_category(slot.index, std::slice::from_ref(text), value);
                 }
@@ -392,8 +403,12 @@ impl<'m> Facts<'m> {
                 }
             }
             Expr::Unary(Unary::Neg, a) => self.learn_range(a, -high, -low, false),
-            Expr::Unary(Unary::Floor, a) => self.learn_range(a, low.ceil(), (high.floor() + 1.0).next_down(), false),
-            Expr::Unary(Unary::Ceil, a) => self.learn_range(a, (low.ceil() - 1.0).next_up(), high.floor(), false),
+            Expr::Unary(Unary::Floor, a) => {
+                self.learn_range(a, low.ceil(), (high.floor() + 1.0).next_down(), false)
+            }
+            Expr::Unary(Unary::Ceil, a) => {
+                self.learn_range(a, (low.ceil() - 1.0).next_up(), high.floor(), false)
+            }
             Expr::Unary(Unary::Ctz, a) => {
                 let zeros = low.ceil();
                 if self.range(a).low > 0.0 && zeros > 0.0 && zeros < 64.0 {
@@ -429,7 +444,8 @@ impl<'m> Facts<'m> {
     pub fn learn_category(&mut self, slot: usize, texts: &[String], value: bool) {
         let known = self.categories.entry(slot).or_default();
         if value {
-            let texts = texts.iter().filter(|text| known.only.as_ref().is_none_or(|only| only.contains(*text)));
+            let texts =
+                texts.iter().filter(|text| known.only.as_ref().is_none_or(|only| only.contains(*text)));
             known.only = Some(texts.filter(|text| !known.not.contains(*text)).cloned().collect());
         } else {
             known.not.extend(texts.iter().cloned());
@@ -438,7 +454,8 @@ impl<'m> Facts<'m> {
                 only.retain(|text| !not.contains(text));
             }
         }
-        let only = self.possible(slot).filter(|only| only.len() == 1).and_then(|only| only.into_iter().next());
+        let only =
+            self.possible(slot).filter(|only| only.len() == 1).and_then(|only| only.into_iter().next());
         if let (Some(only), Some(derived)) = (only, self.derived(slot))
             && derived.ty() == Type::Bool
         {

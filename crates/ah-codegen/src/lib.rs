@@ -147,7 +147,9 @@ fn learned_for(model: &Model) -> Vec<String> {
     let settings = model.provenance.parameters.get("settings");
     let targets = settings.and_then(|settings| settings.get("target")?.get("value").cloned());
     match targets {
-        Some(serde_json::Value::Array(all)) => all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect(),
+        Some(serde_json::Value::Array(all)) => {
+            all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        }
         Some(serde_json::Value::String(all)) => all.split(',').map(|name| name.trim().to_owned()).collect(),
         _ => Vec::new(),
     }

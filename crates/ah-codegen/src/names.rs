@@ -47,7 +47,11 @@ impl Namer {
         let mut number = 1_u32;
         while !self.taken.insert(identifier.clone()) {
             number += 1;
-            let separator = if self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit()) { "" } else { "_" };
+            let separator = if self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit()) {
+                ""
+            } else {
+                "_"
+            };
             identifier = format!("{base}{separator}{number}");
         }
         identifier
@@ -55,9 +59,12 @@ impl Namer {
 
     /// Returns identifiers for names. A name that is an identifier stays itself, whatever the others are.
     pub fn give_all<'n>(&mut self, names: impl Iterator<Item = &'n str> + Clone, stem: &str) -> Vec<String> {
-        let own: HashSet<&str> = names.clone().filter(|name| self.base(name, stem, LONGEST) == **name).collect();
+        let own: HashSet<&str> =
+            names.clone().filter(|name| self.base(name, stem, LONGEST) == **name).collect();
         self.taken.extend(own.iter().map(|&name| name.to_owned()));
-        names.map(|name| if own.contains(name) { name.to_owned() } else { self.give(name, stem, LONGEST) }).collect()
+        names
+            .map(|name| if own.contains(name) { name.to_owned() } else { self.give(name, stem, LONGEST) })
+            .collect()
     }
 
     fn base(&self, name: &str, stem: &str, longest: usize) -> String {
@@ -77,7 +84,8 @@ impl Namer {
 
 /// Returns the identifier of a name before anything else of the file is looked at.
 pub fn identifier(name: &str, case: Case, stem: &str) -> String {
-    let mut words = if case == Case::Kept && is_identifier(name) { vec![name.to_owned()] } else { words(name) };
+    let mut words =
+        if case == Case::Kept && is_identifier(name) { vec![name.to_owned()] } else { words(name) };
     if words.is_empty() {
         words.push(stem.to_owned());
         words.extend(name.chars().take(LONGEST / 8).map(|c| format!("u{:x}", u32::from(c))));
@@ -171,7 +179,13 @@ impl Names {
     ///
     /// # Errors
     /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
-    pub fn new(model: &Model, used: &[bool], cases: [Case; 2], reserved: &[&'static str], fields: Option<&'static str>) -> Result<Self, CodegenError> {
+    pub fn new(
+        model: &Model,
+        used: &[bool],
+        cases: [Case; 2],
+        reserved: &[&'static str],
+        fields: Option<&'static str>,
+    ) -> Result<Self, CodegenError> {
         let mut namer = Namer::new(cases[0], reserved);
         let mut logged = fields.map(|words| Namer::new(cases[0], &[words]));
         let base = model.features.base().len();

@@ -113,7 +113,8 @@ impl Plan<'_> {
                 builder.ends_in_leaves = true;
                 planned.leaf = builder.function();
             }
-            let again: BTreeSet<usize> = repeated(&planned.body).into_iter().filter(|slot| *slot >= base).collect();
+            let again: BTreeSet<usize> =
+                repeated(&planned.body).into_iter().filter(|slot| *slot >= base).collect();
             if again.is_subset(&functions) {
                 break;
             }
@@ -133,7 +134,9 @@ impl Plan<'_> {
             let steps = without_unread(builder.taken(), &mut read);
             planned.functions.push((*slot, (steps, value)));
         }
-        planned.functions.retain(|(slot, _)| has_slot(&planned.body, *slot) || has_slot(&planned.leaf, *slot));
+        planned
+            .functions
+            .retain(|(slot, _)| has_slot(&planned.body, *slot) || has_slot(&planned.leaf, *slot));
         self.count(syntax, names, &mut planned);
         planned
     }
@@ -165,15 +168,19 @@ impl Plan<'_> {
                     }
                 }
                 Some(set) => {
-                    let texts = |all: &mut dyn Iterator<Item = &String>| all.map(ToString::to_string).collect::<Vec<_>>();
-                    let (inside, others) = (texts(&mut set.iter()), texts(&mut known.iter().filter(|text| !set.contains(text))));
+                    let texts = |all: &mut dyn Iterator<Item = &String>| {
+                        all.map(ToString::to_string).collect::<Vec<_>>()
+                    };
+                    let (inside, others) =
+                        (texts(&mut set.iter()), texts(&mut known.iter().filter(|text| !set.contains(text))));
                     let mut is_in = |texts: &[String]| {
                         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                         builder.is_in(slot, &value, &texts, &facts)
                     };
                     let (inside, outside) = (is_in(&inside), is_in(&others));
                     let [one, zero] = [1.0, 0.0].map(|x| Code::atom(syntax.float(x)));
-                    let is_known = facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
+                    let is_known =
+                        facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
                     let rest = match (is_known, others.is_empty()) {
                         (true, _) => zero,
                         (false, true) => nan.clone(),
@@ -210,7 +217,8 @@ impl Plan<'_> {
                 None => all.push((code, vec![*choice])),
             }
         }
-        let mut read: BTreeSet<String> = all.iter().flat_map(|(code, _)| code.reads.iter().cloned()).collect();
+        let mut read: BTreeSet<String> =
+            all.iter().flat_map(|(code, _)| code.reads.iter().cloned()).collect();
         planned.conditions = (without_unread(builder.taken(), &mut read), all);
     }
 
@@ -220,13 +228,21 @@ impl Plan<'_> {
         let facts = Facts::new(model, S::IS_TYPED);
         let mut reads = BTreeSet::new();
         let lists = [&planned.body, &planned.leaf, &planned.conditions.0];
-        lists.into_iter().chain(planned.functions.iter().map(|(_, (steps, _))| steps)).for_each(|steps| all_reads(steps, &mut reads));
+        lists
+            .into_iter()
+            .chain(planned.functions.iter().map(|(_, (steps, _))| steps))
+            .for_each(|steps| all_reads(steps, &mut reads));
         let columns = planned.tables.iter().flat_map(|tables| &tables.columns);
         let codes = columns.chain(planned.functions.iter().map(|(_, (_, code))| code));
-        codes.chain(planned.conditions.1.iter().map(|(code, _)| code)).for_each(|code| reads.extend(code.reads.iter().cloned()));
-        let through: BTreeSet<usize> = planned.functions.iter().flat_map(|(slot, _)| inputs(model, *slot)).collect();
+        codes
+            .chain(planned.conditions.1.iter().map(|(code, _)| code))
+            .for_each(|code| reads.extend(code.reads.iter().cloned()));
+        let through: BTreeSet<usize> =
+            planned.functions.iter().flat_map(|(slot, _)| inputs(model, *slot)).collect();
         for slot in 0..model.features.base().len() {
-            if self.used[slot] && (through.contains(&slot) || reads.contains(&syntax.logged(names, slot).text)) {
+            if self.used[slot]
+                && (through.contains(&slot) || reads.contains(&syntax.logged(names, slot).text))
+            {
                 planned.read.insert(slot);
                 if facts.is_truth(slot) {
                     planned.truths.insert(slot);
@@ -272,7 +288,9 @@ fn all_reads(steps: &[Step], reads: &mut BTreeSet<String>) {
 
 /// Returns the choices of each leaf, best first, with whether the promise allows them. The fallback is always allowed.
 pub fn rankings(model: &Model) -> Vec<Vec<(ChoiceId, bool)>> {
-    let entry = |ranked: &ah_types::RankedChoice| (ranked.choice, ranked.allowed || Some(ranked.choice) == model.fallback);
+    let entry = |ranked: &ah_types::RankedChoice| {
+        (ranked.choice, ranked.allowed || Some(ranked.choice) == model.fallback)
+    };
     model.tree.leaves().map(|(_, leaf)| leaf.ranking.iter().map(entry).collect()).collect()
 }
 
@@ -290,4 +308,3 @@ pub fn distinct_rankings(model: &Model) -> (Vec<Vec<(ChoiceId, bool)>>, Vec<usiz
         .collect();
     (distinct, of)
 }
-

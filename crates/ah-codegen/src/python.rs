@@ -58,7 +58,8 @@ impl Syntax for PythonSyntax {
     fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
         let operand = |code: &Code| code.above(Binds::Choice);
         // In brackets, because nothing binds less.
-        Code::new(Binds::Choice, format!("{} if {} else {}", operand(a), operand(c), operand(b))).reading(&[c, a, b])
+        Code::new(Binds::Choice, format!("{} if {} else {}", operand(a), operand(c), operand(b)))
+            .reading(&[c, a, b])
     }
 
     fn same(&self, a: &Code, b: &Code) -> Code {
@@ -89,7 +90,10 @@ impl Syntax for PythonSyntax {
     }
 
     fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
-        Some(Code::new(Binds::Comparison, format!("{} <= {} <= {}", low.text, value.text, high.text)).reading(&[value]))
+        Some(
+            Code::new(Binds::Comparison, format!("{} <= {} <= {}", low.text, value.text, high.text))
+                .reading(&[value]),
+        )
     }
 
     fn remainder(&self, a: &Code, b: &Code, _: bool) -> Option<Code> {
@@ -215,22 +219,34 @@ pub fn values(plan: &Plan<'_>, case: Case) -> Result<(tera::Context, Names, Sign
     values.insert("features", &texts(&mut planned.read.iter().map(|slot| features[*slot].name.as_str())));
     values.insert("choices", &texts(&mut model.choices.iter().map(String::as_str)));
     values.insert("configs", &if has_configs { configs(model, &fields) } else { String::new() });
-    values.insert("fallback", &model.fallback.map_or("None".to_owned(), |id| python_string(model.choice_name(id))));
+    values.insert(
+        "fallback",
+        &model.fallback.map_or("None".to_owned(), |id| python_string(model.choice_name(id))),
+    );
     let is_trivial = planned.tables.is_none() && planned.leaves < 2;
     values.insert("about", &about(model, is_trivial).join("\n"));
-    values.insert("comments", &about(model, is_trivial).iter().map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n"));
+    values.insert(
+        "comments",
+        &about(model, is_trivial).iter().map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n"),
+    );
     values.insert("signature", &signature);
     values.insert("arguments", &joined);
     values.insert("documented", &documented(model, &names, &planned));
     let mut functions: Vec<String> = planned.helpers.iter().map(|name| helper_text(name)).collect();
     for (slot, (steps, value)) in &planned.functions {
-        let inputs: Vec<&str> = crate::body::inputs(model, *slot).into_iter().map(|slot| names.feature(slot)).collect();
+        let inputs: Vec<&str> =
+            crate::body::inputs(model, *slot).into_iter().map(|slot| names.feature(slot)).collect();
         let mut lines = Lines::new(&syntax, model, &result);
         lines.said.push(*slot);
         lines.steps(steps, 1, false);
         lines.lines.push(format!("    return {}", value.text));
         let name = shown(&features_name(model, *slot));
-        functions.push(format!("# {name}\ndef _{}({}):\n{}", names.feature(*slot), inputs.join(", "), lines.lines.join("\n")));
+        functions.push(format!(
+            "# {name}\ndef _{}({}):\n{}",
+            names.feature(*slot),
+            inputs.join(", "),
+            lines.lines.join("\n")
+        ));
     }
     values.insert("tables", &planned.tables.is_some());
     if plan.ranked || planned.tables.is_some() {
@@ -242,7 +258,9 @@ pub fn values(plan: &Plan<'_>, case: Case) -> Result<(tera::Context, Names, Sign
         .map(|ranking| {
             let entries: Vec<String> = ranking
                 .iter()
-                .map(|(id, allowed)| format!("({}, {})", python_string(model.choice_name(*id)), syntax.truth(*allowed)))
+                .map(|(id, allowed)| {
+                    format!("({}, {})", python_string(model.choice_name(*id)), syntax.truth(*allowed))
+                })
                 .collect();
             format!("    {},\n", tuple(&entries))
         })
@@ -252,7 +270,10 @@ pub fn values(plan: &Plan<'_>, case: Case) -> Result<(tera::Context, Names, Sign
     let text = functions.concat() + &body(&planned.body) + &body(&planned.leaf);
     values.insert("needs_math", &text.contains("math."));
     let device = model.device.as_ref();
-    values.insert("device", &device.map_or("None".to_owned(), |device| python_string(&shown(&device.to_string()))));
+    values.insert(
+        "device",
+        &device.map_or("None".to_owned(), |device| python_string(&shown(&device.to_string()))),
+    );
     let mismatch = mismatch(model);
     values.insert("mismatch", if mismatch.is_empty() { "False" } else { &mismatch });
     values.insert("boosters", &!model.boosters.is_empty());
@@ -297,7 +318,8 @@ fn configs(model: &Model, fields: &Fields) -> String {
         let config = match &all[..] {
             [] => python_string(name),
             all => {
-                let all: Vec<String> = all.iter().map(|(key, x)| format!("{}: {}", python_string(key), value(x))).collect();
+                let all: Vec<String> =
+                    all.iter().map(|(key, x)| format!("{}: {}", python_string(key), value(x))).collect();
                 format!("{{{}}}", all.join(", "))
             }
         };
@@ -413,13 +435,19 @@ impl Target for Pytorch {
         let class = identifier(heuristic, case, "Heuristic");
         // PyTorch's own class names are around it.
         let class = match class.as_str() {
-            "Choice" | "AHContext" | "AHMetadata" | "LearnedHeuristic" | "LearnedHeuristicDecision" => class + "_",
+            "Choice" | "AHContext" | "AHMetadata" | "LearnedHeuristic" | "LearnedHeuristicDecision" => {
+                class + "_"
+            }
             _ if PYTHON_WORDS.split_ascii_whitespace().any(|word| word == class) => class + "_",
             _ => class,
         };
         values.insert("class", &class);
-        let place = plan.into.map_or_else(|| plan.out.join(format!("_{class}.py")), std::path::Path::to_owned);
-        Ok(Output { place, signature, files: [(String::new(), skeleton::render("pytorch/artifact.py", &values)?)].into() })
+        let place =
+            plan.into.map_or_else(|| plan.out.join(format!("_{class}.py")), std::path::Path::to_owned);
+        Ok(Output {
+            place,
+            signature,
+            files: [(String::new(), skeleton::render("pytorch/artifact.py", &values)?)].into(),
+        })
     }
 }
-

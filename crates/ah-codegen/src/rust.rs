@@ -61,7 +61,8 @@ impl Syntax for RustSyntax<'_> {
     }
 
     fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
-        Code::new(Binds::Choice, format!("if {} {{ {} }} else {{ {} }}", c.text, a.text, b.text)).reading(&[c, a, b])
+        Code::new(Binds::Choice, format!("if {} {{ {} }} else {{ {} }}", c.text, a.text, b.text))
+            .reading(&[c, a, b])
     }
 
     fn same(&self, a: &Code, b: &Code) -> Code {
@@ -80,7 +81,8 @@ impl Syntax for RustSyntax<'_> {
 
     fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
         let is_literal = |code: &Code| code.text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-        let method = |a: &Code, rest: &str| Code::atom(format!("{}.{function}({rest})", a.at_least(Binds::Atom)));
+        let method =
+            |a: &Code, rest: &str| Code::atom(format!("{}.{function}({rest})", a.at_least(Binds::Atom)));
         match (function, operands) {
             ("abs", [a]) if !a.is_integer && !is_literal(a) => Some(method(a, "").reading(operands)),
             ("min" | "max", [a, b]) if !is_literal(a) => Some(method(a, &b.text).reading(operands)),
@@ -111,12 +113,15 @@ impl Syntax for RustSyntax<'_> {
         // As rustfmt breaks it.
         if (line.len() > 100 || value.text.len() > 50)
             && value.binds == Binds::Choice
-            && let Some((condition, rest)) = value.text.strip_prefix("if ").and_then(|text| text.split_once(" { "))
+            && let Some((condition, rest)) =
+                value.text.strip_prefix("if ").and_then(|text| text.split_once(" { "))
             && let Some((a, b)) = rest.strip_suffix(" }").and_then(|rest| rest.split_once(" } else { "))
             && !a.contains('{')
             && !b.contains('{')
         {
-            return format!("{indent}let {name} = if {condition} {{\n{indent}    {a}\n{indent}}} else {{\n{indent}    {b}\n{indent}}};");
+            return format!(
+                "{indent}let {name} = if {condition} {{\n{indent}    {a}\n{indent}}} else {{\n{indent}    {b}\n{indent}}};"
+            );
         }
         line
     }
@@ -154,20 +159,41 @@ impl Layout for RustSyntax<'_> {
 /// The functions of expressions that Rust without std lacks or defines otherwise.
 const HELPERS: [(&str, &str); 8] = [
     ("abs", "fn abs(x: f64) -> f64 {\n    x.abs()\n}"),
-    ("divide", "/// Undefined where `b` is 0.\nfn divide(a: f64, b: f64) -> f64 {\n    if b == 0.0 { f64::NAN } else { a / b }\n}"),
-    ("min", "/// Undefined where an operand is.\nfn min(a: f64, b: f64) -> f64 {\n    if b < a || b.is_nan() { b } else { a }\n}"),
-    ("max", "/// Undefined where an operand is.\nfn max(a: f64, b: f64) -> f64 {\n    if b > a || b.is_nan() { b } else { a }\n}"),
-    ("modulo", "/// The remainder, with the sign of `b`; undefined where `b` is 0.\nfn modulo(a: f64, b: f64) -> f64 {\n    if b == 0.0 {\n        return f64::NAN;\n    }\n    let r = a % b;\n    if r != 0.0 && (r < 0.0) != (b < 0.0) {\n        r + b\n    } else {\n        r\n    }\n}"),
-    ("floor", "/// The greatest whole number up to `x`.\nfn floor(x: f64) -> f64 {\n    // From 2^52 on every f64 is whole.\n    if x.abs() >= 4503599627370496.0 || x.is_nan() {\n        return x;\n    }\n    let whole = x as i64 as f64;\n    if whole > x { whole - 1.0 } else { whole }\n}"),
-    ("ctz", "/// The trailing zero bits of a whole number, at most 64; undefined for other numbers.\nfn ctz(x: f64) -> f64 {\n    if x == 0.0 {\n        return 64.0;\n    }\n    let (bits, one) = (x.to_bits(), 1 << 52);\n    let exponent = (bits >> 52 & 0x7ff) as i64;\n    let zeros = (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075;\n    if exponent == 0x7ff || zeros < 0 {\n        f64::NAN\n    } else {\n        zeros.min(64) as f64\n    }\n}"),
+    (
+        "divide",
+        "/// Undefined where `b` is 0.\nfn divide(a: f64, b: f64) -> f64 {\n    if b == 0.0 { f64::NAN } else { a / b }\n}",
+    ),
+    (
+        "min",
+        "/// Undefined where an operand is.\nfn min(a: f64, b: f64) -> f64 {\n    if b < a || b.is_nan() { b } else { a }\n}",
+    ),
+    (
+        "max",
+        "/// Undefined where an operand is.\nfn max(a: f64, b: f64) -> f64 {\n    if b > a || b.is_nan() { b } else { a }\n}",
+    ),
+    (
+        "modulo",
+        "/// The remainder, with the sign of `b`; undefined where `b` is 0.\nfn modulo(a: f64, b: f64) -> f64 {\n    if b == 0.0 {\n        return f64::NAN;\n    }\n    let r = a % b;\n    if r != 0.0 && (r < 0.0) != (b < 0.0) {\n        r + b\n    } else {\n        r\n    }\n}",
+    ),
+    (
+        "floor",
+        "/// The greatest whole number up to `x`.\nfn floor(x: f64) -> f64 {\n    // From 2^52 on every f64 is whole.\n    if x.abs() >= 4503599627370496.0 || x.is_nan() {\n        return x;\n    }\n    let whole = x as i64 as f64;\n    if whole > x { whole - 1.0 } else { whole }\n}",
+    ),
+    (
+        "ctz",
+        "/// The trailing zero bits of a whole number, at most 64; undefined for other numbers.\nfn ctz(x: f64) -> f64 {\n    if x == 0.0 {\n        return 64.0;\n    }\n    let (bits, one) = (x.to_bits(), 1 << 52);\n    let exponent = (bits >> 52 & 0x7ff) as i64;\n    let zeros = (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075;\n    if exponent == 0x7ff || zeros < 0 {\n        f64::NAN\n    } else {\n        zeros.min(64) as f64\n    }\n}",
+    ),
     ("log2", "\u{1}"),
 ];
 
 fn helper_text(name: &str) -> String {
     match name {
-        "ceil" => "/// The least whole number from `x` on.\nfn ceil(x: f64) -> f64 {\n    -floor(-x)\n}".to_owned(),
+        "ceil" => {
+            "/// The least whole number from `x` on.\nfn ceil(x: f64) -> f64 {\n    -floor(-x)\n}".to_owned()
+        }
         "log2" => {
-            let coefficients: Vec<String> = ah_types::expr::LOG2_COEFFICIENTS.iter().rev().map(|c| format!("    {c:?},\n")).collect();
+            let coefficients: Vec<String> =
+                ah_types::expr::LOG2_COEFFICIENTS.iter().rev().map(|c| format!("    {c:?},\n")).collect();
             format!(
                 "/// From the last coefficient to the first.\nconst LOG2: [f64; {}] = [\n{}];\n\n/// The logarithm to base 2, with the \
                  same bits on every machine; undefined up to 0.\nfn log2(x: f64) -> f64 {{\n    if x.is_nan() || x <= 0.0 || x == f64::INFINITY \
@@ -181,7 +207,10 @@ fn helper_text(name: &str) -> String {
                 ah_types::expr::LOG2_LARGEST
             )
         }
-        name => HELPERS.iter().find(|(other, _)| *other == name).map_or(String::new(), |(_, text)| (*text).to_owned()),
+        name => HELPERS
+            .iter()
+            .find(|(other, _)| *other == name)
+            .map_or(String::new(), |(_, text)| (*text).to_owned()),
     }
 }
 
@@ -190,7 +219,11 @@ fn item(text: String) -> String {
     let is_wide = |line: &str| line.chars().count() > 100 && !line.trim_start().starts_with("//");
     if text.lines().any(is_wide) {
         // Documentation comes first.
-        let at = text.lines().take_while(|line| line.trim_start().starts_with("///")).map(|line| line.len() + 1).sum();
+        let at = text
+            .lines()
+            .take_while(|line| line.trim_start().starts_with("///"))
+            .map(|line| line.len() + 1)
+            .sum();
         let indent = text[at..].len() - text[at..].trim_start_matches(' ').len();
         return format!("{}{}#[rustfmt::skip]\n{}", &text[..at], " ".repeat(indent), &text[at..]);
     }
@@ -205,15 +238,35 @@ impl Target for Rust {
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
         let model = plan.model;
         let syntax = RustSyntax(model);
-        let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &[RUST_WORDS, RUST_NAMES], Some(RUST_WORDS))?;
+        let names = Names::new(
+            model,
+            &plan.used,
+            [Case::Snake, Case::Camel],
+            &[RUST_WORDS, RUST_NAMES],
+            Some(RUST_WORDS),
+        )?;
         let planned = plan.built(&syntax, &names);
         let file = source(plan, &syntax, &names, &planned)?;
         if let Some(into) = plan.into {
-            return Ok(Output { place: into.to_owned(), signature: planned.signature(&names), files: [(String::new(), file)].into() });
+            return Ok(Output {
+                place: into.to_owned(),
+                signature: planned.signature(&names),
+                files: [(String::new(), file)].into(),
+            });
         }
         let mut values = skeleton::values(plan, &names);
-        values.insert("description", &format!("A learned heuristic for {}", code(&model.optimization).replace('`', "")));
-        values.insert("about", &about(model, planned.tables.is_none() && planned.leaves < 2).iter().map(|line| markup(line)).collect::<Vec<_>>().join("\n\n"));
+        values.insert(
+            "description",
+            &format!("A learned heuristic for {}", code(&model.optimization).replace('`', "")),
+        );
+        values.insert(
+            "about",
+            &about(model, planned.tables.is_none() && planned.leaves < 2)
+                .iter()
+                .map(|line| markup(line))
+                .collect::<Vec<_>>()
+                .join("\n\n"),
+        );
         values.insert("example", &example(model, &names, &planned));
         let mut files = crate::files::Files::new();
         files.insert("src/lib.rs".to_owned(), file);
@@ -227,7 +280,12 @@ impl Target for Rust {
     }
 }
 
-fn source(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &Planned) -> Result<String, CodegenError> {
+fn source(
+    plan: &Plan<'_>,
+    syntax: &RustSyntax<'_>,
+    names: &Names,
+    planned: &Planned,
+) -> Result<String, CodegenError> {
     let model = plan.model;
     let variant = |choice: ah_types::ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
     let returned = |value: String, tail: bool| if tail { value } else { format!("return {value};") };
@@ -241,9 +299,15 @@ fn source(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &Pla
     let parameter = if planned.read.is_empty() { "" } else { "c: &Context" };
     let mut values = skeleton::values(plan, names);
     let ty = if planned.declines { "Option<Choice>" } else { "Choice" };
-    let returns = if planned.declines { "; `None` where the heuristic declines: do what you would do without it" } else { "" };
+    let returns = if planned.declines {
+        "; `None` where the heuristic declines: do what you would do without it"
+    } else {
+        ""
+    };
     let constant = if planned.read.is_empty() && planned.body.len() == 1 { "const " } else { "" };
-    let choose = item(format!("/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{body}\n}}"));
+    let choose = item(format!(
+        "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{body}\n}}"
+    ));
     values.insert("choose", if planned.tables.is_some() { "" } else { &choose });
     let mut functions = Vec::new();
     for (slot, steps) in &planned.functions {
@@ -265,7 +329,14 @@ fn source(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &Pla
     }
     functions.extend(helpers.iter().map(|name| helper_text(name)));
     values.insert("functions", &functions.join("\n\n"));
-    values.insert("about", &about(model, planned.tables.is_none() && planned.leaves < 2).iter().map(|line| format!("//! {}", markup(line))).collect::<Vec<_>>().join("\n"));
+    values.insert(
+        "about",
+        &about(model, planned.tables.is_none() && planned.leaves < 2)
+            .iter()
+            .map(|line| format!("//! {}", markup(line)))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
     values.insert("context", &context(model, names, planned));
     values.insert("choices", &choices(model, names)?);
     values.insert("device", &device(model));
@@ -274,7 +345,10 @@ fn source(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &Pla
     }
     values.insert("extras", &crate::boosters::rust(plan, syntax, names, planned));
     values.insert("is_crate", &plan.into.is_none());
-    values.insert("inline", &(plan.into.is_some() && planned.tables.is_some()).then_some(ah_decide::SOURCE).unwrap_or_default());
+    values.insert(
+        "inline",
+        &(plan.into.is_some() && planned.tables.is_some()).then_some(ah_decide::SOURCE).unwrap_or_default(),
+    );
     values.insert("tables", &planned.tables.is_some());
     skeleton::render("rust/lib.rs", &values)
 }
@@ -284,9 +358,12 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     if planned.read.is_empty() {
         return String::new();
     }
-    let types: Vec<(usize, &str)> = planned.read.iter().map(|slot| (*slot, type_of(model, planned, *slot))).collect();
+    let types: Vec<(usize, &str)> =
+        planned.read.iter().map(|slot| (*slot, type_of(model, planned, *slot))).collect();
     let lifetime = if types.iter().any(|(_, ty)| ty.contains('\'')) { "<'a>" } else { "" };
-    let mut text = format!("/// The features of an input.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Context{lifetime} {{\n");
+    let mut text = format!(
+        "/// The features of an input.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Context{lifetime} {{\n"
+    );
     for (slot, ty) in types {
         text += &format!("    /// {}\n    pub {}: {ty},\n", doc(model, slot, names), names.feature(slot));
     }
@@ -337,14 +414,20 @@ fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
     let line = format!("    pub const ALL: [Self; {count}] = [{}];", all.join(", "));
     let all = match all.join(", ").len() < 58 && line.len() <= 100 {
         true => line,
-        false => format!("    #[rustfmt::skip]\n    pub const ALL: [Self; {count}] = [\n        {},\n    ];", all.join(",\n        ")),
+        false => format!(
+            "    #[rustfmt::skip]\n    pub const ALL: [Self; {count}] = [\n        {},\n    ];",
+            all.join(",\n        ")
+        ),
     };
     let arms: Vec<String> = idents
         .iter()
         .zip(&model.choices)
         .map(|(ident, name)| format!("            Self::{ident} => {},\n", rust_string(name)))
         .collect();
-    let name = item(format!("    /// Returns the name, as logs have it.\n    pub fn name(self) -> &'static str {{\n        match self {{\n{}        }}\n    }}", arms.concat()));
+    let name = item(format!(
+        "    /// Returns the name, as logs have it.\n    pub fn name(self) -> &'static str {{\n        match self {{\n{}        }}\n    }}",
+        arms.concat()
+    ));
     let fields = Fields::new(model);
     let config = if fields.columns.is_empty() { String::new() } else { configs(model, names, &fields) };
     Ok(format!(
@@ -359,7 +442,9 @@ fn configs(model: &Model, names: &Names, fields: &Fields) -> String {
     let structured = fields.of.iter().filter(|all| !all.is_empty());
     let is_complete = structured.clone().count() == fields.of.len();
     let has = |all: &[(String, FieldValue)], key: &str| all.iter().any(|(other, _)| other == key);
-    let mut text = String::from("\n\n/// The fields of a choice, by its name.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Config {\n");
+    let mut text = String::from(
+        "\n\n/// The fields of a choice, by its name.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Config {\n",
+    );
     let mut columns = Vec::new();
     for (key, ty) in &fields.columns {
         let ident = namer.give(key, "field", 160);
@@ -374,7 +459,8 @@ fn configs(model: &Model, names: &Names, fields: &Fields) -> String {
         text += &format!("    /// {}\n    pub {ident}: {name},\n", code(key));
         columns.push((key, ident, *ty, is_optional));
     }
-    let (ty, returns) = if is_complete { ("Config", "") } else { ("Option<Config>", "; `None` where the name lists none") };
+    let (ty, returns) =
+        if is_complete { ("Config", "") } else { ("Option<Config>", "; `None` where the name lists none") };
     let mut arms = String::new();
     for (ident, all) in names.choices.iter().zip(&fields.of) {
         let value = |(key, ident, ty, is_optional): &(&String, String, FieldType, bool)| {
@@ -428,11 +514,17 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
     values.insert("name", &rust_string(&model.heuristic));
     values.insert("optimization", &rust_string(&model.optimization));
     values.insert("version", &rust_string(&model.version()));
-    values.insert("fallback", &match model.fallback {
-        Some(id) => format!("Some({})", rust_string(model.choice_name(id))),
-        None => "None".to_owned(),
-    });
-    values.insert("features", &features.iter().map(|feature| rust_string(&feature.name)).collect::<Vec<_>>().join(", "));
+    values.insert(
+        "fallback",
+        &match model.fallback {
+            Some(id) => format!("Some({})", rust_string(model.choice_name(id))),
+            None => "None".to_owned(),
+        },
+    );
+    values.insert(
+        "features",
+        &features.iter().map(|feature| rust_string(&feature.name)).collect::<Vec<_>>().join(", "),
+    );
     let guard = match &model.device {
         Some(Device::Cpu(cpu)) => format!(
             "DeviceGuard::Cpu {{ model: {}, cores: {}, instruction_sets: &[{}] }}",
@@ -441,7 +533,11 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
             cpu.instruction_sets.iter().map(|set| rust_string(set)).collect::<Vec<_>>().join(", ")
         ),
         Some(Device::Cuda(cuda)) => {
-            format!("DeviceGuard::Cuda {{ name: {}, multiprocessors: {} }}", rust_string(&cuda.name), cuda.multiprocessors)
+            format!(
+                "DeviceGuard::Cuda {{ name: {}, multiprocessors: {} }}",
+                rust_string(&cuda.name),
+                cuda.multiprocessors
+            )
         }
         None => format!(
             "DeviceGuard::Capability {{ capability: ({}, {}), shared_memory: {:?} }}",
@@ -463,7 +559,14 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
     values.insert("fields", &fields);
     values.insert("context", if is_constant { "" } else { "&context(values)?" });
     values.insert("comma", if is_constant { "" } else { ", " });
-    values.insert("lifetime", if planned.read.iter().any(|slot| type_of(model, planned, *slot).contains('\'')) { "<'a>" } else { "" });
+    values.insert(
+        "lifetime",
+        if planned.read.iter().any(|slot| type_of(model, planned, *slot).contains('\'')) {
+            "<'a>"
+        } else {
+            ""
+        },
+    );
     values.insert("declines", &planned.declines);
     values.insert("is_constant", &is_constant);
     skeleton::render("rust/runtime.rs", &values).map(|text| text.trim_end().to_owned())

@@ -44,7 +44,10 @@ pub fn values(plan: &Plan<'_>, names: &Names) -> Context {
     values.insert("license", &plan.license.map(shown).unwrap_or_default());
     values.insert("ranked", &plan.ranked);
     values.insert("version", env!("CARGO_PKG_VERSION"));
-    values.insert("runtime", &plan.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default());
+    values.insert(
+        "runtime",
+        &plan.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
+    );
     values
 }
 

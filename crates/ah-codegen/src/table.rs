@@ -205,12 +205,15 @@ impl PinnedRows {
             true => format!("\"{}\"", text.replace('"', "\"\"")),
             false => text.to_owned(),
         };
-        let line = |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+        let line =
+            |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
         let columns = self.features.iter().cloned().chain(["choice".to_owned()]).chain(keys.iter().cloned());
         let mut text = line(columns.chain(["ms".to_owned()]).collect());
         for row in &self.rows {
             let of = fields(&row.choice).unwrap_or_default();
-            let field = |key: &String| of.iter().find(|(k, _)| k == key).map(|(_, x)| x.to_string()).unwrap_or_default();
+            let field = |key: &String| {
+                of.iter().find(|(k, _)| k == key).map(|(_, x)| x.to_string()).unwrap_or_default()
+            };
             let mut cells: Vec<String> = row.values.iter().map(ToString::to_string).collect();
             cells.push(row.choice.clone());
             cells.extend(keys.iter().map(field));
@@ -223,7 +226,8 @@ impl PinnedRows {
     /// Returns the rows as JSON: for each the features, the choice, its fields, and its median time.
     fn json(&self) -> String {
         let row = |row: &PinnedRow| {
-            let features = self.features.iter().zip(&row.values).map(|(name, value)| (name.clone(), json!(value)));
+            let features =
+                self.features.iter().zip(&row.values).map(|(name, value)| (name.clone(), json!(value)));
             let number = |value: &FieldValue| match value {
                 FieldValue::Integer(x) => json!(x),
                 FieldValue::Number(x) => json!(x),
@@ -231,9 +235,13 @@ impl PinnedRows {
                 FieldValue::Text(x) => json!(x),
             };
             let config = fields(&row.choice).unwrap_or_default();
-            let config: serde_json::Map<_, _> = config.iter().map(|(key, value)| (key.clone(), number(value))).collect();
+            let config: serde_json::Map<_, _> =
+                config.iter().map(|(key, value)| (key.clone(), number(value))).collect();
             let features: serde_json::Map<_, _> = features.collect();
-            format!("  {}", json!({ "features": features, "choice": row.choice, "config": config, "ms": row.ms }))
+            format!(
+                "  {}",
+                json!({ "features": features, "choice": row.choice, "config": config, "ms": row.ms })
+            )
         };
         format!("[\n{}\n]\n", self.rows.iter().map(row).collect::<Vec<_>>().join(",\n"))
     }

@@ -8,7 +8,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ah_codegen::{C, CodegenError, Inductor, Python, Pytorch, Request, Rust, Target, Triton, WriteMode, generate};
+use ah_codegen::{
+    C, CodegenError, Inductor, Python, Pytorch, Request, Rust, Target, Triton, WriteMode, generate,
+};
 use ah_types::{FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -39,12 +41,16 @@ fn case(rng: &mut Pcg64, model: Model, inputs: &[Vec<Value>]) -> Case {
         let offered: Vec<bool> = model.choices.iter().map(|_| rng.random_bool(0.5)).collect();
         offered.iter().for_each(|is_offered| input.push(if *is_offered { '1' } else { '0' }));
         input.push('\n');
-        let shown = |choice: Option<ah_types::ChoiceId>| choice.map_or("-".to_owned(), |id| id.index().to_string());
+        let shown =
+            |choice: Option<ah_types::ChoiceId>| choice.map_or("-".to_owned(), |id| id.index().to_string());
         let all = shown(model.choose(values).ok().map(|ranked| ranked.choice));
         let among = shown(model.decide(values, |id| offered[id.index()]).ok().map(|ranked| ranked.choice));
-        let is_in = |ranked: &ah_types::Ranked| ranked.allowed || Some(ranked.choice) == model.fallback.map(|id| id.0);
+        let is_in = |ranked: &ah_types::Ranked| {
+            ranked.allowed || Some(ranked.choice) == model.fallback.map(|id| id.0)
+        };
         let ranking = model.ranking(values).unwrap_or_default();
-        let ranking: Vec<String> = ranking.iter().filter(|r| is_in(r)).map(|r| r.choice.to_string()).collect();
+        let ranking: Vec<String> =
+            ranking.iter().filter(|r| is_in(r)).map(|r| r.choice.to_string()).collect();
         expected.push(format!("{all} {among} {}", ranking.join(",")));
     }
     Case { model, input, expected }
@@ -64,7 +70,8 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
         let model = models::model(&mut rng, &format!("Random{}", cases.len()), depth, nodes);
         // Names that callers could not tell apart are refused.
         let targets: [&dyn Target; 3] = [&Rust, &C, &Python];
-        let try_it = Request { mode: WriteMode::DryRun, ..Request::new(&model, &targets, Path::new("nowhere")) };
+        let try_it =
+            Request { mode: WriteMode::DryRun, ..Request::new(&model, &targets, Path::new("nowhere")) };
         match generate(&try_it) {
             Err(CodegenError::NamesAlike { .. }) => continue,
             other => drop(other.unwrap()),
@@ -79,7 +86,8 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     paths.sort();
     for path in paths {
-        let mut model = Model::read(&path).unwrap_or_else(|e| panic!("{e}; learn it again (scripts/generate.sh)"));
+        let mut model =
+            Model::read(&path).unwrap_or_else(|e| panic!("{e}; learn it again (scripts/generate.sh)"));
         model.heuristic = format!("Shipped{}", cases.len());
         let inputs = plausible(&mut rng, &model);
         cases.push(case(&mut rng, model, &inputs));
@@ -105,7 +113,8 @@ fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
 }
 
 fn run(command: &mut Command, input: &str, what: &str) -> Vec<String> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let text = input.to_owned();
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
@@ -125,11 +134,20 @@ fn compare(case: &Case, found: &[String], what: &str) {
 fn total(cases: &[Case]) -> String {
     let decided = |case: &Case| case.expected.iter().filter(|line| !line.starts_with('-')).count();
     let inputs: usize = cases.iter().map(|case| case.expected.len()).sum();
-    format!("{} models, {inputs} inputs, {} of them decided, 0 mismatches", cases.len(), cases.iter().map(decided).sum::<usize>())
+    format!(
+        "{} models, {inputs} inputs, {} of them decided, 0 mismatches",
+        cases.len(),
+        cases.iter().map(decided).sum::<usize>()
+    )
 }
 
 /// Writes one target, and returns its file and the features that a caller gives.
-fn emit(model: &Model, target: &dyn Target, out: &Path, into: Option<&Path>) -> (PathBuf, Vec<(usize, String)>) {
+fn emit(
+    model: &Model,
+    target: &dyn Target,
+    out: &Path,
+    into: Option<&Path>,
+) -> (PathBuf, Vec<(usize, String)>) {
     let targets = [target];
     let request = Request { ranked: true, into, force: true, ..Request::new(model, &targets, out) };
     let mut report = generate(&request).unwrap();
@@ -176,7 +194,8 @@ fn rust_case(number: usize, model: &Model, source: &str, signature: &[(usize, St
         [] => (String::new(), "", ""),
         _ => (format!("    let c = case_{number}::Context {{ {fields} }};\n"), "&c, ", "&c"),
     };
-    let choose = match source.contains("-> Option<Choice> {\n") && source.contains("fn choose(c: &Context) -> Option<Choice>")
+    let choose = match source.contains("-> Option<Choice> {\n")
+        && source.contains("fn choose(c: &Context) -> Option<Choice>")
         || source.contains("fn choose() -> Option<Choice>")
         || source.contains("pub fn choose(c: &Context) -> Option<Choice>")
     {
@@ -202,11 +221,19 @@ fn rust_decides_as_the_model_does() {
         main += &rust_case(number, &case.model, &fs::read_to_string(&path).unwrap(), &signature);
     }
     let all: Vec<String> = (0..cases.len()).map(|number| format!("decide_{number}")).collect();
-    main += &format!("static CASES: [fn(&[&str]) -> String; {}] = [{}];\n{RUST_MAIN}", cases.len(), all.join(", "));
+    main += &format!(
+        "static CASES: [fn(&[&str]) -> String; {}] = [{}];\n{RUST_MAIN}",
+        cases.len(),
+        all.join(", ")
+    );
     let (source, program) = (folder.path().join("main.rs"), folder.path().join("program"));
     fs::write(&source, main).unwrap();
     let mut rustc = Command::new("rustc");
-    rustc.args(["--edition", "2024", "-C", "opt-level=1", "-C", "overflow-checks=on"]).arg(&source).arg("-o").arg(&program);
+    rustc
+        .args(["--edition", "2024", "-C", "opt-level=1", "-C", "overflow-checks=on"])
+        .arg(&source)
+        .arg("-o")
+        .arg(&program);
     let output = rustc.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     let errors: Vec<&str> = errors.split("\n\n").filter(|text| text.starts_with("error")).collect();
@@ -256,17 +283,31 @@ CASES        }
 fn c_case(number: usize, model: &Model, source: &str, signature: &[(usize, String)]) -> String {
     let features = model.features.base().features();
     let package = source.split("enum ").nth(1).unwrap().split("_choice").next().unwrap();
-    let mut text = format!("static void decide_{number}(char *line) {{\n    char *fields[{}];\n    bool offered[{}];\n    int ranked[{}], i, count;\n", features.len() + 1, model.choices.len(), model.choices.len());
-    text += &format!("    for (i = 0; i <= {}; ++i) fields[i] = next(&line);\n    for (i = 0; i < {}; ++i) offered[i] = fields[{}][i] == '1';\n", features.len(), model.choices.len(), features.len());
+    let mut text = format!(
+        "static void decide_{number}(char *line) {{\n    char *fields[{}];\n    bool offered[{}];\n    int ranked[{}], i, count;\n",
+        features.len() + 1,
+        model.choices.len(),
+        model.choices.len()
+    );
+    text += &format!(
+        "    for (i = 0; i <= {}; ++i) fields[i] = next(&line);\n    for (i = 0; i < {}; ++i) offered[i] = fields[{}][i] == '1';\n",
+        features.len(),
+        model.choices.len(),
+        features.len()
+    );
     let (c, c_only) = if signature.is_empty() { ("", "") } else { ("&c, ", "&c") };
     if !signature.is_empty() {
         text += &format!("    struct {package}_context c;\n");
     }
     for (slot, name) in signature {
         let value = match features[*slot].kind {
-            FeatureKind::Numerical if features[*slot].integer => format!("(int64_t)strtoll(fields[{slot}], NULL, 10)"),
+            FeatureKind::Numerical if features[*slot].integer => {
+                format!("(int64_t)strtoll(fields[{slot}], NULL, 10)")
+            }
             FeatureKind::Numerical => format!("number(fields[{slot}])"),
-            FeatureKind::Categorical if source.contains(&format!("    bool {name};")) => format!("!strcmp(text(fields[{slot}]), \"True\")"),
+            FeatureKind::Categorical if source.contains(&format!("    bool {name};")) => {
+                format!("!strcmp(text(fields[{slot}]), \"True\")")
+            }
             FeatureKind::Categorical => format!("text(fields[{slot}])"),
         };
         text += &format!("    c.{name} = {value};\n");
@@ -281,7 +322,11 @@ fn c_case(number: usize, model: &Model, source: &str, signature: &[(usize, Strin
 fn c_decides_as_the_model_does() {
     let cases = cases(3, 16);
     let folder = tempfile::tempdir().unwrap();
-    let (mut includes, mut functions, mut arms) = (String::from("#include <stdio.h>\n#include <stdlib.h>\n#include <complex.h>\n"), String::new(), String::new());
+    let (mut includes, mut functions, mut arms) = (
+        String::from("#include <stdio.h>\n#include <stdlib.h>\n#include <complex.h>\n"),
+        String::new(),
+        String::new(),
+    );
     for (number, case) in cases.iter().enumerate() {
         let (place, signature) = emit(&case.model, &C, folder.path(), None);
         let name = place.file_name().unwrap().to_str().unwrap();
@@ -294,7 +339,8 @@ fn c_decides_as_the_model_does() {
     let (source, program) = (folder.path().join("main.c"), folder.path().join("program"));
     fs::write(&source, main).unwrap();
     // Random names are longer than C99 compilers must support, and gcc follows the constant tables of random models too far.
-    let warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings", "-Wno-array-bounds"];
+    let warnings =
+        ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings", "-Wno-array-bounds"];
     let compilers: [(&str, &str, &[&str]); 5] = [
         ("gcc", "c", &["-std=c99", "-O1"]),
         // Products and sums that a compiler fuses would decide otherwise.
@@ -312,10 +358,18 @@ fn c_decides_as_the_model_does() {
         command.args(options).args(warnings).args(["-x", language]).arg(&source);
         let output = command.args(["-x", "none", "-lm", "-o"]).arg(&program).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        let errors: Vec<String> = errors.lines().filter(|line| line.contains("error:")).map(|line| line.chars().take(300).collect()).collect();
+        let errors: Vec<String> = errors
+            .lines()
+            .filter(|line| line.contains("error:"))
+            .map(|line| line.chars().take(300).collect())
+            .collect();
         assert!(output.status.success(), "{compiler} {options:?}: {errors:#?}");
         for (number, case) in cases.iter().enumerate() {
-            compare(case, &run(Command::new(&program).arg(number.to_string()), &case.input, compiler), compiler);
+            compare(
+                case,
+                &run(Command::new(&program).arg(number.to_string()), &case.input, compiler),
+                compiler,
+            );
         }
         println!("{compiler} {}: {}", options.join(" "), total(&cases));
     }

@@ -112,8 +112,13 @@ fn a_library_has_it_as_a_module() {
     fs::write(library.join("Cargo.toml"), "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2024\"\ndescription = \"x\"\nlicense = \"MIT\"\n[workspace]\n").unwrap();
     fs::write(library.join("src/lib.rs"), "//! Mine.\npub mod picker;\n").unwrap();
     let into = library.join("src/picker.rs");
-    let model = Model { boosters: Vec::new(), margin: None, ..models::model(&mut Pcg64::seed_from_u64(2), "Small", 4, 40) };
-    let request = Request { into: Some(&into), license: Some("MIT"), ..Request::new(&model, &[&Rust], library) };
+    let model = Model {
+        boosters: Vec::new(),
+        margin: None,
+        ..models::model(&mut Pcg64::seed_from_u64(2), "Small", 4, 40)
+    };
+    let request =
+        Request { into: Some(&into), license: Some("MIT"), ..Request::new(&model, &[&Rust], library) };
     generate(&request).unwrap();
     assert!(fs::read_to_string(&into).unwrap().contains("// SPDX-License-Identifier: MIT\n"));
     cargo(library, &["package", "--offline", "--allow-dirty", "--quiet"]);
@@ -128,7 +133,8 @@ fn a_device_is_not_markup() {
     write(&model, folder.path()).unwrap();
     for file in ["src/lib.rs", "README.md"] {
         let text = fs::read_to_string(folder.path().join("small").join(file)).unwrap();
-        let is_markup = |line: &&str| line.contains("<img") && !line.contains("\\<img") && !line.contains("\"<img");
+        let is_markup =
+            |line: &&str| line.contains("<img") && !line.contains("\\<img") && !line.contains("\"<img");
         assert_eq!(text.lines().find(is_markup), None, "{file}");
     }
 }
@@ -147,7 +153,8 @@ fn features_that_callers_cannot_tell_apart_are_refused() {
         leaf(),
         leaf(),
     ];
-    let model = Model { features, categories: vec![vec![], vec![]], tree: ah_types::Tree { nodes }, ..model(&["a"]) };
+    let model =
+        Model { features, categories: vec![vec![], vec![]], tree: ah_types::Tree { nodes }, ..model(&["a"]) };
     let error = write(&model, folder.path()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -190,7 +197,9 @@ fn structured_choices_are_dicts_in_python() {
     let folder = tempfile::tempdir().unwrap();
     generate_at(&model(&STRUCTURED), &Python, folder.path()).unwrap();
     let mut python = Command::new("python3");
-    python.args(["-B", "-c", "import small; print(*small.CONFIGS.values(), sep='\\n')"]).current_dir(folder.path());
+    python
+        .args(["-B", "-c", "import small; print(*small.CONFIGS.values(), sep='\\n')"])
+        .current_dir(folder.path());
     let Ok(output) = python.output() else {
         let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
         return;

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import LogError, UsageError
 from ..log import Log
@@ -18,18 +17,10 @@ TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
 
 
-class Learned(NamedTuple):
-    """What became of one log."""
-
-    log: Path
-    is_learned: bool
-    message: str
-    """The summary, or why there is no heuristic."""
-    exit_code: int
-
-
-def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[Learned]:
+def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
     """Learns from each log that has grown since its heuristic was made; ``words`` are more arguments for ``ah-train``.
+
+    Returns, by log, what to tell, and the exit code. Too few inputs are no failure: the kernel had few shapes so far.
 
     Raises:
         UsageError: A tool is missing, or there is no log.
@@ -66,12 +57,12 @@ def _is_learned(log: Path) -> bool:
     return heuristic.exists() and heuristic.stat().st_mtime >= log.stat().st_mtime
 
 
-def _learn(log: Path, words: Sequence[str]) -> Learned:
+def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:
     done = heuristic_of(log, log.with_suffix(".py"), log.stem, words)
-    if done.returncode == TOO_SMALL:
-        return Learned(log, False, _too_few(log), TOO_SMALL)
-    message = (done.stderr.strip() or done.stdout.strip()) if done.returncode else done.stdout.strip()
-    return Learned(log, not done.returncode, message, done.returncode)
+    if not done.returncode:
+        return done.stdout.strip(), 0
+    reason = _too_few(log) if done.returncode == TOO_SMALL else done.stderr.strip() or done.stdout.strip()
+    return f"{log.stem}: nothing is learned: {reason}", 0 if done.returncode == TOO_SMALL else done.returncode
 
 
 def _too_few(log: Path) -> str:

@@ -164,7 +164,7 @@ fn generate(
     }
     let report = ah_codegen::generate(&ah_codegen::Request {
         mode,
-        runtime_path: args.runtime_path.as_deref(),
+        runtime: args.runtime_path.as_deref(),
         ..ah_codegen::Request::new(&trained.model, &targets, &args.out)
     })?;
     status(&report.to_string());

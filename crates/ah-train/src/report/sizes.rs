@@ -39,12 +39,7 @@ pub fn taken(trained: &TrainedModel) -> String {
         _ if rungs.len() == 1 => String::new(),
         Size::Best => ", the best".to_owned(),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
-        _ => format!(
-            ", the smallest within {} ({}: {})",
-            loss(*accepted),
-            name(best),
-            loss(best.slowdown)
-        ),
+        _ => format!(", the smallest within {} ({}: {})", loss(*accepted), name(best), loss(best.slowdown)),
     };
     format!("Size: {} ({}){why}.\n", name(rung), decision(rung))
 }

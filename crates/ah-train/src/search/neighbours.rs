@@ -88,7 +88,8 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
     // A neighbourhood that leaves no number to agree in is everything.
     let most = numbers.len().saturating_sub(1).min(2);
     let singles = numbers.iter().map(|&slot| vec![slot]).filter(|_| most >= 1);
-    let pairs = numbers.iter().enumerate().flat_map(|(at, &a)| numbers[at + 1..].iter().map(move |&b| vec![a, b]));
+    let pairs =
+        numbers.iter().enumerate().flat_map(|(at, &a)| numbers[at + 1..].iter().map(move |&b| vec![a, b]));
     let pairs = pairs.filter(|_| most >= 2 && numbers.len() <= MOST_NUMBERS);
     let sets: Vec<Vec<usize>> = singles.chain(pairs).collect();
     let near: Vec<Vec<u64>> = all.iter().map(|input| input.values.iter().map(near).collect()).collect();
@@ -111,7 +112,8 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
         is_enough.then_some((with_neighbours, sizes.len(), set, keys))
     });
     let rated: Vec<_> = rated.collect();
-    let (_, _, set, keys) = rated.into_iter().max_by_key(|(with, groups, set, _)| (*with, *groups, set.clone()))?;
+    let (_, _, set, keys) =
+        rated.into_iter().max_by_key(|(with, groups, set, _)| (*with, *groups, set.clone()))?;
     let names = set.iter().map(|&slot| schema.features()[slot].name.clone()).collect();
     Some((keys.iter().map(u64::to_string).collect(), names))
 }

@@ -37,9 +37,8 @@ fn gcd(a: usize, b: usize) -> usize {
 
 #[test]
 fn neighbouring_prefixes_give_neighbouring_answers() {
-    let shipped = |name: &str| {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../data/{name}/h200.txt.gz"))
-    };
+    let shipped =
+        |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../data/{name}/h200.txt.gz"));
     let logs = [shipped("pad_mm"), shipped("softmax")].into_iter().filter(|path| path.exists());
     let published = ["spmv_v100", "spmv_mi100", "spmv_mi250x", "spmv_xeon", "pad_mm_a100"];
     let published = published.iter().filter_map(|name| common::published(&format!("{name}.txt.gz")));

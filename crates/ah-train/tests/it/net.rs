@@ -37,8 +37,8 @@ fn learn(run: &Run, flags: &[&str]) -> (Model, serde_json::Value) {
 #[test]
 fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     let run = Run::new();
-    // A fifth of 1 us is 200 ns: in Rust a decision costs less, in Python more.
-    run.write("train.txt", log(1.0, 0.0));
+    // A fifth of 0.1 us is 20 ns: in Rust a decision costs less, in Python more.
+    run.write("train.txt", log(0.1, 0.0));
     let (in_rust, _) = learn(&run, &["--target", "rust"]);
     assert!(in_rust.leaf_count() > 1);
     let (in_python, figures) = learn(&run, &["--target", "rust,python"]);
@@ -87,7 +87,7 @@ fn declining_pays_for_the_decision_too() {
     // In Python any answer takes a fifth of a run: only a model that decides nothing keeps the promise.
     run.write(
         "train.txt",
-        log(5.0, 0.0).replace("\"feature_ms\"", "\"fallback\": [\"left\"], \"feature_ms\""),
+        log(0.5, 0.0).replace("\"feature_ms\"", "\"fallback\": [\"left\"], \"feature_ms\""),
     );
     let (model, figures) = learn(&run, &["--max-risk", "5%", "--target", "python"]);
     assert!(model.promise.is_some());

@@ -138,7 +138,7 @@ fn generate(trained: &TrainedModel, args: &TrainArgs) -> Result<Option<ah_codege
         return Ok(None);
     }
     let report = ah_codegen::generate(&ah_codegen::Request {
-        runtime_path: args.runtime_path.as_deref(),
+        runtime: args.runtime_path.as_deref(),
         ..ah_codegen::Request::new(&trained.model, &targets, &args.out)
     })?;
     status(&report.to_string());

@@ -39,7 +39,7 @@ const MAX_BINS: usize = 1024;
 /// 0, 0.3, 0.5 and 1.0: pad_mm A100 1.0091, 1.0068, 1.0064, 1.0063; mm A100 1.0137, 1.0124, 1.0124,
 /// 1.0125; pad_mm H200 1.0101, 1.0100, 1.0087, 1.0081. mixed_mm, where few choices are too slow, stays
 /// within 0.0003.
-const PENALTY: f64 = 0.5;
+pub const PENALTY: f64 = 0.5;
 
 /// Most logged features. Learning from 5,000 takes 700 MiB, from 100,000 more than 13 GiB.
 const MAX_FEATURES: usize = 5000;

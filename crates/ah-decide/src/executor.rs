@@ -142,7 +142,9 @@ impl Boosters<'_> {
             for (part, sum) in sums.iter_mut().enumerate() {
                 // A copy stays in registers.
                 let mut all = *sum;
-                for starts in starts[..first_rows.len()].chunks(TOGETHER) {
+                let few = starts[..first_rows.len()].chunks_exact(TOGETHER);
+                let rest = few.remainder();
+                for starts in few.chain([rest]) {
                     let mut few = [0; LANES];
                     for start in starts {
                         few.iter_mut().zip(&self.rows[start + part]).for_each(|(sum, number)| *sum += number);
@@ -163,8 +165,7 @@ const FEW: usize = 8;
 /// search would compare fewer, but the processor guesses half of its steps wrong.
 #[inline]
 fn below(thresholds: &[f64], value: f64) -> usize {
-    let last_ones = thresholds.iter().skip(FEW - 1).step_by(FEW);
-    let whole = FEW * last_ones.filter(|last| value > **last).count();
+    let whole = FEW * thresholds.chunks_exact(FEW).filter(|few| value > few[FEW - 1]).count();
     whole + thresholds[whole..].iter().take(FEW).filter(|threshold| value > **threshold).count()
 }
 

@@ -408,7 +408,10 @@ fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
     let variants: Vec<String> = idents
         .iter()
         .zip(&model.choices)
-        .map(|(ident, name)| format!("    /// {}\n    {ident},\n", code(name)))
+        .map(|(ident, name)| match name.eq_ignore_ascii_case(ident) {
+            true => format!("    {ident},\n"),
+            false => format!("    /// {}\n    {ident},\n", code(name)),
+        })
         .collect();
     let all: Vec<String> = idents.iter().map(|ident| format!("Self::{ident}")).collect();
     let line = format!("    pub const ALL: [Self; {count}] = [{}];", all.join(", "));
@@ -495,14 +498,14 @@ fn configs(model: &Model, names: &Names, fields: &Fields) -> String {
 fn device(model: &Model) -> String {
     let Some(device) = &model.device else { return String::new() };
     let name = rust_string(device.name());
-    let shown = rust_string(&crate::text::shown(&device.to_string()));
+    let shown = sentence(&device.to_string());
     let units = match device {
         Device::Cpu(cpu) => ("cores", cpu.cores),
         Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
     };
     item(format!(
-        "/// The device that the heuristic was learned on.\npub const DEVICE: &str = {shown};\n\n/// Returns true on another device: do not ask the heuristic \
-         there.\npub fn device_mismatch(name: &str, {}: u32) -> bool {{\n    name != {name} || {} != {}\n}}",
+        "/// Returns true on another device than {shown}: do not ask the heuristic there.\npub fn device_mismatch(name: &str, {}: u32) -> \
+         bool {{\n    name != {name} || {} != {}\n}}",
         units.0, units.0, units.1
     ))
 }

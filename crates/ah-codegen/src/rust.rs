@@ -1,6 +1,7 @@
 //! Rust: a crate of one file, or that file as a module of a library. It needs no other crate and no std, and allocates nothing.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
 use ah_types::{Device, FeatureKind, FieldValue, Model};
@@ -214,6 +215,22 @@ fn helper_text(name: &str) -> String {
     }
 }
 
+/// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
+fn relative(from: &Path, path: &Path) -> Result<String, CodegenError> {
+    let absolute = path.canonicalize().map_err(CodegenError::io("find", path))?;
+    // The crate's folder may not exist yet; its nearest ancestor does.
+    let from = std::path::absolute(from).map_err(CodegenError::io("find", from))?;
+    let existing = from.ancestors().find(|a| a.exists()).unwrap_or(Path::new("/"));
+    let rest = from.strip_prefix(existing).unwrap_or(Path::new(""));
+    let from = existing.canonicalize().map_err(CodegenError::io("find", existing))?.join(rest);
+    let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), absolute.components().collect());
+    let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let mut relative = PathBuf::new();
+    relative.extend(a[shared..].iter().map(|_| ".."));
+    relative.extend(&b[shared..]);
+    Ok(rust_string(&relative.to_string_lossy().replace('\\', "/")))
+}
+
 /// Returns an item for rustfmt: what is wider than it allows stays as it is.
 fn item(text: String) -> String {
     let is_wide = |line: &str| line.chars().count() > 100 && !line.trim_start().starts_with("//");
@@ -255,6 +272,9 @@ impl Target for Rust {
             });
         }
         let mut values = skeleton::values(plan, &names);
+        if let Some(runtime) = plan.runtime {
+            values.insert("runtime", &relative(&plan.out.join(&names.package), runtime)?);
+        }
         values.insert(
             "description",
             &format!("A learned heuristic for {}", code(&model.optimization).replace('`', "")),

@@ -68,15 +68,13 @@ impl Drop for Allocation {
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
     block: Option<Allocation>,
-    /// Bytes that were free when the device was opened.
-    room: usize,
+    /// Bytes that were free before the first block.
+    room: Option<usize>,
 }
 
 impl Arena {
-    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        context.bind_to_thread().map_err(CudaError::driver("use the device"))?;
-        let (room, _) = result::mem_get_info().map_err(CudaError::driver("ask for free memory"))?;
-        Ok(Self { context: Arc::clone(context), block: None, room })
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Self {
+        Self { context: Arc::clone(context), block: None, room: None }
     }
 
     /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
@@ -85,7 +83,7 @@ impl Arena {
     /// [`CudaError::TooLarge`] if they can never fit, else the driver's error.
     pub(crate) fn cut(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
-        if total > self.room {
+        if total > self.room()? {
             return Err(CudaError::TooLarge { bytes: total });
         }
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {
@@ -99,5 +97,14 @@ impl Arena {
             buffer
         };
         Ok(bytes.iter().map(cut).collect())
+    }
+    /// Returns the bytes that this process could have. All other allocations are made before the first input.
+    fn room(&mut self) -> Result<usize, CudaError> {
+        if let Some(room) = self.room {
+            return Ok(room);
+        }
+        self.context.bind_to_thread().map_err(CudaError::driver("use the device"))?;
+        let (free, _) = result::mem_get_info().map_err(CudaError::driver("ask for free memory"))?;
+        Ok(*self.room.insert(free))
     }
 }

@@ -139,7 +139,7 @@ impl Gpu {
             runtime: format!("nvrtc {major}.{minor} cublas {}", cublas::version()?),
         };
         Ok(Self {
-            arena: RefCell::new(Arena::new(&context)?),
+            arena: RefCell::new(Arena::new(&context)),
             clock: Clock::new(&stream, usize::try_from(l2).unwrap_or(0), watch)?,
             compiler,
             loaded: RefCell::default(),

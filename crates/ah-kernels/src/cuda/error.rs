@@ -15,7 +15,7 @@ pub enum CudaError {
     /// There is no such GPU, or a library is missing or too old.
     #[error("{0}")]
     Unusable(String),
-    /// The operands need more memory than there was when the device was opened.
+    /// The operands need more memory than was free before the first input.
     #[error("{bytes} bytes do not fit the device's memory")]
     TooLarge { bytes: usize },
     /// The driver refused.

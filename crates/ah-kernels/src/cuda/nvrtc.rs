@@ -1,9 +1,10 @@
 //! Compiles CUDA C++ for the device at hand, and keeps the machine code on disk by source, headers, options,
 //! architecture and compiler version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use cudarc::nvrtc::{result, sys};
 use etcetera::{BaseStrategy as _, choose_base_strategy};
@@ -26,7 +27,7 @@ pub(crate) struct Source {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct User {
     options: Vec<String>,
-    /// The hash of all headers, which is a part of the cache's key; `None` if they cannot be told, so nothing is kept.
+    /// The hash of all headers, which is a part of the cache's key; `None` if they cannot be told, so nothing is kept on disk.
     headers: Option<String>,
 }
 
@@ -55,6 +56,8 @@ pub(crate) struct Compiler {
     architecture: String,
     version: (i32, i32),
     folder: Option<PathBuf>,
+    /// Machine code that is not kept on disk, by key.
+    kept: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Compiler {
@@ -66,7 +69,7 @@ impl Compiler {
         unsafe { sys::nvrtcVersion(&mut version.0, &mut version.1) }
             .result()
             .map_err(|e| CudaError::Unusable(format!("NVRTC cannot tell its version: {e}")))?;
-        Ok(Self { architecture: architecture(capability), version, folder: folder() })
+        Ok(Self { architecture: architecture(capability), version, folder: folder(), kept: Mutex::default() })
     }
 
     pub(crate) fn version(&self) -> (i32, i32) {
@@ -89,21 +92,27 @@ impl Compiler {
                 (own, user.headers.as_deref())
             }
         };
-        let path = self.folder.as_ref().zip(headers).map(|(folder, headers)| {
-            let version = format!("{:?}", self.version);
-            let mut hash = blake3::Hasher::new();
-            for part in options.iter().map(String::as_str).chain([&*text, &*version, headers]) {
-                hash.update(part.as_bytes()).update(&[0]);
-            }
-            folder.join(format!("{}.cubin", hash.finalize().to_hex()))
-        });
-        if let Some(code) = path.as_ref().and_then(|p| std::fs::read(p).ok()) {
+        let version = format!("{:?}", self.version);
+        let mut hash = blake3::Hasher::new();
+        for part in options.iter().map(String::as_str).chain([&*text, &*version, headers.unwrap_or_default()])
+        {
+            hash.update(part.as_bytes()).update(&[0]);
+        }
+        let key = hash.finalize().to_hex().to_string();
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = headers.and(self.folder.as_ref()).map(|folder| folder.join(format!("{key}.cubin")));
+        let found = match &path {
+            Some(path) => std::fs::read(path).ok(),
+            None => kept().get(&key).cloned(),
+        };
+        if let Some(code) = found {
             return Ok(code);
         }
         let code = self.build(source.file, &text, &options)?;
-        if let Some(path) = path {
+        match path {
             // A cache that cannot be written costs only time.
-            let _ = ah_types::artefact::write_atomic(&path, &code);
+            Some(path) => _ = ah_types::artefact::write_atomic(&path, &code),
+            None => _ = kept().insert(key, code.clone()),
         }
         Ok(code)
     }

@@ -27,6 +27,8 @@ pub struct GeneratedFiles {
     pub place: PathBuf,
     /// The texts by their paths below `place`.
     pub files: Files,
+    /// The slots of the logged features that a caller gives, with their identifiers.
+    pub signature: Vec<(usize, String)>,
     /// The change of each file against the disk.
     pub changes: Vec<(String, Change)>,
 }

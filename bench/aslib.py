@@ -1,19 +1,14 @@
 """ASlib: which algorithm to run on an instance, where runs time out. ``python3 -m bench.aslib FOLDER`` judges selectors on the
-ten folds that each scenario names, by PAR10: a run without a solution counts ten time limits.
-
-The first table has the share of the gap between the best single algorithm (known in hindsight) and the best algorithm of each
-instance that a selector closes, where features are free. The second one has the normalised PAR10 where they are not: 0 is the
-best algorithm of each instance, 1 the best single one, and each instance pays for the steps that compute the features that the
-selector uses. An instance that a step solves is solved.
+ten folds that each scenario names, by PAR10: a run without a solution is written as ten time limits, and ``ah-train`` learns the
+total time. The table has the share of the gap between the best single algorithm (known in hindsight) and the best algorithm of
+each instance that a selector closes; features are free.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import functools
 import itertools
-import json
 import pathlib
 import re
 import statistics
@@ -21,7 +16,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -33,49 +27,12 @@ PENALTY = 10
 class Scenario:
     """A scenario: by instance the PAR10 of each algorithm, the features (None where missing) and the fold."""
 
-    folder: pathlib.Path
-    limit: float
     algorithms: list[str]
     features: list[str]
     par10: list[list[float]]
     values: list[list[float | None]]
     folds: list[int]
     instances: list[str]
-    steps: Steps
-
-
-@dataclass(frozen=True)
-class Steps:
-    """The steps that compute the features, in their order; none where features are free."""
-
-    names: list[str]
-    features: dict[str, set[str]]
-    """What each provides."""
-    requires: dict[str, set[str]]
-    seconds: list[dict[str, float]]
-    """What each takes, by instance."""
-    solved: list[set[str]]
-    """Those that solve the instance."""
-
-    def needed(self, features: set[str]) -> set[str]:
-        """Returns the steps that compute these features, with all that they require."""
-        needed: set[str] = set()
-        open_ = [name for name in self.names if self.features[name] & features]
-        while open_:
-            name = open_.pop()
-            if name not in needed:
-                needed.add(name)
-                open_ += self.requires[name] & set(self.names)
-        return needed
-
-    def before(self, instance: int, needed: set[str]) -> tuple[float, bool]:
-        """Returns the seconds of these steps on an instance, and whether one of them solves it."""
-        seconds = 0.0
-        for name in (name for name in self.names if name in needed):
-            seconds += self.seconds[instance].get(name, 0.0)
-            if name in self.solved[instance]:
-                return seconds, True
-        return seconds, False
 
 
 def arff(path: pathlib.Path) -> tuple[list[str], list[list[str]]]:
@@ -117,50 +74,12 @@ def read(folder: pathlib.Path) -> Scenario:
     for row in rows:
         values.setdefault(row[0], [_number(row[place]) for place in at])
     return Scenario(
-        folder=folder,
-        limit=limit,
         algorithms=algorithms,
         features=[columns[place] for place in at],
         par10=[[mean((instance, algorithm)) for algorithm in algorithms] for instance in instances],
         values=[values.get(instance, [None] * len(at)) for instance in instances],
         folds=[folds[instance] for instance in instances],
         instances=instances,
-        steps=_steps(folder, text, instances),
-    )
-
-
-def _steps(folder: pathlib.Path, description: str, instances: list[str]) -> Steps:
-    """Reads the steps of a scenario: `feature_steps` in its description, which is YAML, their costs and their status."""
-    if not (folder / "feature_costs.arff").exists():
-        return Steps([], {}, {}, [], [])
-    section = re.search(r"^feature_steps:[ \t]*\n((?:[ \t].*\n|\s*\n)*)", description, re.MULTILINE)
-    lists: dict[str, dict[str, set[str]]] = {}
-    into: set[str] = set()
-    for line in map(str.strip, section[1].splitlines() if section else []):
-        if line.startswith("- "):
-            into.add(line[2:].strip("'\" "))
-        elif line.endswith(":"):
-            key = line[:-1].strip("'\"")
-            if key in ("provides", "requires"):
-                into = lists[step].setdefault(key, set())
-            else:
-                step = key
-                lists[step] = {}
-    columns, rows = arff(folder / "feature_costs.arff")
-    names = [name for name in columns if name not in {"instance_id", "repetition"}]
-    costs = {row[0]: dict(zip(columns, row)) for row in rows}
-    seconds = [{name: _number(costs.get(i, {}).get(name, "")) or 0.0 for name in names} for i in instances]
-    columns, rows = arff(folder / "feature_runstatus.arff")
-    status = {row[0]: {name for name, value in zip(columns, row) if value == "presolved"} for row in rows}
-    # A step runs after those that it requires.
-    depth = lambda name: 1 + max((depth(n) for n in lists.get(name, {}).get("requires", ())), default=0)  # noqa: E731
-    names.sort(key=depth)
-    return Steps(
-        names=names,
-        features={name: lists.get(name, {}).get("provides", set()) for name in names},
-        requires={name: lists.get(name, {}).get("requires", set()) for name in names},
-        seconds=seconds,
-        solved=[status.get(i, set()) for i in instances],
     )
 
 
@@ -171,57 +90,45 @@ def _number(text: str) -> float | None:
         return None
 
 
-@dataclass(frozen=True)
-class Picks:
-    """An algorithm for each instance, and the features that a program computes for them."""
-
-    algorithms: list[int]
-    features: set[str]
+Selector = Callable[[Scenario, list[int], list[int]], list[int]]
+"""Returns an algorithm for each instance to judge."""
 
 
-Selector = Callable[[Scenario, list[int], list[int]], Picks]
-
-
-def single(scenario: Scenario, train: list[int], test: list[int]) -> Picks:
+def single(scenario: Scenario, train: list[int], test: list[int]) -> list[int]:
     """Always the algorithm with the least PAR10 on the instances learned from."""
     algorithms = range(len(scenario.algorithms))
     best = min(algorithms, key=lambda a: sum(scenario.par10[i][a] for i in train))
-    return Picks([best] * len(test), set())
+    return [best] * len(test)
 
 
-def ah_train(scenario: Scenario, train: list[int], test: list[int]) -> Picks:
-    """``ah-train --objective par10``, always deciding. An instance that no algorithm solves costs all the same."""
-    binary = _binary()
-    fallback = single(scenario, train, test).algorithms
-    head, columns, rows = _imported(scenario.folder, ",".join(["instance_id", *scenario.features]))
+def ah_train(scenario: Scenario, train: list[int], test: list[int]) -> list[int]:
+    """``ah-train --objective total``, always deciding."""
+    names = [f"x{at}" for at in range(len(scenario.features))]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        train_of = {scenario.instances[i] for i in train}
-        _write(folder / "train.txt", head, columns, [row for row in rows if row[0] in train_of])
-        test_of = {scenario.instances[i] for i in test}
-        _write(folder / "test.txt", head, columns, [row for row in rows if row[0] in test_of])
-        model = folder / "model.json"
-        flags = ["--objective", "par10", "--max-risk", "none", *FLAGS]
-        _run(binary, folder / "train.txt", "--heuristic-name", "S", "--no-codegen", "--model", model, *flags)
-        _run(binary, "evaluate", model, folder / "test.txt", "--decisions", folder / "decisions.tsv")
-        lines = (line.split("\t") for line in (folder / "decisions.tsv").read_text().splitlines())
-        taken = {features: ranking.split(";")[0] for features, ranking in lines}
-        texts = {row[0]: ",".join(row[1:-2]) for row in rows}
-        found = [taken.get(texts.get(scenario.instances[i], "")) for i in test]
-        picks = [scenario.algorithms.index(a) if a else other for a, other in zip(found, fallback)]
-        return Picks(picks, _used(json.loads(model.read_text()), set(scenario.features)))
+        for part, instances in (("train", train), ("test", test)):
+            with open(folder / f"{part}.csv", "w", newline="") as file:
+                table = csv.writer(file)
+                table.writerow(["instance", *names, "algorithm", "ms"])
+                for i in instances:
+                    values = ["" if value is None else value for value in scenario.values[i]]
+                    table.writerows([i, *values, a, max(1000 * t, 1e-3)] for a, t in zip(scenario.algorithms, scenario.par10[i]))
+            flags = ["--name", "aslib", "--features", ",".join(names), "--choice", "algorithm", "--time", "ms"]
+            _run("import", folder / f"{part}.csv", *flags, "--output", folder / f"{part}.txt")
+        model, decisions = folder / "model.json", folder / "decisions.tsv"
+        flags = ["--objective", "total", "--max-risk", "none", *FLAGS]
+        _run(folder / "train.txt", "--heuristic-name", "S", "--no-codegen", "--model", model, *flags)
+        _run("evaluate", model, folder / "test.txt", "--decisions", decisions)
+        lines = (line.split("\t") for line in decisions.read_text().splitlines())
+        taken = {_key(features.split(",")): ranking.split(";")[0] for features, ranking in lines}
+    fallback = single(scenario, train, test)
+    found = [taken.get(_key(scenario.values[i])) for i in test]
+    return [scenario.algorithms.index(a) if a else other for a, other in zip(found, fallback)]
 
 
-def _used(model: dict, features: set[str]) -> set[str]:
-    """Returns the logged features that a model reads, also in derived ones."""
-    columns = model.get("boosters", {}).get("columns", [])
-    names = [column if isinstance(column, str) else column[0] for column in columns]
-    names += [node["feature"] for node in model["tree"] if "feature" in node]
-    derived = {feature["name"]: feature["expression"] for feature in model["derived"]}
-    words = re.compile(r"`([^`]*)`|([A-Za-z_]\w*)")
-    for text in [derived[name] for name in names if name in derived]:
-        names += [quoted or plain for quoted, plain in words.findall(text)]
-    return features & set(names)
+def _key(values: Sequence) -> tuple:
+    """Returns the values of an instance: a log writes 3.3e-05 as 0.000033."""
+    return tuple(None if value in (None, "") else float(value) for value in values)
 
 
 FLAGS: list[str] = []
@@ -235,38 +142,11 @@ def _binary() -> pathlib.Path:
     return existing[0]
 
 
-def _run(binary: pathlib.Path, *words: object) -> None:
+def _run(*words: object) -> None:
+    binary = _binary()
     done = subprocess.run([binary, *map(str, words)], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{binary} {' '.join(map(str, words))}\n{done.stderr}")
-
-
-@functools.lru_cache(maxsize=1)
-def _imported(folder: pathlib.Path, features: str) -> tuple[dict, list[str], list[list[str]]]:
-    """Imports a scenario with these features."""
-    with tempfile.TemporaryDirectory() as name:
-        log = pathlib.Path(name) / "all.txt"
-        _run(_binary(), "import", folder, "--name", "aslib", "--features", features, "--output", log)
-        return _log(log)
-
-
-def _log(path: pathlib.Path) -> tuple[dict, list[str], list[list[str]]]:
-    """Returns the head of a log, its columns and its rows, with the instance first."""
-    with open(path, newline="") as file:
-        head = json.loads(file.readline())
-        reader = csv.reader(file)
-        columns = next(reader)
-        at = columns.index("instance_id")
-        order = [at, *(place for place in range(len(columns)) if place != at)]
-        return head, [columns[place] for place in order], [[row[place] for place in order] for row in reader]
-
-
-def _write(path: pathlib.Path, head: dict, columns: list[str], rows: list[list[str]]) -> None:
-    """Writes a log of these rows without the instance."""
-    others = [name for name in head["categorical_features"] if name != "instance_id"]
-    with open(path, "w", newline="") as file:
-        file.write(json.dumps({**head, "categorical_features": others}) + "\n")
-        csv.writer(file, lineterminator="\n").writerows(row[1:] for row in [columns, *rows])
 
 
 def _filled(scenario: Scenario, train: list[int]):
@@ -279,18 +159,7 @@ def _filled(scenario: Scenario, train: list[int]):
     return numpy.clip(numpy.where(numpy.isfinite(values), values, medians), -1e30, 1e30)
 
 
-def regression(scenario: Scenario, train: list[int], test: list[int]) -> Picks:
-    """A forest of 100 trees for each algorithm, on the logarithm of its PAR10."""
-    import numpy
-    from sklearn.ensemble import RandomForestRegressor
-
-    values, times = _filled(scenario, train), numpy.log(numpy.array(scenario.par10) + 1e-3)
-    fit = lambda a: RandomForestRegressor(100, random_state=0, n_jobs=1).fit(values[train], times[train, a])  # noqa: E731
-    predicted = [fit(a).predict(values[test]) for a in range(len(scenario.algorithms))]
-    return Picks(list(numpy.argmin(predicted, axis=0)), set(scenario.features))
-
-
-def pairwise(scenario: Scenario, train: list[int], test: list[int]) -> Picks:
+def pairwise(scenario: Scenario, train: list[int], test: list[int]) -> list[int]:
     """A classification forest of 100 trees for each pair of algorithms, weighted by the difference of PAR10; the most votes win."""
     import numpy
     from sklearn.ensemble import RandomForestClassifier
@@ -312,56 +181,30 @@ def pairwise(scenario: Scenario, train: list[int], test: list[int]) -> Picks:
         wins = forest.predict(values[test])
         votes[:, a] += wins
         votes[:, b] += ~wins
-    return Picks(list(votes.argmax(axis=1)), set(scenario.features))
+    return list(votes.argmax(axis=1))
 
 
 SELECTORS: dict[str, Selector] = {
     "single": single,
-    "regression": regression,
     "pairwise": pairwise,
     "ah-train": ah_train,
 }
 
 
-@dataclass(frozen=True)
-class Score:
-    """What a selector makes of a scenario."""
-
-    gap: float
-    """The share of the gap that it closes, features free."""
-    normalised: float
-    """The normalised PAR10 with the features that it uses."""
-    seconds: float
-    """Learning and choosing, on all folds."""
-
-
-def judge(scenario: Scenario, select: Selector) -> Score:
-    """Judges a selector on all folds together."""
-    every, start = range(len(scenario.instances)), time.perf_counter()
-    free = paid = 0.0
+def judge(scenario: Scenario, select: Selector) -> float:
+    """Returns the share of the gap that a selector closes, on all folds together."""
+    every, total = range(len(scenario.instances)), 0.0
     for fold in sorted(set(scenario.folds)):
         train = [i for i in every if scenario.folds[i] != fold]
         test = [i for i in every if scenario.folds[i] == fold]
-        picks = select(scenario, train, test)
-        needed = scenario.steps.needed(picks.features)
-        for i, algorithm in zip(test, picks.algorithms):
-            free += scenario.par10[i][algorithm]
-            paid += _with_features(scenario, i, algorithm, needed)
+        total += sum(scenario.par10[i][a] for i, a in zip(test, select(scenario, train, test)))
     best = sum(map(min, scenario.par10))
     alone = min(sum(times[a] for times in scenario.par10) for a in range(len(scenario.algorithms)))
-    share = lambda total: (total - best) / (alone - best)  # noqa: E731
-    return Score(1 - share(free), share(paid), time.perf_counter() - start)
-
-
-def _with_features(scenario: Scenario, instance: int, algorithm: int, needed: set[str]) -> float:
-    """Returns the PAR10 of an algorithm on an instance after these steps."""
-    before, solved = scenario.steps.before(instance, needed)
-    after = before if solved else before + scenario.par10[instance][algorithm]
-    return after if after < scenario.limit else PENALTY * scenario.limit
+    return 1 - (total - best) / (alone - best)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Reads the command line, and prints two tables in Markdown."""
+    """Reads the command line, and prints a table in Markdown."""
     names = lambda text: text.split(",")  # noqa: E731
     parser = argparse.ArgumentParser(prog="python3 -m bench.aslib", description=__doc__)
     parser.add_argument("folder", type=pathlib.Path, help="a folder of scenarios, from github.com/coseal/aslib_data")
@@ -374,19 +217,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folders = [path for path in _folders(args.folder, pathlib.Path(unpacked), args.scenarios)]
         if not folders:
             parser.error(f"no scenario in {args.folder}")
-        scores: dict[str, list[Score]] = {}
+        scores: dict[str, list[float]] = {}
         for folder in folders:
             scenario = read(folder)
             for name in args.selectors:
-                score = judge(scenario, SELECTORS[name])
-                scores.setdefault(folder.name, []).append(score)
-                print(f"{folder.name}: {name} closes {score.gap:.3f} of the gap ({score.seconds:.0f} s)", file=sys.stderr)
-    for title, figure in (("Closed gap", "gap"), ("Normalised PAR10 with feature costs", "normalised")):
-        print(f"\n| {title} | {' | '.join(args.selectors)} |\n|{' --- |' * (1 + len(args.selectors))}")
-        rows = {name: [getattr(score, figure) for score in row] for name, row in scores.items()}
-        rows["*mean*"] = [statistics.fmean(column) for column in zip(*rows.values())]
-        for name, row in rows.items():
-            print(f"| {name} | {' | '.join(f'{value:.3f}' for value in row)} |")
+                gap = judge(scenario, SELECTORS[name])
+                scores.setdefault(folder.name, []).append(gap)
+                print(f"{folder.name}: {name} closes {gap:.3f} of the gap", file=sys.stderr)
+    print(f"| Closed gap | {' | '.join(args.selectors)} |\n|{' --- |' * (1 + len(args.selectors))}")
+    scores["*mean*"] = [statistics.fmean(column) for column in zip(*scores.values())]
+    for name, row in scores.items():
+        print(f"| {name} | {' | '.join(f'{value:.3f}' for value in row)} |")
 
 
 def _folders(folder: pathlib.Path, unpacked: pathlib.Path, names: list[str] | None) -> list[pathlib.Path]:

@@ -19,9 +19,6 @@ const BROAD: Boosting =
     Boosting { trees: 100, leaves: 48, min_rows: 10, rate: 0.05, row_share: 0.6, column_share: 0.7 };
 const FOCUSED: Boosting = Boosting { trees: 200, ..BROAD };
 
-/// Choices that are expected to lose more than this, in log time, are not worth timing.
-const WORTH: f64 = 0.3;
-
 /// Most fits whose predictions are averaged.
 const MAX_FITS: usize = 5;
 /// Fits × cells to predict at most, so that averaging takes seconds.
@@ -67,17 +64,6 @@ impl JointModel {
         let codes = self.coding.codes(&self.numbers, input, choice);
         let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(|column| codes[column])).sum();
         sum / self.fits.len() as f64
-    }
-
-    /// Returns at most `most` choices of an input that are worth timing, the fastest first. `may` leaves choices out.
-    pub fn worth_timing(&self, input: u32, most: usize, may: impl Fn(u32) -> bool) -> Vec<u32> {
-        let choices = 0..self.numbers.ranks.len() as u32;
-        let mut times: Vec<(u32, f64)> =
-            choices.map(|choice| (choice, self.predict(input, choice))).collect();
-        times.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let slowest = times.first().map_or(0.0, |(_, best)| best + WORTH);
-        let worth = times.into_iter().take_while(|(_, time)| *time <= slowest).map(|(choice, _)| choice);
-        worth.filter(|choice| may(*choice)).take(most).collect()
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

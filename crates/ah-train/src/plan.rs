@@ -114,7 +114,7 @@ impl TrainPlan {
         let min_samples_leaves =
             settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
 
-        let boost = boost(params, policy, learner, &mut settings)?;
+        let boost = boost(params, policy, learner, inputs, &mut settings)?;
         let max_leaves = settings.flag("max_leaves", params.max_leaves);
         let size = params.size;
         settings.flag("size", Some(size).filter(|size| *size != Size::Default));
@@ -222,6 +222,7 @@ fn boost(
     params: &Params,
     policy: &TrainingPolicy,
     learner: LearnerKind,
+    inputs: usize,
     settings: &mut Settings,
 ) -> Result<Option<Boost>, TrainError> {
     let excluding = params.excludes_boosting();
@@ -234,7 +235,7 @@ fn boost(
     let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
     let by_flag = (excluding.is_some() || is_single).then_some(false);
     let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
-    let usual = if params.size == Size::Best { Boost::BEST } else { Boost::DEFAULT };
+    let usual = Boost::of(params.size, inputs >= LARGE);
     let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
     Ok(may.then_some(Boost { max_depth, ..usual }))
 }

@@ -236,18 +236,30 @@ fn code(bounds: &[(f64, f64)], x: f64) -> u16 {
     bounds.partition_point(|b| b.1 < value(x)).min(bounds.len().saturating_sub(1)) as u16
 }
 
-/// Returns the sorted categories of `inputs`, a column for each, and those of their orders. Two categories need one column: the
-/// other would be its mirror.
+/// Most categories of a feature with a column of their own: the most frequent ones. With more, learning would take longer with each
+/// category; the [orders](category_orders) separate the others.
+const MOST_SINGLE: usize = 16;
+
+/// Returns the sorted categories of `inputs`, a column for each of the most frequent ones, and those of their orders. Two categories
+/// need one column: the other would be its mirror.
 fn categorical(
     (slot, ids, names): (usize, &[u32], &[String]),
     inputs: &[u32],
     costs: &Costs,
     max_bins: usize,
 ) -> (Vec<String>, Vec<Column>) {
-    let present: FxHashSet<u32> = inputs.iter().map(|&i| ids[i as usize]).collect();
-    let mut order: Vec<u32> = (0..names.len() as u32).filter(|id| present.contains(id)).collect();
+    let mut counts = vec![0; names.len()];
+    // An undefined category has no name.
+    for &input in inputs {
+        if let Some(count) = counts.get_mut(ids[input as usize] as usize) {
+            *count += 1;
+        }
+    }
+    let mut order: Vec<u32> = (0..names.len() as u32).filter(|&id| counts[id as usize] > 0).collect();
     order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
-    let tested = if order.len() == 2 { &order[1..] } else { &order[..] };
+    let mut tested = if order.len() == 2 { order[1..].to_vec() } else { order.clone() };
+    tested.sort_by_key(|&id| std::cmp::Reverse(counts[id as usize]));
+    tested.truncate(MOST_SINGLE);
     let sorted: Vec<String> = order.iter().map(|&id| names[id as usize].clone()).collect();
     let shared: Arc<[String]> = sorted.as_slice().into();
     let mut position_of = vec![None; names.len()];

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use ah_types::log::Log;
 use ah_types::shown::listed;
-use ah_types::{DerivedFeature, Feature, Features, LogOptimization, Optimization, Schema, expr};
+use ah_types::{Feature, Features, LogOptimization, Optimization, Schema, expr};
 use rustc_hash::FxHashMap;
 
-use super::devices::MULTIPROCESSORS;
 use crate::error::TrainError;
 use crate::params::{PromiseMode, SplitBy, ValidParams};
 use crate::params_check::check_training;
@@ -112,22 +111,12 @@ pub fn features(
     warnings: &mut Vec<String>,
 ) -> Result<Features, TrainError> {
     let logged = &log.schema;
-    let (mut derived, left_out) = optimization.derived_for(logged);
+    let (derived, left_out) = optimization.derived_for(logged);
     if !left_out.is_empty() {
         warnings.push(format!(
             "derived features left out, because the log lacks a feature they use: {}",
             listed(&left_out)
         ));
-    }
-    // On another device, the same number of tiles makes another number of waves.
-    if logged.slot(MULTIPROCESSORS).is_some() {
-        let tiles = |derived: &&DerivedFeature| derived.name.starts_with("tiles_");
-        let waves = |tiles: &DerivedFeature| DerivedFeature {
-            name: format!("{}/{MULTIPROCESSORS}", tiles.name),
-            expression: format!("({}) / {MULTIPROCESSORS}", tiles.expression),
-        };
-        let waves: Vec<DerivedFeature> = derived.iter().filter(tiles).map(waves).collect();
-        derived.extend(waves);
     }
     // The optimization knows units and which features are whole numbers; the log does not.
     let known: FxHashMap<&str, &Feature> =

@@ -5,9 +5,6 @@ use ah_types::log::{self, Log, LogError, ReadOptions};
 
 pub use ah_types::log::LoggedDevice;
 
-/// The feature that counts of tiles are divided by.
-pub const MULTIPROCESSORS: &str = DEVICE_FEATURES[0];
-
 /// Returns whether a feature is one of the device, not of the input.
 pub fn is_of_device(feature: &str) -> bool {
     DEVICE_FEATURES.contains(&feature)

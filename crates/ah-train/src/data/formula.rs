@@ -14,9 +14,6 @@ pub enum Formula {
     Ratio(Vec<u16>, Vec<u16>),
     /// A product of features in tiles of some size (1: the feature itself): `ceil(m / 64) * n`.
     Tiles(Vec<(u16, u32)>),
-    /// How full the last wave of tiles is, on a number of multiprocessors or on the feature that has it: tiles over
-    /// waves.
-    Waves(Vec<(u16, u32)>, String),
     /// The least number of trailing zero bits of some numbers.
     ZeroBits(BTreeSet<WholeNumber>),
     /// The lesser of two features.
@@ -74,7 +71,6 @@ impl Formula {
         match self {
             Self::Ratio(over, under) => over.len() + under.len(),
             Self::Tiles(factors) => tiled(factors),
-            Self::Waves(factors, _) => 2 * tiled(factors) + 2,
             Self::ZeroBits(numbers) => {
                 let words = |number: &WholeNumber| match number {
                     WholeNumber::Product(slots) => 1 + slots.len(),
@@ -101,10 +97,6 @@ impl Formula {
                 product(over) + &under
             }
             Self::Tiles(factors) => tiles(factors),
-            Self::Waves(factors, multiprocessors) => {
-                let tiles = tiles(factors);
-                format!("{tiles} / ceil({tiles} / {multiprocessors})")
-            }
             Self::ZeroBits(numbers) => {
                 let count = |number: &WholeNumber| match number {
                     WholeNumber::Product(slots) => format!("ctz({})", product(slots)),
@@ -133,8 +125,6 @@ pub struct Vocabulary {
     pub whole: Vec<u16>,
     /// Sizes of tiles.
     pub sizes: Vec<u32>,
-    /// The device's number of multiprocessors, or the feature that has it, if known.
-    pub multiprocessors: Option<String>,
 }
 
 /// Most factors of a ratio.
@@ -185,10 +175,6 @@ impl Vocabulary {
                         all.extend(self.tiles(factors));
                         all.insert(Formula::Harmonic(factors.clone()));
                     }
-                }
-                Formula::Tiles(tiles) => {
-                    let waves = |count: &String| Formula::Waves(tiles.clone(), count.clone());
-                    all.extend(self.multiprocessors.as_ref().map(waves));
                 }
                 Formula::ZeroBits(numbers) => all.extend(self.fewer_zero_bits(numbers, formulas)),
                 _ => {}
@@ -273,8 +259,7 @@ mod tests {
 
     #[test]
     fn expressions_parse() {
-        let words =
-            Vocabulary { whole: vec![0, 1, 2], sizes: vec![16, 64], multiprocessors: Some("132".to_owned()) };
+        let words = Vocabulary { whole: vec![0, 1, 2], sizes: vec![16, 64] };
         let mut formulas: Vec<Formula> = words.simple().into_iter().collect();
         for _ in 0..2 {
             formulas = words.combined(&formulas).into_iter().collect();
@@ -287,7 +272,6 @@ mod tests {
         for expected in [
             "ceil(m / 64) * ceil(n / 16) * k",
             "min(ctz(m), ctz(n), ctz(k), 16)",
-            "ceil(m / 64) * ceil(n / 64) / ceil(ceil(m / 64) * ceil(n / 64) / 132)",
             "1 / (1 / m + 1 / n + 1 / k)",
         ] {
             assert!(texts.contains(expected), "{expected}");

@@ -27,15 +27,15 @@ impl ModelUse {
             Node::Leaf(leaf) => Visited::Leaf(leaf.samples as f64),
         };
         let tested = model.boosters.iter().flat_map(Tree::tests).map(Test::slot).collect();
-        let boosters = (model.boosters.len(), model.choices.len() + 1);
+        let boosters = (model.boosters.len(), model.choices.len());
         Self::new(&model.features, model.tree.nodes.len(), node, boosters, tested)
     }
 
     /// Returns the use of an ensemble that was learned from these rows.
     pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &Subset<'_>) -> Self {
-        let boosters = || fitted.boosters.trees.iter().chain(&fitted.boosters.risk_trees);
-        let tested = boosters().flat_map(|booster| slots(booster, rows.columns)).collect();
-        let rows_of_boosters = (boosters().count(), fitted.boosters.row_length);
+        let boosters = &fitted.boosters.trees;
+        let tested = boosters.iter().flat_map(|booster| slots(booster, rows.columns)).collect();
+        let rows_of_boosters = (boosters.len(), fitted.boosters.row_length);
         Self::of_grown(&fitted.tree, features, rows, rows_of_boosters, tested)
     }
 

@@ -155,12 +155,12 @@ impl Recipe<'_> {
         } else {
             ensemble
         };
-        let mut tree = leaves::tree(ensemble, &dataset.table, &view.rows(), fallback, f64::INFINITY, &policy);
+        let mut tree = leaves::tree(ensemble, &dataset.table, &view.rows(), fallback, &policy);
         if !ensemble.is_boosted() {
             allow(&mut tree, fallback, margin);
         }
         narrow(&mut tree, &view.ranked.categories);
-        let boosters = ensemble.boosters.in_model(&view.ranked.columns, false);
+        let boosters = ensemble.boosters.in_model(&view.ranked.columns);
         let mut model = Model {
             heuristic: plan.heuristic_name.clone(),
             optimization: dataset.optimization.name.clone(),

@@ -10,10 +10,9 @@
 use std::collections::BTreeSet;
 
 use ah_types::expr::Expr;
-use ah_types::{DerivedFeature, Device, Features, FieldValue, fields, random};
+use ah_types::{DerivedFeature, Features, FieldValue, fields, random};
 use rayon::prelude::*;
 
-use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
 use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table};
@@ -25,9 +24,6 @@ use crate::tree::Scores;
 const MAX_INPUTS: usize = 3000;
 /// The same for logs of [`LARGE`] or more inputs: with 3,000, the convolutions of weights lose 1.0307 instead of 1.0290.
 const MAX_INPUTS_OF_LARGE: usize = 12_000;
-/// Most choices to judge formulas by: the time to find them grows with their number. Judged by 32 of 640 choices,
-/// triton_mm_640 of an H100 loses 1.0578 instead of 1.0557 (mean of two splits).
-pub const MAX_CHOICES: usize = 1024;
 /// Bins of a column: formulas are compared, not fitted.
 const MAX_BINS: usize = 256;
 /// Most features that formulas are made of.
@@ -62,7 +58,7 @@ pub fn find(dataset: &Dataset, training: &[u32], seed: u64) -> Vec<DerivedFeatur
     let names = logged.all().features().iter().map(|f| Expr::Feature(f.name.clone()).to_string());
     let tournament =
         Tournament { targets: Costs::new(&table), names: names.collect(), table: &table, logged, seed };
-    let words = tournament.vocabulary(dataset);
+    let words = tournament.vocabulary();
     let mut best: Vec<Formula> = Vec::new();
     for stage in 0..STAGES {
         let mut candidates = if stage == 0 { words.simple() } else { words.combined(&best) };
@@ -98,7 +94,7 @@ struct Tournament<'a> {
 impl Tournament<'_> {
     /// Returns the parts of formulas: the whole features that help most, and the sizes that the
     /// choices' names hold.
-    fn vocabulary(&self, dataset: &Dataset) -> Vocabulary {
+    fn vocabulary(&self) -> Vocabulary {
         let (columns, values) = self.columns(&[]);
         let gains = self.gains(&columns, self.logged.all().len(), 1.0, 2 * TREES, 0);
         let distinct: BTreeSet<usize> = columns.all().iter().map(|column| column.slot).collect();
@@ -123,12 +119,6 @@ impl Tournament<'_> {
         Vocabulary {
             whole: whole.into_iter().map(|slot| slot as u16).collect(),
             sizes: sizes.into_iter().collect(),
-            multiprocessors: match dataset.device() {
-                Some(Device::Cuda(device)) if device.multiprocessors > 0 => {
-                    Some(device.multiprocessors.to_string())
-                }
-                _ => self.logged.base().slot(MULTIPROCESSORS).map(|slot| self.names[slot].clone()),
-            },
         }
     }
 

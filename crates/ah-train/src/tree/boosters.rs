@@ -1,21 +1,19 @@
 //! Boosters over the inputs of one table.
 
 use ah_joint::growth::Tree;
-use ah_types::{Node, ROW_NUMBERS, ScoreTree, add_row};
+use ah_types::{Node, ROW_NUMBERS, ScoreTree};
 
 use crate::data::Columns;
 
 /// Trees whose rows add to the scores of an ordinary tree ([`ah_types::Model::boosters`]).
 #[derive(Clone, Debug, Default)]
 pub struct Boosters {
-    /// The length of a row: a number for each choice, and one for the risk.
+    /// The length of a row: a number for each choice.
     pub row_length: usize,
     /// What a number of 1 is worth in a score.
     pub unit: f64,
     /// The trees whose rows add to the scores.
     pub trees: Vec<Booster>,
-    /// The trees whose rows add to the risk; none without a promise.
-    pub risk_trees: Vec<Booster>,
 }
 
 /// One of the trees.
@@ -33,20 +31,9 @@ pub fn nearest(value: f64, unit: f64) -> i8 {
 }
 
 impl Boosters {
-    /// Returns the sum of the rows that an input with these codes reaches; empty without boosters.
-    pub fn sums(&self, codes: &[u16]) -> Vec<i16> {
-        let mut sums = vec![0; self.row_length];
-        for tree in self.trees.iter().chain(&self.risk_trees) {
-            let start = tree.splits.leaf(|column| codes[column]) * self.row_length;
-            add_row(&mut sums, &tree.rows[start..][..self.row_length]);
-        }
-        sums
-    }
-
-    /// Returns the boosters of a model. One without a margin needs no risk.
-    pub fn in_model(&self, columns: &Columns, has_margin: bool) -> Vec<ScoreTree> {
-        let risk_trees = self.risk_trees.iter().filter(|_| has_margin);
-        self.trees.iter().chain(risk_trees).map(|tree| self.tree_in_model(tree, columns)).collect()
+    /// Returns the boosters of a model.
+    pub fn in_model(&self, columns: &Columns) -> Vec<ScoreTree> {
+        self.trees.iter().map(|tree| self.tree_in_model(tree, columns)).collect()
     }
 
     fn tree_in_model(&self, tree: &Booster, columns: &Columns) -> ScoreTree {
@@ -62,7 +49,7 @@ impl Boosters {
             }
             let split = tree.splits.nodes[at];
             if split.left == 0 {
-                nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length - 1].into()));
+                nodes.push(Node::Leaf(tree.rows[at * self.row_length..][..self.row_length].into()));
             } else {
                 let test = columns.all()[split.column as usize].test_behind(split.limit);
                 nodes.push(Node::Split { test, left: here + 1, right: 0 });

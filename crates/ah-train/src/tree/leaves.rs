@@ -10,14 +10,11 @@ use super::grown::GrownNode;
 use crate::data::{Subset, Table};
 
 /// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
-///
-/// Without boosters, choices with a [risk ratio](super::risk) above `threshold` are not allowed.
 pub fn tree(
     fitted: &FittedEnsemble,
     table: &Table,
     rows: &Subset<'_>,
     fallback: ChoiceId,
-    threshold: f64,
     policy: &RankingPolicy,
 ) -> Tree {
     let (rankable, last) = rankable(table, rows.inputs, fallback, policy, fitted.is_boosted());
@@ -40,10 +37,6 @@ pub fn tree(
         if fitted.is_boosted() {
             // Here the scores are the same everywhere: the evidence says more.
             by_evidence(&mut leaf);
-        } else {
-            let scores = fitted.scores.node(id as u32);
-            let ratio = |choice| fitted.ratio(id as u32, scores, &[], choice);
-            leaf.ranking.iter_mut().for_each(|ranked| ranked.allowed = ratio(ranked.choice) <= threshold);
         }
         Node::Leaf(leaf)
     };

@@ -1,7 +1,7 @@
 //! Ensembles, from the splits of a tree to the leaves of the model.
 //!
-//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes, [`risk::Risks`] are what choices risk, and
-//! [`Boosters`] add to the scores; a [`FittedEnsemble`] holds all four. [`leaves`] turns its tree into that of a model.
+//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes, and [`Boosters`] add to the scores; a
+//! [`FittedEnsemble`] holds all three. [`leaves`] turns its tree into that of a model.
 
 mod boosters;
 pub mod cover;
@@ -10,11 +10,9 @@ pub mod grown;
 pub mod leaves;
 pub mod narrow;
 pub mod prune;
-pub mod risk;
 pub mod scores;
 
 pub use boosters::{Booster, Boosters, nearest};
-pub use fitted::{FittedEnsemble, ScoredChoice};
+pub use fitted::FittedEnsemble;
 pub use grown::GrownTree;
-pub use leaves::RankingPolicy;
 pub use scores::Scores;

@@ -114,11 +114,6 @@ fn an_input_without_the_fallback_is_decided() {
     assert!(trained.held_out.comparison.model.coverage < 1.0, "some choice is not allowed somewhere");
 }
 
-/// Where the last feature is below 25, times vary by a factor of up to 4.5.
-fn noise(x: [f64; 4]) -> f64 {
-    if x[3] < 25.0 { 1.5 } else { 0.01 }
-}
-
 #[test]
 fn a_limit_on_the_depth_holds() {
     let trained = learn(700, |params| params.max_depth = Some(5));

@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use ah_joint::{JointModel, Timing};
 use ah_train::{Params, TrainedModel, evaluate, train};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -283,36 +282,4 @@ fn a_dense_log_of_many_choices_keeps_as_many_as_are_worth_it() {
     assert!(portfolio.curve.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1));
     assert_eq!(trained.model.choices, portfolio.choices);
     assert!(portfolio.choices.len() <= 64);
-}
-
-#[test]
-fn choices_worth_timing_are_new_and_fast() {
-    let mut random = Pcg64::seed_from_u64(6);
-    let tiles: Vec<Tile> = Tile::all().into_iter().step_by(2).collect();
-    let (few, mut timings) = (shapes(80, &mut random), Vec::new());
-    let mut order: Vec<usize> = (0..tiles.len()).collect();
-    for (input, &shape) in few.iter().enumerate() {
-        order.shuffle(&mut random);
-        let mut timed = order[..20].to_vec();
-        timed.sort_unstable();
-        timings.extend(timed.into_iter().map(|at| Timing {
-            input: input as u32,
-            choice: at as u32,
-            log_time: tiles[at].time(shape).ln(),
-        }));
-    }
-    let numbers = (0..3).map(|at| few.iter().map(|shape| shape[at]).collect()).collect();
-    let names: Vec<String> = tiles.iter().map(Tile::name).collect();
-    let model = JointModel::fit(numbers, &names, &timings, 0);
-    let mut losses = Vec::new();
-    for (input, &shape) in few.iter().enumerate() {
-        let is_timed = |choice: u32| timings.iter().any(|t| (t.input, t.choice) == (input as u32, choice));
-        let worth = model.worth_timing(input as u32, 4, |choice| !is_timed(choice));
-        assert!(worth.len() <= 4 && worth.iter().all(|choice| !is_timed(*choice)));
-        let best = tiles.iter().map(|tile| tile.time(shape)).fold(f64::INFINITY, f64::min);
-        losses.extend(worth.iter().map(|choice| (tiles[*choice as usize].time(shape) / best).ln()));
-    }
-    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
-    println!("choices worth timing lose {mean:.3} in log time");
-    assert!(losses.len() >= 200 && mean < 0.15, "{mean}");
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Judges LightGBM on a dense log of many Triton configurations: the quarter of the shapes is held out that
-`scripts/triton/replay.py --cells all` holds out, which judges ours.
+"""Judges LightGBM on a dense log of many Triton configurations: a quarter of the shapes is held out.
 
     pip install numpy lightgbm
     python3 scripts/compare_configurations.py LOG [--seed 0]

@@ -255,28 +255,21 @@ impl Dataset {
     /// Returns how many of these inputs may be held out, to judge or to calibrate. The same input on several devices counts
     /// once.
     pub fn count_judging(&self, inputs: &[u32]) -> usize {
-        let may = |input: &u32| !self.table.inputs[*input as usize].never_held_out;
-        let inputs: Vec<u32> = inputs.iter().copied().filter(may).collect();
         if self.devices.len() < 2 {
             return inputs.len();
         }
-        let keys: FxHashSet<String> = self.keys(SplitBy::Input, &inputs).into_iter().collect();
+        let keys: FxHashSet<String> = self.keys(SplitBy::Input, inputs).into_iter().collect();
         keys.len()
     }
 
-    /// Holds out about this share as the test part. Inputs that are never held out stay in the training part.
+    /// Holds out about this share as the test part.
     pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);
-        let Partition { mut training, mut held_out } =
-            split::hold_out(&self.usable, &keys, share, seed, "test");
-        let stays = |i: &u32| self.table.inputs[*i as usize].never_held_out;
-        training.extend(held_out.iter().filter(|i| stays(i)));
-        training.sort_unstable();
-        held_out.retain(|i| !stays(i));
-        if held_out.is_empty() {
+        let parts = split::hold_out(&self.usable, &keys, share, seed, "test");
+        if parts.held_out.is_empty() {
             return Err(usable::too_few(self.usable.len()));
         }
-        Ok(Partition { training, held_out })
+        Ok(parts)
     }
 }
 

@@ -56,8 +56,6 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// True outside of the random part of an adaptive log.
-    pub never_held_out: bool,
     cells: Range<u32>,
 }
 
@@ -124,7 +122,6 @@ impl Table {
                 values: input.values,
                 best,
                 weight: 1.0,
-                never_held_out: !input.random,
                 cells: range,
             });
         }

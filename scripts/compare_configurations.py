@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges LightGBM on a dense log of many Triton configurations: a quarter of the shapes is held out.
+"""Judges LightGBM on a dense log of many Triton configurations. A quarter of the shapes, drawn by the seed, is held out.
 
     pip install numpy lightgbm
     python3 scripts/compare_configurations.py LOG [--seed 0]

@@ -12,7 +12,7 @@ missed=0
 for model in "${models[@]}"; do
   folder=target/latency/$(basename "$model" .model.json)
   rm -rf "$folder" && mkdir -p "$folder" && cp -r scripts/latency "$folder/program" && cp Cargo.lock "$folder/program/"
-  cargo run --release --quiet -p ah-codegen -- "$model" --out "$folder/generated" --runtime-path crates/ah-runtime >&2
+  cargo run --release --quiet -p ah-codegen -- "$model" --out "$folder/generated" --with runtime --force >&2
   name=$(basename "$folder"/generated/*/)
   sed -i "s/HEURISTIC/$name/g" "$folder/program/Cargo.toml"
   cargo build --release --quiet --manifest-path "$folder/program/Cargo.toml" --target-dir target/latency/build

@@ -10,7 +10,7 @@ The kernel is a Triton matmul, or the CUDA source of a TOML file.
 2. All configurations on fresh inputs, by the same policy.
 3. All configurations on some of these, by a careful policy: 18 samples, each a row. The medians of the cells near the
    best are compared with those of step 2.
-4. `ah-train` and `ah-codegen`, for each of --train; the loss of the picks on the fresh inputs. The noise of these: the
+4. `ah-train`, for each of --train; the loss of the picks on the fresh inputs. The noise of these: the
    best configuration of the first rows, judged by the last row.
 
 The folder gets results.json, which grows step by step, and live.tar.gz with the logs and each step's output. It needs a GPU and the tools as
@@ -19,7 +19,6 @@ binaries, for Triton also PyTorch; no network.
 
 import argparse
 import gzip
-import importlib.util
 import itertools
 import json
 import math
@@ -41,6 +40,7 @@ PYTHON = HERE.parent / "python"
 sys.path.insert(0, str(PYTHON))
 
 from autoheuristic import Log  # noqa: E402
+from autoheuristic.heuristic import Heuristic  # noqa: E402
 
 START = time.monotonic()
 NEAR = 1.1
@@ -89,7 +89,7 @@ class Live:
         self.work = Path(tempfile.mkdtemp(prefix="live_"))
         path = os.pathsep.join([str(PYTHON), os.environ.get("PYTHONPATH", "")])
         self.environment = {**os.environ, "PYTHONPATH": path}
-        for name in ("ah-collect", "ah-train", "ah-codegen"):
+        for name in ("ah-collect", "ah-train"):
             self.environment[name.upper().replace("-", "_")] = str(options.tools.resolve() / name)
 
     def keep(self, **found):
@@ -142,21 +142,17 @@ class Live:
     def judge(self, log, way, words, fresh):
         """Learns from a log with these words of ah-train, and judges the picks."""
         name = "_".join(["picks", *re.findall("[a-z0-9]+", f"{way} {words}")])
-        train = [self.environment["AH_TRAIN"], log, "--heuristic-name", name, "--model", f"{name}.json"]
-        seconds = self.run(name, [*train, "--no-codegen", *words.split()], 200)
-        codegen = [self.environment["AH_CODEGEN"], f"{name}.json", "--target", "python", "--out", "."]
-        self.run(f"{name}_codegen", codegen, 60)
-        heuristic = load(self.work / f"{name}.py")
+        train = [self.environment["AH_TRAIN"], log, "--heuristic-name", name, "--target", "triton", "--out", "."]
+        seconds = self.run(name, [*train, "--model", f"{name}.json", *words.split()], 200)
+        heuristic = Heuristic(self.work / f"{name}_prune.py")
         slowdowns, declined = [], 0
         for values, times in fresh.items():
-            context = dict(zip(self.columns, values))
-            asked = (context[feature] for feature in heuristic.FEATURES)
-            picked = heuristic.decide(*asked, offered=frozenset(times)).name
+            picked = next(heuristic.in_order(dict(zip(self.columns, values)), frozenset(times)), None)
             declined += picked is None
             slowdowns.append(times.get(picked, math.inf) / min(times.values()))
         finite = [s for s in slowdowns if math.isfinite(s)]
         found = {"loss": geometric_mean(finite), "worst": max(slowdowns), "declined or failed": declined}
-        found |= {"choices": len(heuristic.CHOICES), "kB": (self.work / f"{name}.py").stat().st_size // 1000}
+        found |= {"choices": len(heuristic.choices), "kB": (self.work / f"{name}_prune.py").stat().st_size // 1000}
         self.keep(
             **{f"learned {words or 'by default'}, collected {way or 'all'}": {**found, "seconds": round(seconds, 1)}}
         )
@@ -244,14 +240,6 @@ def medians(choices, half=None):
 
 def geometric_mean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def pack(out):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads the tables that `ah-codegen` wrote with the readers of the programs that they are for.
+"""Makes the files of a program from a table of `ah-codegen --target table`, and reads them by the program's own reader.
 
-    python3 scripts/read_tables.py generated/fused_moe_vllm --source vllm-0.33.0
-    python3 scripts/read_tables.py generated/fused_moe_sglang --source sglang-0.5.9
-    python3 scripts/read_tables.py generated/a8w8_aiter --source amd_aiter-0.1.7 --cu-num 304
+    python3 scripts/read_tables.py fused_moe_table --reader vllm --source vllm-0.33.0 --given E=8 --given N=14336 --out configs
+    python3 scripts/read_tables.py fused_moe_table --reader sglang --source sglang-0.5.9 --given E=8 --given N=14336 --out configs
+    python3 scripts/read_tables.py a8w8_table --reader aiter --source amd_aiter-0.1.7 --given cu_num=304 --given N=1536 --given K=7168 --out configs
 
 The source is the unpacked sdist or wheel; it need not be installed. The readers' own functions run as they stand there; only
 the device that they ask for and the module's logger are replaced. Fails where a reader does not find a file, or reads
@@ -99,20 +99,54 @@ def by_tokens(file):
     return {int(tokens): configuration for tokens, configuration in json.loads(file.read_text()).items()}
 
 
+def write(reader, rows, given, out):
+    """Writes the program's files."""
+    tables = {}
+    for row in rows:
+        values = {**given, **{key.lower() if key not in "EMNK" else key: value for key, value in row["features"].items()}}
+        size = {key: int(float(values[key])) for key in "EMNK" if key in values}
+        if reader == "aiter":
+            keys = [key for key in ("gfx", "cu_num", "M", "N", "K", "q_dtype_w") if key in values]
+            kernel = {key: row["config"][key] for key in ("libtype", "kernelId", "splitK") if key in row["config"]}
+            line = {**{key: size.get(key, values[key]) for key in keys}, **kernel, "us": f"{row['ms'] * 1e3:.4f}"}
+            tables.setdefault("tuned_gemm.csv", []).append(line)
+            continue
+        device = values.get("device_name", "NVIDIA_H200").replace(" ", "_")
+        name = f"E={size['E']},N={size['N']},device_name={device}"
+        name += f",dtype={values['dtype']}" if "dtype" in values else ""
+        if "block_shape" in values:
+            shape = values["block_shape"].replace(" ", "")
+            name += f",block_shape={shape if reader == 'vllm' else shape.replace(',', ', ')}"
+        name += ",per_channel_quant=True" if reader == "sglang" and values.get("per_channel_quant") == "True" else ""
+        tables.setdefault(f"{name}.json", {})[str(size["M"])] = row["config"]
+    out.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        if name.endswith(".csv"):
+            lines = [",".join(table[0])] + [",".join(map(str, line.values())) for line in table]
+            (out / name).write_text("\n".join(lines) + "\n")
+        else:
+            (out / name).write_text(json.dumps(table, indent=4) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="what ah-codegen wrote; its name ends in vllm, sglang or aiter")
-    parser.add_argument("--source", type=Path, required=True, help="the unpacked source of the program")
-    parser.add_argument("--cu-num", type=int, help="AITER: compute units of the device that asks")
+    parser.add_argument("table", type=Path, help="the folder that ah-codegen wrote")
+    parser.add_argument("--reader", required=True, choices=["vllm", "sglang", "aiter"])
+    parser.add_argument("--source", type=Path, help="the unpacked source of the program; without it the files are only written")
+    parser.add_argument("--given", action="append", default=[], help="COLUMN=VALUE that the log does not have; may be repeated")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of the program's files")
     options = parser.parse_args()
-    target = options.folder.name.rpartition("_")[2]
-    more = [options.cu_num] if target == "aiter" else []
-    seen = list({"vllm": vllm, "sglang": sglang, "aiter": aiter}[target](options.source, options.folder, *more))
+    given = dict(pair.split("=", 1) for pair in options.given)
+    write(options.reader, json.loads((options.table / "rows.json").read_text()), given, options.out)
+    if options.source is None:
+        return 0
+    more = [int(given["cu_num"])] if options.reader == "aiter" else []
+    seen = list({"vllm": vllm, "sglang": sglang, "aiter": aiter}[options.reader](options.source, options.out, *more))
     wrong = [place for place, found, written in seen if not found or found != written]
     for place in wrong:
         print(f"{place}: not found, or read differently")
-    rows = sum(len(written) if target != "aiter" else 1 for _, _, written in seen)
-    print(f"{target}: {rows} rows in {len(seen)} look-ups, {len(wrong)} wrong")
+    rows = sum(len(written) if options.reader != "aiter" else 1 for _, _, written in seen)
+    print(f"{options.reader}: {rows} rows in {len(seen)} look-ups, {len(wrong)} wrong")
     return 1 if wrong or not seen else 0
 
 

@@ -9,7 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
     let outputs = bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec);
     match ah_collect::measure_scripted(outputs) {
         Ok(measurement) => {
-            for outcome in &measurement.outcomes {
+            for outcome in measurement.outcomes.iter().flatten() {
                 if let Outcome::Measured { feedback } = outcome {
                     assert!(feedback.iter().all(|ms| *ms > 0.0 && ms.is_finite()), "{feedback:?}");
                 }

@@ -139,12 +139,9 @@ def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
 
 def _learn(options: argparse.Namespace, words: Sequence[str]) -> int:
     code = OK
-    for learned in learn.learn(options.folder, words):
-        not_learned = "" if learned.is_learned else f"{learned.log.stem}: nothing is learned: "
-        print(f"{not_learned}{learned.message}", flush=True)
-        # A log with few inputs is no failure: the kernel was called with few shapes so far.
-        if learned.exit_code not in (OK, learn.TOO_SMALL):
-            code = learned.exit_code
+    for message, failed in learn.learn(options.folder, words):
+        print(message, flush=True)
+        code = failed or code
     return code
 
 

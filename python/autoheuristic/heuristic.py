@@ -1,4 +1,4 @@
-"""A heuristic: the Python file that ``ah-codegen --target python`` writes.
+"""A heuristic: the Python file that ``ah-train --target triton`` writes.
 
 The file decides; this module only loads it and checks that it is what it should be.
 """
@@ -35,7 +35,7 @@ class Heuristic:
         missing = [name for name in NEEDED if not hasattr(module, name)]
         if missing:
             raise HeuristicError(
-                f"{self.shown}: expected a heuristic written by ah-codegen --target python, found a module without "
+                f"{self.shown}: expected a heuristic written by ah-train --target triton, found a module without "
                 f"{', '.join(missing)}; generate it again"
             )
         self.features: tuple[str, ...] = module.FEATURES
@@ -90,14 +90,16 @@ def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"autoheuristic_{path.stem}_{digest}", path)
     if spec is None or spec.loader is None:
         raise HeuristicError(
-            f"{path}: expected a Python file, written by ah-codegen --target python; give its path, with .py"
+            f"{path}: expected a Python file, written by ah-train --target triton; give its path, with .py"
         )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # torch.compile looks a function's module up here.
     try:
         spec.loader.exec_module(module)
     except FileNotFoundError as error:
-        raise HeuristicError(f"{path}: there is no such file; generate it with ah-train --target python") from error
+        raise HeuristicError(
+            f"{path}: there is no such file; write it with autoheuristic tune, or ah-train --target triton"
+        ) from error
     except Exception as error:
         raise HeuristicError(f"{path}: the file does not run ({type(error).__name__}: {error})") from error
     return module

@@ -12,7 +12,7 @@ from .kernel import Call, Kernel, cannot_launch
 
 
 class PreparedInput:
-    """The arguments of one call. The outputs hold their old contents after ``restore``."""
+    """The arguments of one call."""
 
     def __init__(self, kernel: Kernel, call: Call, choices: Sequence[int], outputs: Outputs, clock: GpuClock):
         """``choices`` are the configurations that may run; the first that does is the reference of the check."""
@@ -24,7 +24,7 @@ class PreparedInput:
         """The configurations before the reference."""
         self._ran: set[int] = set()
 
-    def check(self, choices: Sequence[int], each: Callable[[], None] = lambda: None) -> dict[int, str]:
+    def check(self, choices: Sequence[int], each: Callable[[], None]) -> dict[int, str]:
         """Runs these configurations once, and returns those that failed, with the reasons. Calls ``each`` after each.
 
         Raises:
@@ -53,7 +53,7 @@ class PreparedInput:
                     failed[i] = wrong
         return failed
 
-    def time(self, choices: Sequence[int], runs: Sequence[int] | None = None, cold: bool = True) -> list[float]:
+    def time(self, choices: Sequence[int], runs: Sequence[int], cold: bool) -> list[float]:
         """Returns the milliseconds of one sample of each, the mean of ``runs`` runs; all are queued at once.
 
         Raises:
@@ -63,14 +63,8 @@ class PreparedInput:
         # Another process may have checked it, which has failed since. The first run compiles.
         for i in set(choices) - self._ran:
             self._run(i)
-        launches = [self._launches[i] for i in choices]
-        if runs is not None:
-            launches = [launch._replace(runs=count) for launch, count in zip(launches, runs)]
+        launches = [self._launches[i]._replace(runs=count) for i, count in zip(choices, runs)]
         return list(_on_device(self._clock.time, launches, cold))
-
-    def restore(self) -> None:
-        """Gives the outputs their old contents back."""
-        _on_device(self._outputs.restore)
 
     def wait(self) -> None:
         """Waits for the device."""

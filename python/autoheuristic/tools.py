@@ -49,18 +49,12 @@ def _found(name: str) -> str | None:
     return next(filter(None, (shutil.which(name, path=folder) for folder in folders)), None)
 
 
-def _become(name: str) -> NoReturn:
+def become(name: str) -> NoReturn:
     """Runs a tool in the place of this process: a wheel has one binary for all, which goes by its name."""
     binary = _found("ah-tools")
     if binary is None:
         sys.exit(f"error: expected the binary ah-tools beside {sys.executable}, found none; pip install ./python")
     os.execv(binary, [name, *sys.argv[1:]])
-
-
-ah_collect, ah_train, ah_codegen = (
-    functools.partial(_become, name) for name in ("ah-collect", "ah-train", "ah-codegen")
-)
-"""The commands that the wheel installs."""
 
 
 def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the three examples beside triton.autotune on this GPU, and prints one table.
 
-    python3 python/examples/compare_autotune.py --ah-collect PATH --ah-train PATH --ah-codegen PATH --out DIR
+    python3 python/examples/compare_autotune.py --ah-collect PATH --ah-train PATH --out DIR
 
 For each kernel: collects for some seconds, learns, and generates the heuristic; then measures all configurations on
 fresh inputs and compares the heuristic's picks with the best of all, with the best single configuration and with
@@ -63,7 +63,7 @@ class Example:
         self.kernel = getattr(self.module, f"{self.name}_kernel")
         self.log = self.out / f"{self.name}.train.txt"
         self.fresh_log = self.out / f"{self.name}.fresh.txt"
-        self.heuristic = self.out / f"{self.name}_heuristic.py"
+        self.heuristic = self.out / f"{self.name}_heuristic_prune.py"
         self.results = {}
 
     def inputs(self, seed, count, without=()):
@@ -101,13 +101,11 @@ def collect_into(example, log, rows, seconds, *words):
 
 def learn(example, options):
     """Learns a model and generates the heuristic; returns its file."""
-    name = example.heuristic.stem
-    model = example.out / f"{name}.model.json"
-    train = [options.ah_train, example.log, "--heuristic-name", name, "--model", model, "--no-codegen"]
-    run(example.out / f"{name}.out", *train, *options.train)
-    run(None, options.ah_codegen, model, "--target", "python", "--out", example.out)
+    name = f"{example.name}_heuristic"
+    train = [options.ah_train, example.log, "--heuristic-name", name, "--target", "triton", "--out", example.out]
+    run(example.out / f"{name}.out", *train, "--model", example.out / f"{name}.model.json", *options.train)
     say(f"{example.name}: learned {name}")
-    return example.out / f"{name}.py"
+    return example.heuristic
 
 
 def run(output, *words):
@@ -134,7 +132,7 @@ def judge(example, file):
     slowdowns, singles, slower, declined = [], [], [], 0
     for values, times in medians(fresh).items():
         features = dict(zip(fresh.features, values))
-        picked = heuristic.decide(*(features[name] for name in heuristic.features), offered=offered).name
+        picked = next(heuristic.in_order(features, offered), None)
         declined += picked is None
         best, ms = min(times.values()), times.get(picked or fallback, math.inf)
         if not math.isfinite(ms):
@@ -331,7 +329,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ah-collect", default=shutil.which("ah-collect") or "target/release/ah-collect")
     parser.add_argument("--ah-train", default=shutil.which("ah-train") or "target/release/ah-train")
-    parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "compare_autotune")))
     parser.add_argument("--seconds", default="matmul=300,softmax=150,attention=200", help="of collecting, by kernel")
     parser.add_argument("--fresh", type=int, default=150, help="inputs that are judged")

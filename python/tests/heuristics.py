@@ -64,10 +64,9 @@ def learned(folder, choices, *words):
     winners = [choices[0 if n <= 100 else 2 if n <= 1000 else 1] for n in sizes]
     times = [{choice: 1.0 if choice == winner else 2.0 for choice in choices} for winner in winners]
     write_log(folder / "train.txt", "double", ["n"], (((n,), found) for n, found in zip(sizes, times)))
-    train = [tool("ah-train"), "train.txt", "--heuristic-name", "learned", "--no-codegen", *words]
-    for command in (train, [tool("ah-codegen"), "model.json", "--target", "python", "--out", "."]):
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return folder / "learned.py"
+    train = [tool("ah-train"), "train.txt", "--heuristic-name", "learned", "--target", "triton", "--out", ".", *words]
+    subprocess.run(train, cwd=folder, check=True, capture_output=True)
+    return folder / "learned_prune.py"
 
 
 def tool(name):

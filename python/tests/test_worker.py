@@ -249,7 +249,7 @@ def test_an_interrupted_run_ends_after_the_input_in_hand(tmp_path):
 def tune(tmp_path, *words, **variables):
     """Tunes a copy of the kernel, beside which the heuristic comes to lie."""
     (tmp_path / "mine.py").write_text((SITE / "doubling.py").read_text().replace("CONFIGS =", f"{SOURCE}CONFIGS =", 1))
-    tools = {"AH_COLLECT": "ah-collect", "AH_TRAIN": "ah-train", "AH_CODEGEN": "ah-codegen"}
+    tools = {"AH_COLLECT": "ah-collect", "AH_TRAIN": "ah-train"}
     tools = {variable: heuristics.tool(tool) for variable, tool in tools.items()}
     words = [sys.executable, "-m", "autoheuristic", "tune", "mine.py:kernel", *words]
     return subprocess.run(

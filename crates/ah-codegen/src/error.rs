@@ -1,90 +1,71 @@
-//! Errors of generating.
+//! Errors: each names the place, what was expected and what was found.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, exit};
-use ah_types::log::LogError;
-use ah_types::{InvalidModel, ModelError};
+use ah_types::shown::quoted;
+use ah_types::{InvalidModel, ModelError, log};
 
-use crate::pinned::TableError;
+use crate::table::TableError;
 
-/// The most features, categories of all features, values that trees test, and leaves of a tree: generated code numbers each
-/// with 16 bits.
-pub(crate) const MOST: usize = 65_000;
-
-/// Generating failed; nothing was replaced.
+/// Code cannot be generated.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages show the fields.
 pub enum CodegenError {
-    /// The model cannot be read or is not valid.
+    /// The model file cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model is not valid (it was not read from a file).
-    #[error("not a valid model: {0}")]
+    /// The model in memory breaks an invariant.
+    #[error(transparent)]
     Invalid(InvalidModel),
-    /// The model has more than generated code can number.
-    #[error("expected at most {MOST} {what}, found {found}; learn from fewer")]
-    TooMany { what: &'static str, found: usize },
-    /// The form `switch` has no boosted trees.
-    #[error(
-        "--form switch needs a model of one tree, found {boosters} boosted trees beside it; learn it with ah-train --learner cost_tree, and with --max-leaves for fewer lines"
-    )]
-    SwitchOfBoosters { boosters: usize },
     /// A log cannot be read.
     #[error(transparent)]
-    Log(#[from] LogError),
-    /// A table of decisions cannot be made.
+    Log(#[from] log::LogError),
+    /// A table cannot be made.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// The target has no form `switch`.
-    #[error("--form switch: expected a target of c, python and rust, found {target}")]
-    NoSwitch { target: &'static str },
-    /// A file or folder cannot be read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
-    /// A template is malformed.
-    #[error("template: {0}")]
-    Template(String),
-    /// A path is not Unicode.
-    #[error("{}: expected a path in Unicode; rename it", path.display())]
-    NotUnicode { path: PathBuf },
-    /// Something at the place was not generated.
+    /// Two logged features would have one identifier.
+    #[error(
+        "the features {} and {} would both be `{identifier}` in code, so callers could not tell them apart; rename one of them in the log",
+        quoted(a),
+        quoted(b)
+    )]
+    NamesAlike { a: String, b: String, identifier: String },
+    /// The model was learned for other programs.
+    #[error(
+        "--target {asked}: the model was learned for {learned}, where a decision has another price; learn it with ah-train --target {asked}, or \
+         write it anyway with --force"
+    )]
+    OtherTarget { asked: String, learned: String },
+    /// `--into` names one file.
+    #[error("--into writes one file: expected one target, found {count}")]
+    SeveralTargets { count: usize },
+    /// A skeleton cannot be rendered.
+    #[error("a skeleton of ah-codegen does not render; report this: {problem}")]
+    Skeleton { problem: String },
+    /// Something that no generator wrote is in the way.
     #[error("{}: was not written by ah-codegen, and would be lost; move it, or give another folder with --out", path.display())]
     Taken { path: PathBuf },
+    /// Reading or writing failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+}
+
+impl CodegenError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
 }
 
 impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
+            Self::Io { .. } | Self::Taken { .. } => exit::IO,
             Self::Model(e) => e.exit_code(),
             Self::Log(e) => e.exit_code(),
-            Self::Invalid(_) | Self::TooMany { .. } | Self::Template(_) | Self::SwitchOfBoosters { .. } => {
-                exit::BAD_INPUT
-            }
-            Self::Table(TableError::NoRows { .. } | TableError::UnknownColumn { .. }) => exit::USAGE,
-            Self::Table(_) => exit::BAD_INPUT,
-            Self::NoSwitch { .. } => exit::USAGE,
-            Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
+            Self::Table(TableError::NoRows) | Self::SeveralTargets { .. } => exit::USAGE,
+            _ => exit::BAD_INPUT,
         }
-    }
-}
-
-impl CodegenError {
-    pub(crate) fn template(error: &tera::Error) -> Self {
-        use std::error::Error;
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        Self::Template(text.replace('\n', " "))
-    }
-
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
     }
 }

@@ -1,14 +1,12 @@
-//! Turns a learned model into source code: load → simplify → lower → render → write.
+//! Turns a learned model into source code that a person could have written: plan → print → write.
 //!
-//! Begin at [`generate`]. It reduces a checked [`Model`] to its decisions (`simplify.rs`) and lowers it to
-//! a form that is independent of languages (`lower/`). Each [`Target`] turns that form into the values that
-//! its templates print (`targets/`, with `printing/`). The templates are rendered (`render.rs`,
-//! `templates/`), and the files on disk are replaced as a whole (`write.rs`). The form `switch` has no templates (`switch/`).
+//! Begin at [`generate`]. `plan.rs` chooses between branches and tables. `body.rs` builds the branches as conditions with early
+//! returns, by what each path has decided (`facts.rs`). `expression.rs` prints expressions for every language. Each [`Target`] is
+//! one file, with a skeleton in `templates/` and a line in [`TARGETS`]. `write.rs` replaces the files on disk as a whole.
 //!
-//! Generated code decides as the reduced model does, to the last bit; the tests build it and compare. [`simplify`] defines what
-//! the reduction may change: nothing for a program that does not list its choices. The form `switch` also leaves out declining.
-//! Names from a model may be hostile: they become code only as identifiers of ASCII letters and digits (`printing/names.rs`)
-//! and as escaped strings.
+//! Generated code decides as [`Model::decide`](ah_types::Model::decide) does, to the last bit, and declines exactly where it declines; the
+//! tests build the code and compare. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
+//! digits (`names.rs`) and as escaped strings.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -21,18 +19,28 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod body;
+mod boosters;
+mod c;
+#[cfg(feature = "cli")]
+mod cli;
+mod code;
 mod error;
+mod expression;
+mod facts;
 mod files;
-mod lower;
-mod pinned;
-mod printing;
-mod render;
+mod names;
+mod page;
+mod plan;
+mod python;
 mod report;
-mod simplify;
-mod slow_targets;
-mod switch;
+mod rust;
+mod skeleton;
+mod table;
 mod target;
-mod targets;
+mod text;
+#[cfg(feature = "cli")]
+pub mod tool;
 mod write;
 
 use std::path::Path;
@@ -40,29 +48,23 @@ use std::path::Path;
 use ah_types::Model;
 use ah_types::log::Log;
 
+pub use c::C;
 pub use error::CodegenError;
-pub use pinned::TableError;
+pub use python::{Inductor, Python, Pytorch, Triton};
 pub use report::{GeneratedFiles, Report};
-pub use simplify::{Detail, simplify};
-pub use slow_targets::slow_targets;
+pub use rust::Rust;
+pub use table::{Table, TableError};
 pub use target::Target;
-pub use targets::{Aiter, C, Inductor, Python, Pytorch, Rust, Sglang, TARGETS, Triton, Vllm};
 pub use write::{Change, WriteMode};
 
-use files::Files;
-use pinned::PinnedRows;
-use render::Templates;
-use target::TargetOptions;
+use plan::Plan;
 
-/// The form of generated code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Form {
-    /// A crate, header or module: choices as types, rankings, reasons for declining, the promise
-    #[default]
-    Module,
-    /// One plain function of one tree, as people write by hand: for C, Rust and Python
-    Switch,
+/// All targets.
+pub const TARGETS: [&dyn Target; 7] = [&Rust, &C, &Python, &Pytorch, &Triton, &Inductor, &Table];
+
+/// Returns the target of this name.
+pub fn target(name: &str) -> Option<&'static dyn Target> {
+    TARGETS.into_iter().find(|target| target.name() == name)
 }
 
 /// What to generate, and where.
@@ -72,38 +74,30 @@ pub struct Request<'a> {
     pub model: &'a Model,
     /// The targets.
     pub targets: &'a [&'a dyn Target],
-    /// The form of the code.
-    pub form: Form,
-    /// How much of the model the code holds.
-    pub detail: Detail,
     /// The folder below which everything is written.
     pub out: &'a Path,
+    /// The file that is written instead, as a module of the author's own library.
+    pub into: Option<&'a Path>,
     /// Whether to write, compare or report.
     pub mode: WriteMode,
-    /// A folder of templates that replace the built-in ones or add files, for example
-    /// `rust/src/lib.rs.tera`.
-    pub templates: Option<&'a Path>,
-    /// The folder of the crate `ah-runtime`. With it the Rust crate has the feature `runtime`, which
-    /// implements `ah_runtime::Heuristic`; without it the crate can be published on its own.
-    pub runtime_path: Option<&'a Path>,
-    /// The inputs of a table of decisions, for targets that write one.
-    pub rows: Option<TableRows<'a>>,
-}
-
-/// The inputs of a table of decisions.
-#[derive(Clone, Copy, Debug)]
-pub struct TableRows<'a> {
-    /// A log with times of the default and of the choices on these inputs.
-    pub log: &'a Log,
-    /// Columns of the table that the log does not have, with their values.
-    pub given: &'a [(String, String)],
+    /// Whether the code also ranks choices, and picks among those that a program offers.
+    pub ranked: bool,
+    /// The folder of the crate `ah-runtime`: the Rust crate gets the feature `runtime`, which implements
+    /// `ah_runtime::Heuristic`. It needs the rankings too.
+    pub runtime: Option<&'a Path>,
+    /// The SPDX name of a license for the first lines.
+    pub license: Option<&'a str>,
+    /// Whether a target that the model was not learned for is written too.
+    pub force: bool,
+    /// A log with times of the default and of the choices, for a table of decisions on its inputs.
+    pub rows: Option<&'a Log>,
 }
 
 impl<'a> Request<'a> {
-    /// Requests the files of these targets below `out`, written, with the default detail and templates.
+    /// Requests the files of these targets below `out`, written, without extras.
     pub fn new(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Self {
-        let (form, detail, mode) = (Form::Module, Detail::default(), WriteMode::Write);
-        Self { model, targets, form, detail, out, mode, templates: None, runtime_path: None, rows: None }
+        let (mode, into, runtime, license, rows) = (WriteMode::Write, None, None, None, None);
+        Self { model, targets, out, into, mode, ranked: false, runtime, license, force: false, rows }
     }
 }
 
@@ -114,36 +108,49 @@ impl<'a> Request<'a> {
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
-    let templates = Templates::load(request.templates)?;
-    let mut model = simplify(request.model, request.detail);
-    if request.form == Form::Switch {
-        model.tree = switch::merged(&model);
+    if request.into.is_some() && request.targets.len() != 1 {
+        return Err(CodegenError::SeveralTargets { count: request.targets.len() });
     }
-    let lowered = lower::lower(&model, request.form == Form::Module && lower::is_ensemble(request.model));
-    lowered.check_size()?;
-    let options = TargetOptions {
-        out: request.out,
-        runtime_path: request.runtime_path,
-        // The file's version, not the simplified model's.
-        version: request.model.version(),
-        rows: request.rows.map(|rows| PinnedRows::new(request.model, rows.log, rows.given)).transpose()?,
-    };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        let (name, files) = match request.form {
-            Form::Module => {
-                let view = target.view(&lowered, &options)?;
-                (view.place.name().to_owned(), templates.render(target.name(), &view)?)
-            }
-            Form::Switch => {
-                let syntax = target.syntax().ok_or(CodegenError::NoSwitch { target: target.name() })?;
-                let (name, source) = switch::source(&lowered, request.model, syntax)?;
-                (name, Files::from([(String::new(), source)]))
-            }
+        check_target(request, *target)?;
+        let plan = Plan {
+            model: request.model,
+            out: request.out,
+            into: request.into,
+            ranked: request.ranked || request.runtime.is_some() || target.has_rankings(),
+            runtime: request.runtime,
+            license: request.license,
+            rows: request.rows,
+            used: plan::used(request.model),
         };
-        let place = request.out.join(name);
-        let changes = write::write(&place, &files, request.mode)?;
-        report.generated.push(GeneratedFiles { target: target.name(), place, files, changes });
+        let output = target.files(&plan)?;
+        let changes = write::write(&output.place, &output.files, request.mode)?;
+        let (place, files, signature) = (output.place, output.files, output.signature);
+        report.generated.push(GeneratedFiles { target: target.name(), place, files, signature, changes });
     }
     Ok(report)
+}
+
+/// Refuses a target that the model was not learned for. A model without a record is for all of them.
+fn check_target(request: &Request<'_>, target: &dyn Target) -> Result<(), CodegenError> {
+    let learned = learned_for(request.model);
+    let asked = target.name();
+    if request.force || learned.is_empty() || learned.iter().any(|name| name == asked) {
+        return Ok(());
+    }
+    Err(CodegenError::OtherTarget { asked: asked.to_owned(), learned: learned.join(", ") })
+}
+
+/// Returns the targets that a model was learned for, by its record.
+fn learned_for(model: &Model) -> Vec<String> {
+    let settings = model.provenance.parameters.get("settings");
+    let targets = settings.and_then(|settings| settings.get("target")?.get("value").cloned());
+    match targets {
+        Some(serde_json::Value::Array(all)) => {
+            all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        }
+        Some(serde_json::Value::String(all)) => all.split(',').map(|name| name.trim().to_owned()).collect(),
+        _ => Vec::new(),
+    }
 }

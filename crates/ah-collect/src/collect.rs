@@ -8,7 +8,7 @@ use ah_types::Outcome;
 use crate::append::Appender;
 use crate::cli::Progress;
 use crate::error::CollectError;
-use crate::measuring::{MeasuredInput, measure_inputs};
+use crate::measuring::{Event, MeasuredInput, measure_inputs};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::summary::Summary;
@@ -60,7 +60,13 @@ pub(crate) fn collect(
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
-    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
+    let result = measure_inputs(workers, &plan, options.policy, stop, |event| match event {
+        Event::Done(input) => record.take(input, progress),
+        Event::Working(text) => {
+            progress.working(&text);
+            Ok(())
+        }
+    });
     let result = result.and_then(|()| record.end(progress));
     progress.finish();
     record.undefined.warnings().for_each(|warning| progress.warning(&warning));

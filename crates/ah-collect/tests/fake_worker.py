@@ -100,7 +100,11 @@ def misbehave(ask, at):
     if MODE == "closes its output":
         os.close(1)
         time.sleep(1000)
-    if MODE == "hangs":
+    if MODE == "hangs and says who":
+        with open("pid.new", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename("pid.new", "pid")
+    if MODE in ("hangs", "hangs and says who"):
         time.sleep(1000)
     if MODE == "hangs after half a line":
         say('half a line {"id": 1', end="")

@@ -250,11 +250,6 @@ impl Answer {
             .or_else(|| reason("skipped").map(Failure::Skipped))
     }
 
-    /// Returns whether it is only a sign of life.
-    pub fn is_working(&self) -> bool {
-        self.0.contains_key("working")
-    }
-
     /// Returns the position of the cell that it answers.
     pub fn cell(&self) -> Option<usize> {
         self.0.get("cell")?.as_u64().and_then(|cell| usize::try_from(cell).ok())

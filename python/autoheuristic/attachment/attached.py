@@ -54,9 +54,6 @@ class AttachedKernel:
         self._layout: tuple[int, frozenset[str]] | None = None
         self._hot: dict[Any, tuple[Any, Any]] = {}
         """By key: the arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
-        self._configs: Any = None
-        """The configurations that the look-up is for, and their number."""
-        self._count = 0
         autotuner.run = self.run
 
     def detach(self) -> None:
@@ -71,8 +68,8 @@ class AttachedKernel:
         """Launches the kernel; ``grid`` and ``warmup`` are among the keyword arguments."""
         if self._is_passive:
             return self._package(args, kwargs)
-        configs, found = self.autotuner.configs, None
-        if configs is self._configs and len(configs) == self._count:
+        state, found = self._state, None
+        if state is not None and state.is_of(self.autotuner):
             try:
                 found = self._hot[self._fast(args, kwargs)]
             except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
@@ -145,7 +142,6 @@ class AttachedKernel:
             if state.trouble is not None:
                 self._warn(f"{state.trouble}. The package's own autotuner runs")
             self._state = state
-            self._configs, self._count = state.configs, state.count
         return state
 
     def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> Decision:

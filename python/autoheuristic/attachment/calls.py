@@ -19,42 +19,28 @@ if TYPE_CHECKING:
     from ..kernel import Call, Kernel
 
 FILE = "calls.jsonl"
-MOST_LINES = 20_000
-"""Lines of one process; a program whose sizes never repeat must not fill the disk."""
 MOST_VALUES = 65_536
 """A tensor of up to this many integers is written with its values: offsets and lengths decide what a kernel does."""
 
 
-class Journal:
-    """The journal of one process."""
+def append(path: Path, identity: Identity, package: str, features: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Appends a line; ``found`` has the answer, the choice, and the call.
 
-    def __init__(self, path: Path):
-        """Appends to this file."""
-        self._path = path
-        self._lines = 0
+    Raises:
+        OSError: The file cannot be written.
 
-    def note(
-        self,
-        identity: Identity,
-        package: str,
-        features: Mapping[str, Any],
-        found: Mapping[str, Any],
-    ) -> None:
-        """Appends a line; ``found`` has the answer, the choice, and the call.
-
-        Raises:
-            OSError: The file cannot be written.
-
-        """
-        if self._lines >= MOST_LINES:
-            return
-        self._lines += 1
-        line = {"kernel": identity.stem, "module": identity.module, "function": identity.function, "package": package}
-        present = {"features": dict(features), **{key: value for key, value in found.items() if value is not None}}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        # Appends of one write each: two processes never interleave lines on a local disk.
-        with open(self._path, "ab", buffering=0) as file:
-            file.write((json.dumps({**line, **present}) + "\n").encode())
+    """
+    line: dict[str, Any] = {
+        "kernel": identity.stem,
+        "module": identity.module,
+        "function": identity.function,
+        "package": package,
+    }
+    line |= {"features": dict(features), **{key: value for key, value in found.items() if value is not None}}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Appends of one write each: two processes never interleave lines on a local disk.
+    with open(path, "ab", buffering=0) as file:
+        file.write((json.dumps(line) + "\n").encode())
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import LogError, UsageError
 from ..log import Log
@@ -18,18 +17,10 @@ TOO_SMALL = 6
 """The exit code of ``ah-train`` for a log that is too small to learn from."""
 
 
-class Learned(NamedTuple):
-    """What became of one log."""
-
-    log: Path
-    is_learned: bool
-    message: str
-    """The summary, or why there is no heuristic."""
-    exit_code: int
-
-
-def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[Learned]:
+def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
     """Learns from each log that has grown since its heuristic was made; ``words`` are more arguments for ``ah-train``.
+
+    Returns, by log, what to tell, and the exit code. Too few inputs are no failure: the kernel had few shapes so far.
 
     Raises:
         UsageError: A tool is missing, or there is no log.
@@ -45,23 +36,20 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[Learned]:
 
 
 def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Learns from a log and writes the heuristic to a file; the model goes beside the log. Returns what became of it.
+    """Learns from a log and writes the heuristic to a file, the model beside the log. Returns how ``ah-train`` ended.
 
     Raises:
         UsageError: A tool is missing.
 
     """
-    model = log.with_suffix(".model.json")
-    learning = [tool("ah-train"), str(log), "--heuristic-name", name, "--model", str(model), "--no-codegen", *words]
-    done = _run(learning)
-    if done.returncode:
-        return done
     with tempfile.TemporaryDirectory(dir=heuristic.parent) as folder:
-        written = _run([tool("ah-codegen"), str(model), "--target", "python", "--out", folder])
+        command = [tool("ah-train"), str(log), "--heuristic-name", name, "--target", "triton", *words]
+        command += ["--model", str(log.with_suffix(".model.json")), "--out", folder]
+        done = subprocess.run(command, capture_output=True, text=True)
         # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
         for made in Path(folder).glob("*.py"):
             made.replace(heuristic)
-    return written if written.returncode else done
+    return done
 
 
 def _is_learned(log: Path) -> bool:
@@ -69,12 +57,12 @@ def _is_learned(log: Path) -> bool:
     return heuristic.exists() and heuristic.stat().st_mtime >= log.stat().st_mtime
 
 
-def _learn(log: Path, words: Sequence[str]) -> Learned:
+def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:
     done = heuristic_of(log, log.with_suffix(".py"), log.stem, words)
-    if done.returncode == TOO_SMALL:
-        return Learned(log, False, _too_few(log), TOO_SMALL)
-    message = (done.stderr.strip() or done.stdout.strip()) if done.returncode else done.stdout.strip()
-    return Learned(log, not done.returncode, message, done.returncode)
+    if not done.returncode:
+        return done.stdout.strip(), 0
+    reason = _too_few(log) if done.returncode == TOO_SMALL else done.stderr.strip() or done.stdout.strip()
+    return f"{log.stem}: nothing is learned: {reason}", 0 if done.returncode == TOO_SMALL else done.returncode
 
 
 def _too_few(log: Path) -> str:
@@ -86,7 +74,3 @@ def _too_few(log: Path) -> str:
         f"{count} inputs are too few. Run the program with --mode collect on more shapes, "
         "or give autoheuristic replay more --max-seconds"
     )
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True)

@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AutoHeuristicWarning
-from .calls import FILE, Journal
+from .calls import FILE, append
 from .folder import Folder
 from .identity import Identity
 from .settings import Settings
+
+MOST_LINES = 20_000
+"""Lines of one process in the journal; a program whose sizes never repeat must not fill the disk."""
 
 
 class Session:
@@ -28,8 +31,7 @@ class Session:
         self.autotuners: Callable[[], list[Any]] = list
         """Returns the attached autotuners."""
         self._has_begun = False
-        self._journal: Journal | None = None
-        self._writes = True
+        self._lines_left = MOST_LINES
         self._warned: set[str] = set()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
@@ -53,23 +55,15 @@ class Session:
             except Exception as error:
                 self.warn(f"kernels are compiled when they are launched, not before ({type(error).__name__}: {error})")
 
-    def note(
-        self,
-        identity: Identity,
-        package: str,
-        features: Mapping[str, Any],
-        found: Mapping[str, Any],
-    ) -> None:
+    def note(self, identity: Identity, package: str, features: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         """Writes an input to the journal. A folder that cannot be written costs a warning, not the program."""
-        if not self._writes:
-            return
         try:
             with self.lock:
-                if self._journal is None:
-                    self._journal = Journal(self.folder.here / FILE)
-                self._journal.note(identity, package, features, found)
+                if self._lines_left > 0:
+                    self._lines_left -= 1
+                    append(self.folder.here / FILE, identity, package, features, found)
         except OSError as error:
-            self._writes = False
+            self._lines_left = 0
             self.warn(f"{self.settings.folder}: cannot be written ({error}); what kernels are asked is not reported")
 
     def warn(self, message: str) -> None:

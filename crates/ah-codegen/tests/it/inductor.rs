@@ -9,7 +9,8 @@ use ah_types::Model;
 fn python(code: &str) -> Option<String> {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/mm_h200.model.json");
     let folder = tempfile::tempdir().unwrap();
-    generate(&Request::new(&Model::read(&model).unwrap(), &[&Inductor], folder.path())).unwrap();
+    let model = Model::read(&model).unwrap();
+    generate(&Request { force: true, ..Request::new(&model, &[&Inductor], folder.path()) }).unwrap();
     std::fs::write(folder.path().join("driver.py"), code).unwrap();
     let python = std::env::var("AUTOHEURISTIC_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let output = Command::new(python).arg("-B").arg("driver.py").current_dir(folder.path()).output().ok()?;
@@ -75,11 +76,12 @@ for m, n, k, dtype in [(*shape, dtype) for shape in shapes for dtype in (torch.f
     values = dict(m=m, n=n, k=k, mat1_stride_0=k, mat1_stride_1=1, mat2_stride_0=n, mat2_stride_1=1, mat1_dtype=dtype,
                   mat2_dtype=dtype, mat1_iscontig=True, mat2_iscontig=True,
                   using_tf32=False if dtype == torch.float32 else "not_float_32")
-    pick = module.decide(**values, offered=module.CHOICES).name
+    given = [values[name] for name in module.FEATURES]
+    pick = module.choose_among(module.CHOICES, *given)
     kept = [choice.name for choice in module.keep(all)]
     assert kept == ([pick] if pick else list(module.CHOICES)), (kept, pick)
     three = [choice.name for choice in module.keep(all, top=3)]
-    first = [pick] + [other.name for other in module.ranked(**values) if other.name != pick]
+    first = [pick] + [name for name in module.ranked(*given) if name != pick]
     assert pick is None or three == sorted(first[:3], key=module.CHOICES.index), (three, first)
     seen.add(pick)
 assert len(seen) > 1, seen
@@ -147,7 +149,7 @@ try:
 except Exception as e:
     assert "Stop" in repr(e) + repr(e.__cause__), repr(e)
 before, after = seen
-assert len(before) == 2 and after == [module.decide(*(features[0][name] for name in module.FEATURES), offered=before).name]
+assert len(before) == 2 and after == [module.choose_among(before, *(features[0][name] for name in module.FEATURES))]
 assert set(module.FEATURES) <= set(features[0]), features
 assert (features[0]["m"], features[0]["k"], features[0]["n"], features[0]["mat2_stride_0"]) == (96, 256, 4096, 4096)
 print(torch.__version__, before, after)

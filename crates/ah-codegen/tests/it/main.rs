@@ -8,6 +8,5 @@ mod hostile_names;
 mod inductor;
 mod models;
 mod package;
-mod switch;
 mod tables;
 mod triton;

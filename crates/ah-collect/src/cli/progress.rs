@@ -60,6 +60,18 @@ impl Progress {
         }
     }
 
+    /// A worker says what it works on, in a long request.
+    pub fn working(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(ah_cli::printable(text).into_owned()),
+            None if self.last_line.elapsed() >= EVERY => {
+                self.last_line = Instant::now();
+                status(&format!("{text}\n"));
+            }
+            None => {}
+        }
+    }
+
     /// Reports a message to the user.
     pub fn message(&mut self, text: &str) {
         self.print(|| status(&format!("{text}\n")));

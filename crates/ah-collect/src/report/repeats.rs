@@ -74,8 +74,8 @@ impl fmt::Display for Repeats {
         let [changed, clear_changed, loss] = [changed, clear_changed, loss].map(|share| 100.0 * share);
         write!(
             f,
-            "half of the repetitions has another winner than the other half on {changed:.1} % of {inputs} inputs, on \
-             {clear_changed:.1} % of the {clear} with a lead above 3 %; the other half's winner loses {loss:.2} %"
+            "flips: the halves of the repetitions have different winners on {changed:.1} % of {inputs} inputs, and on \
+             {clear_changed:.1} % of the {clear} with a lead above 3 %; taking the other half's winner loses {loss:.2} %"
         )
     }
 }

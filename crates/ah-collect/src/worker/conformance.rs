@@ -44,7 +44,7 @@ pub fn check(
                 (0..8).map(|i| worker.draw(Seed(0, i))).collect()
             };
             let drawn = [draw(&mut worker), draw(&mut worker), draw(&mut second)];
-            let [first, again, other] = drawn.map(|d| d.map_err(|e| format!("draw: {}", e.reason())));
+            let [first, again, other] = drawn.map(|d| d.map_err(|e| e.reason().to_owned()));
             let first = first?;
             each(match (again? == first, other? == first, first.iter().all(|c| *c == first[0])) {
                 (false, ..) => Err("draw: the same seed gives different inputs".to_owned()),

@@ -8,10 +8,7 @@ use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 
-use super::process::{Fault, GRACE, Limits, Process};
-
-/// The wait before a worker that could not be started is started once more: its device may need a moment.
-const PAUSE: Duration = Duration::from_secs(1);
+use super::process::{Fault, GRACE, Limits, Process, Working};
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -26,6 +23,8 @@ pub(super) struct Link {
     input: Option<(WireContext, Seed)>,
     /// The time that replacements took since it was asked for.
     interruption: Duration,
+    /// Who is told what the process works on.
+    pub(super) working: Working,
 }
 
 impl Link {
@@ -36,13 +35,14 @@ impl Link {
     }
 
     pub(super) fn over(start: Start, limits: Limits) -> Self {
-        let interruption = Duration::ZERO;
-        Self { start, limits, process: None, description: None, input: None, interruption }
+        let (interruption, working) = (Duration::ZERO, Working::default());
+        Self { start, limits, process: None, description: None, input: None, interruption, working }
     }
 
     /// Starts a process and returns its description, which must be that of the processes before.
     pub(super) fn start(&mut self) -> Result<Description, Failure> {
         let mut process = (self.start)().map_err(Failure::DeviceLost)?;
+        process.report_to(self.working.clone());
         let description = describe(&mut process, self.limits)?;
         if let Some(what) =
             self.description.as_ref().and_then(|before| super::description::difference(before, &description))
@@ -158,7 +158,7 @@ impl Link {
         self.process = None;
         let mut started = self.start();
         if started.is_err() {
-            thread::sleep(PAUSE);
+            thread::sleep(self.limits.pause);
             started = self.start();
         }
         let replaced = match started {

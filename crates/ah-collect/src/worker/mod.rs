@@ -15,6 +15,7 @@ mod process;
 mod scripted;
 
 use std::process::Command;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use ah_measure::draws::{self, Draw};
@@ -92,6 +93,11 @@ impl Worker {
     /// Returns the rest of what the worker describes.
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// Calls `report` with what the worker says that it works on, in long requests; `None`: no longer.
+    pub fn report_to(&mut self, report: Option<Box<dyn Fn(&str) + Send>>) {
+        *self.link.working.lock().unwrap_or_else(PoisonError::into_inner) = report;
     }
 
     /// Returns whether it knows a request that a worker may know.

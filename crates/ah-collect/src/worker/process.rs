@@ -26,12 +26,18 @@ pub struct Limits {
     pub start: Duration,
     /// For the next line of an answer: making an input, checking a choice, one burst of samples.
     pub answer: Duration,
+    /// The wait before a worker that could not be started is started once more: its device may need a moment.
+    pub pause: Duration,
 }
 
 impl Default for Limits {
     /// A first check may compile its kernel; NVRTC takes up to some seconds.
     fn default() -> Self {
-        Self { start: Duration::from_secs(60), answer: Duration::from_secs(20) }
+        Self {
+            start: Duration::from_secs(60),
+            answer: Duration::from_secs(20),
+            pause: Duration::from_secs(1),
+        }
     }
 }
 
@@ -61,8 +67,10 @@ impl From<String> for Fault {
     }
 }
 
+/// What is done with the text of a sign of life.
+pub(super) type Working = Arc<Mutex<Option<Box<dyn Fn(&str) + Send>>>>;
+
 /// A worker process.
-#[derive(Debug)]
 pub(super) struct Process {
     /// `None`: the worker is only what it says.
     group: Option<ProcessGroup>,
@@ -73,6 +81,7 @@ pub(super) struct Process {
     printed: Arc<Mutex<String>>,
     errors: Option<Tail>,
     last_id: u64,
+    working: Working,
 }
 
 impl Process {
@@ -108,7 +117,20 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
+        Ok(Self {
+            group: None,
+            requests,
+            answers,
+            printed,
+            errors: None,
+            last_id: 0,
+            working: Working::default(),
+        })
+    }
+
+    /// Sends the texts of signs of life there.
+    pub(super) fn report_to(&mut self, working: Working) {
+        self.working = working;
     }
 
     /// Sends a request and returns the one answer to it.
@@ -160,16 +182,20 @@ impl Process {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended().into()),
             };
-            let mut answer: Answer = serde_json::from_str(&line)
-                .map_err(|e| format!("a line begins with {{ and is no answer ({e}): {}", shorten(&line)))?;
+            let mut answer: Answer = serde_json::from_str(&line).map_err(|e| {
+                format!("a line begins with {{ and is no answer ({e}): {}", shorten(line.trim()))
+            })?;
             let id = answer.0.remove("id");
             if id.as_ref().and_then(serde_json::Value::as_u64) != Some(self.last_id) {
                 let found = id.map_or_else(|| "none".to_owned(), |id| shorten(&id.to_string()));
                 let expected = self.last_id;
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
-            if !answer.is_working() {
-                return Ok(answer);
+            let Some(working) = answer.0.get("working") else { return Ok(answer) };
+            if let (Some(text), Some(report)) =
+                (working.as_str(), &*self.working.lock().unwrap_or_else(PoisonError::into_inner))
+            {
+                report(&shorten(text));
             }
         }
     }

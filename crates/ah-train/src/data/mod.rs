@@ -30,7 +30,7 @@ pub mod weights;
 
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, PENALTY};
 pub use objective::Pricing;
 pub use subset::Subset;
 pub use table::{Cell, LEAST_MS, Table};

@@ -97,6 +97,16 @@ impl Asking {
         }
     }
 
+    /// Returns what a path of these parts through a model adds to a run.
+    pub fn of_path(&self, used: &ModelUse, parts: &VisitedParts) -> Overhead {
+        self.of_parts(self.features_ms(used), parts)
+    }
+
+    /// Returns whether no run waits for an answer.
+    pub fn is_free(&self) -> bool {
+        self.overlaps || !self.targets.iter().any(|target| target.asks_each_run())
+    }
+
     fn of_parts(&self, features_ms: f64, parts: &VisitedParts) -> Overhead {
         let waited_for = self.targets.iter().filter(|target| target.asks_each_run());
         let ms = waited_for.map(|&target| features_ms + self.decision_ms(target, parts));

@@ -11,4 +11,5 @@ pub mod model_use;
 
 pub use added::Overhead;
 pub use asking::Asking;
+pub use decision_time::VisitedParts;
 pub use model_use::ModelUse;

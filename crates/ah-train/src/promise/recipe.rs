@@ -6,13 +6,15 @@ use std::sync::Arc;
 use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
 
 use super::calibrate::{ALWAYS, NEVER};
-use crate::data::{Dataset, RankedFeatures, Subset};
+use crate::data::{Column, Costs, Dataset, PENALTY, RankedFeatures, Subset, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::model;
+use crate::overhead::{ModelUse, VisitedParts};
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
+use crate::tree::cheap_first::{Asking as CheapAsking, cheap_first};
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::narrow::narrow;
 use crate::tree::prune::PruningOrder;
@@ -93,8 +95,9 @@ impl Recipe<'_> {
         let tree = match tree {
             Some(tree) => tree.clone(),
             None => {
-                let limit = plan.max_risk.map(|_| plan.max_slowdown);
-                configuration.fit(&rows, &dataset.costs_within(dataset.fallback(&view.inputs), limit))?
+                let costs = self.costs(&view.inputs);
+                let tree = configuration.fit(&rows, &costs)?;
+                self.cheap_first(view, &costs, tree)
             }
         };
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart.
@@ -123,13 +126,45 @@ impl Recipe<'_> {
         matches!(self.configuration, Configuration::Boosted { .. })
     }
 
-    /// Returns the same ensemble with a tree of at most `most` leaves.
-    pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
-        let Some(most) = most else { return fitted.clone() };
+    /// Returns what trees learn from these inputs: the costs, with the promise's penalty if there is one.
+    fn costs(&self, inputs: &[u32]) -> Costs {
         let limit = self.plan.max_risk.map(|_| self.plan.max_slowdown);
-        let costs = self.dataset.costs_within(self.dataset.fallback(&fitted.view.inputs), limit);
-        let order = PruningOrder::new(&fitted.ensemble, &fitted.view.rows(), &costs);
-        Fitted { view: fitted.view.clone(), ensemble: order.at_most(&fitted.ensemble, most) }
+        self.dataset.costs_within(self.dataset.fallback(inputs), limit)
+    }
+
+    /// Returns the tree behind one cheap question, where asking takes time and that saves some.
+    fn cheap_first(&self, view: &View, costs: &Costs, tree: FittedEnsemble) -> FittedEnsemble {
+        let asking = &self.plan.asking;
+        if asking.is_free() || self.is_boosted() || tree.tree.leaves() < 2 {
+            return tree;
+        }
+        let rows = view.rows();
+        let is_logged = |column: &Column| column.slot < view.features.base().len();
+        let least = self.configuration.min_samples_leaf();
+        let price = self.path_price(view, &tree);
+        match cheap_first(&tree, &rows, costs, least, is_logged, &price) {
+            Some(cheap) => {
+                let (tree, scores) = self.configuration.finish(&cheap, &rows, costs);
+                FittedEnsemble::new(tree, scores)
+            }
+            None => tree,
+        }
+    }
+
+    /// Returns the prices of the paths of a tree.
+    fn path_price<'p>(&'p self, view: &'p View, fitted: &FittedEnsemble) -> PathPrice<'p> {
+        let used = ModelUse::of_fitted(fitted, &view.features, &view.rows());
+        let fallback = self.dataset.fallback(&view.inputs);
+        PathPrice { dataset: self.dataset, plan: self.plan, fallback, used, is_boosted: fitted.is_boosted() }
+    }
+
+    /// Returns the same ensemble with a tree of at most `most` leaves, without the splits that cost more than they save.
+    pub fn sized(&self, fitted: &Fitted, most: Option<usize>) -> Fitted {
+        let (view, ensemble) = (&fitted.view, &fitted.ensemble);
+        let price = self.path_price(view, ensemble);
+        let asking = |node, input| price.path(node, input, 0.0);
+        let order = PruningOrder::new(ensemble, &view.rows(), &self.costs(&view.inputs), asking);
+        Fitted { view: view.clone(), ensemble: order.at_most(ensemble, most) }
     }
 
     /// Returns the decisions of a model on these inputs of the table to learn from.
@@ -204,5 +239,41 @@ fn allow(tree: &mut Tree, fallback: ChoiceId, margin: f64) {
             let saved = base.map_or(f64::NEG_INFINITY, |base| base - ranked.score);
             ranked.allowed = ranked.choice == fallback || saved >= margin && margin < NEVER;
         }
+    }
+}
+
+/// What asking a tree adds to the cost of an input, by its path.
+struct PathPrice<'a> {
+    dataset: &'a Dataset,
+    plan: &'a TrainPlan,
+    fallback: ChoiceId,
+    used: ModelUse,
+    is_boosted: bool,
+}
+
+impl PathPrice<'_> {
+    /// Returns the cost of a path. One that breaks the promise by itself pays the promise's penalty.
+    fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
+        let (table, overhead) = (&self.dataset.table, self.plan.asking.of_path(&self.used, parts));
+        let best = table.inputs[input as usize].best;
+        let base = table.time(input, self.fallback, self.fallback);
+        let breaks =
+            self.plan.max_risk.is_some() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
+        table.pricing.cost(overhead.net(best), best) + if breaks { PENALTY } else { 0.0 }
+    }
+}
+
+impl CheapAsking for PathPrice<'_> {
+    fn leaf(&self, input: u32) -> f64 {
+        self.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() })
+    }
+
+    fn path(&self, node: u32, input: u32, further: f64) -> f64 {
+        let parts = self.used.paths[node as usize];
+        // Boosted trees are asked on every path.
+        if self.is_boosted || parts.splits + further == 0.0 {
+            return 0.0;
+        }
+        self.cost(input, &VisitedParts { splits: parts.splits + further, ..parts })
     }
 }

@@ -64,7 +64,7 @@ impl Configuration {
         matches!((self, single), (Self::Boosted { tree, .. }, Self::CostTree(single)) if tree == single)
     }
 
-    fn min_samples_leaf(&self) -> usize {
+    pub fn min_samples_leaf(&self) -> usize {
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.min_samples_leaf,
             Self::Linfa(l) => l.min_samples_leaf,

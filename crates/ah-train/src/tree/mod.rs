@@ -4,6 +4,7 @@
 //! [`FittedEnsemble`] holds all three. [`leaves`] turns its tree into that of a model.
 
 mod boosters;
+pub mod cheap_first;
 pub mod cover;
 pub mod fitted;
 pub mod grown;

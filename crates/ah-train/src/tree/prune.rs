@@ -8,36 +8,53 @@ use std::collections::BinaryHeap;
 
 use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
-use crate::data::{Costs, Subset};
+use crate::data::{COST_ONE, Costs, Subset};
 
 /// The order in which splits are taken back.
 pub struct PruningOrder {
     /// Splits with the number of leaves that remain without them.
     steps: Vec<(u32, usize)>,
+    /// The number of first splits that cost more than they save: asking takes longer behind them.
+    wasteful: usize,
 }
 
 impl PruningOrder {
-    /// Returns the order by the costs of the rows that the tree was learned from.
-    pub fn new(fitted: &FittedEnsemble, rows: &Subset<'_>, targets: &Costs) -> Self {
-        Self { steps: order(&fitted.tree, &costs_as_leaf(fitted, rows, targets)) }
+    /// Returns the order by the costs of the rows that the tree was learned from. `asking` is what the path to a node adds to
+    /// the cost of an input.
+    pub fn new(
+        fitted: &FittedEnsemble,
+        rows: &Subset<'_>,
+        targets: &Costs,
+        asking: impl Fn(u32, u32) -> f64,
+    ) -> Self {
+        let (steps, wasteful) = order(&fitted.tree, &costs_as_leaf(fitted, rows, targets, asking));
+        Self { steps, wasteful }
     }
 
-    /// Returns the largest tree of the sequence with at most this many leaves.
-    pub fn at_most(&self, fitted: &FittedEnsemble, most: usize) -> FittedEnsemble {
-        let enough = |(_, remaining): &(u32, usize)| *remaining <= most;
+    /// Returns the largest tree of the sequence with at most this many leaves, and without the splits that cost more than they
+    /// save.
+    pub fn at_most(&self, fitted: &FittedEnsemble, most: Option<usize>) -> FittedEnsemble {
+        let most = most.unwrap_or(usize::MAX);
         let needed = match fitted.tree.leaves() <= most {
             true => 0,
-            false => self.steps.iter().position(enough).map_or(self.steps.len(), |last| last + 1),
+            false => {
+                let last = self.steps.iter().position(|(_, remaining)| *remaining <= most);
+                last.map_or(self.steps.len(), |last| last + 1)
+            }
         };
+        let needed = needed.max(self.wasteful);
+        if needed == 0 {
+            return fitted.clone();
+        }
         let mut is_taken_back = vec![false; fitted.tree.nodes.len()];
         self.steps[..needed].iter().for_each(|(node, _)| is_taken_back[*node as usize] = true);
         fitted.part(|node| !is_taken_back[node as usize])
     }
 }
 
-/// Returns the splits in the order in which they are taken back, with the number of leaves that remain. `as_leaf` is
-/// what each node would cost if it were a leaf.
-fn order(tree: &GrownTree, as_leaf: &[i64]) -> Vec<(u32, usize)> {
+/// Returns the splits in the order in which they are taken back, with the number of leaves that remain, and how many of the first
+/// cost more than they save. `as_leaf` is what each node would cost if it were a leaf.
+fn order(tree: &GrownTree, as_leaf: &[i64]) -> (Vec<(u32, usize)>, usize) {
     let nodes = &tree.nodes;
     let is_leaf = |node: usize| nodes[node].split.is_none();
     let mut below: Vec<i64> =
@@ -54,7 +71,7 @@ fn order(tree: &GrownTree, as_leaf: &[i64]) -> Vec<(u32, usize)> {
     let splits = (0..nodes.len()).filter(|&node| !is_leaf(node));
     let mut weakest: BinaryHeap<_> =
         splits.map(|node| Reverse(saved_per_leaf(node, &below, &leaves))).collect();
-    let mut steps = Vec::new();
+    let (mut steps, mut wasteful) = (Vec::new(), 0);
     while let Some(Reverse(saving)) = weakest.pop() {
         let node = saving.node as usize;
         // Taken back with a split above it, or out of date because a split below it was taken back.
@@ -75,8 +92,11 @@ fn order(tree: &GrownTree, as_leaf: &[i64]) -> Vec<(u32, usize)> {
             at = nodes[at].parent as usize;
         }
         steps.push((saving.node, leaves[0] as usize));
+        if saving.cost < 0 {
+            wasteful = steps.len();
+        }
     }
-    steps
+    (steps, wasteful)
 }
 
 /// The cost that a subtree saves, and the leaves that it takes for this, beyond the first. Ordered by the quotient.
@@ -101,13 +121,19 @@ impl PartialOrd for Saving {
 }
 
 /// Returns what each node would cost if it were a leaf.
-fn costs_as_leaf(fitted: &FittedEnsemble, rows: &Subset<'_>, targets: &Costs) -> Vec<i64> {
+fn costs_as_leaf(
+    fitted: &FittedEnsemble,
+    rows: &Subset<'_>,
+    targets: &Costs,
+    asking: impl Fn(u32, u32) -> f64,
+) -> Vec<i64> {
     let mut costs = vec![0; fitted.tree.nodes.len()];
     for &input in rows.inputs {
         let mut node = fitted.tree.leaf_of(rows.columns, input);
         loop {
-            let cost = fitted.scores.cost(node, targets, input);
-            costs[node as usize] += i64::from(targets.weight(input)) * i64::from(cost);
+            let asking = (asking(node, input) * COST_ONE) as i64;
+            let cost = i64::from(fitted.scores.cost(node, targets, input)) + asking;
+            costs[node as usize] += i64::from(targets.weight(input)) * cost;
             if node == 0 {
                 break;
             }
@@ -146,8 +172,10 @@ mod tests {
         tree.split(right, 0, 2, test());
         let steps = order(&tree, &[100, 40, 30, 10, 20, 5, 24]);
         // Node 2 saves 30 - 29 = 1 for a leaf, node 1 saves 10, the root 100 - 40 - 30.
-        assert_eq!(steps, [(2, 3), (1, 2), (0, 1)]);
+        assert_eq!(steps, (vec![(2, 3), (1, 2), (0, 1)], 0));
         // A whole subtree goes at once if its parts save more than it does for a leaf.
-        assert_eq!(order(&tree, &[60, 40, 30, 10, 20, 5, 10]), [(0, 1)]);
+        assert_eq!(order(&tree, &[60, 40, 30, 10, 20, 5, 10]), (vec![(0, 1)], 0));
+        // Asking makes node 2 cost more than it saves.
+        assert_eq!(order(&tree, &[100, 40, 30, 10, 20, 8, 24]), (vec![(2, 3), (1, 2), (0, 1)], 1));
     }
 }

@@ -27,8 +27,8 @@ pub fn boosters(
     let numbers = if rng.random_bool(0.5) { ROW_NUMBERS } else { -2..=2 };
     let mut grower = Grower { columns, numbers, length: choices, rows: Vec::new() };
     let count = rng.random_range(1..13);
-    // With 8 levels some have more than 64 leaves, too many for masks.
-    let most_levels = if rng.random_bool(0.8) { 6 } else { 8 };
+    // At most 64 leaves.
+    let most_levels = 6;
     let tree = |_| {
         let depth = if grower.columns.is_empty() { 0 } else { rng.random_range(0..=most_levels) };
         let mut nodes = Vec::new();

@@ -119,6 +119,11 @@ impl BenchmarkRunner for CommandRunner {
         draws::draw(&self.subject.optimization, &self.commands.inputs, rng)
     }
 
+    /// A command may print a time that did not pass here.
+    fn is_simulated(&self) -> bool {
+        self.commands.clock != Clock::Wall
+    }
+
     fn commands_hash(&self) -> Option<String> {
         Some(self.commands.hash.clone())
     }

@@ -1,0 +1,599 @@
+//! The body of a function that decides: a tree as conditions with early returns.
+//!
+//! A feature is computed where a path first needs it. A split that the path has decided is not printed, and neither is one whose
+//! sides do the same. What remains declines exactly where the model declines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ah_types::expr::{Binary, Expr, Slot, Type};
+use ah_types::{ChoiceId, FeatureKind, Leaf, Model, Node, RankedChoice, Test, pick};
+
+use crate::code::{Binds, Code};
+use crate::expression::{Printer, Scope, Syntax, WHOLE, negated};
+use crate::facts::Facts;
+use crate::names::Names;
+
+/// The result of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Decline,
+    Choice(ChoiceId),
+    /// The leaf of this number, for rankings.
+    Leaf(usize),
+}
+
+/// What training saw on the paths that end here.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence {
+    samples: u64,
+    log_slowdown: f64,
+    worst: f64,
+}
+
+/// Two paths with the same result may be one, whatever training saw.
+impl PartialEq for Evidence {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Evidence {
+    fn new(leaf: &Leaf, ranked: &RankedChoice) -> Self {
+        Self { samples: leaf.samples, log_slowdown: ranked.slowdown.ln(), worst: ranked.worst }
+    }
+
+    fn pooled(self, other: Self) -> Self {
+        let samples = self.samples + other.samples;
+        let log =
+            |e: Self| if e.samples == 0 { 0.0 } else { e.log_slowdown * e.samples as f64 / samples as f64 };
+        Self { samples, log_slowdown: log(self) + log(other), worst: self.worst.max(other.worst) }
+    }
+
+    /// Returns it in words; the first of a file says what the numbers are.
+    pub fn words(self, is_first: bool) -> String {
+        let inputs = if is_first { " inputs" } else { "" };
+        let mut text = format!("{}{inputs}", self.samples);
+        let slowdown = self.log_slowdown.exp();
+        if slowdown.is_finite() {
+            text += &format!(", {slowdown:.3}{}", if is_first { " of the best time" } else { "" });
+            if self.worst.is_finite() {
+                text += &format!(", {}{:.3}", if is_first { "at worst " } else { "" }, self.worst);
+            }
+        }
+        text
+    }
+}
+
+/// A part of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A variable gets a value; `slot` is the feature that it holds.
+    Let {
+        name: String,
+        slot: Option<usize>,
+        ty: Type,
+        value: Code,
+    },
+    /// The steps inside always return.
+    If {
+        condition: Code,
+        then: Vec<Step>,
+    },
+    Return(Outcome, Option<Evidence>),
+}
+
+/// How a language reads features, beside the parts of expressions.
+pub trait Reader: Syntax {
+    /// Returns a logged feature as the caller gives it.
+    fn logged(&self, names: &Names, slot: usize) -> Code;
+    /// Returns the statement's value that makes a given value one to compute with, if it needs that.
+    fn converted(&self, model: &Model, slot: usize, given: &Code) -> Option<Code>;
+    /// Returns the call of a function that computes a derived feature from logged ones.
+    fn computed(&self, names: &Names, slot: usize, inputs: &BTreeSet<usize>) -> Code;
+    /// Returns the name of a helper in a file.
+    fn helper(&self, name: &str, names: &Names) -> String;
+}
+
+/// Builds the body of one function.
+pub struct Builder<'a, 'm, S> {
+    pub model: &'m Model,
+    pub syntax: &'a S,
+    pub names: &'a Names,
+    /// Derived features that have a function of their own.
+    pub functions: &'a BTreeSet<usize>,
+    /// Helpers that expressions call.
+    pub helpers: &'a mut BTreeSet<&'static str>,
+    /// Whether paths end in leaves instead of choices.
+    pub ends_in_leaves: bool,
+    /// Variables by slot: the condition under which a value is defined, and the value.
+    variables: BTreeMap<usize, (Option<Code>, Code)>,
+    /// Variables for parts of expressions.
+    parts: usize,
+    steps: Vec<Step>,
+}
+
+impl<S: Reader> Scope for Builder<'_, '_, S> {
+    fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        if let Some(known) = self.variables.get(&slot) {
+            return known.clone();
+        }
+        let Some(derived) = facts.derived(slot) else {
+            let given = self.syntax.logged(self.names, slot);
+            let value = match self.syntax.converted(self.model, slot, &given) {
+                None => given,
+                Some(value) => self.assign(self.names.feature(slot), Some(slot), self.kind(slot), value),
+            };
+            self.variables.insert(slot, (None, value.clone()));
+            return (None, value);
+        };
+        let ty = derived.ty();
+        let name = self.names.feature(slot);
+        let known = if self.functions.contains(&slot) && ty == Type::Number {
+            let inputs = inputs(self.model, slot);
+            inputs.iter().for_each(|input| drop(self.feature(*input, facts)));
+            let call = self.syntax.computed(self.names, slot, &inputs);
+            (None, self.assign(name, Some(slot), ty, call))
+        } else {
+            let (defined, value) = self.print(|p| match ty {
+                Type::Number => (None, p.number(derived, facts)),
+                Type::Bool => p.condition(derived, facts),
+                Type::Category => p.category(derived, facts),
+            });
+            let defined = defined.map(|defined| self.bind(Type::Bool, defined));
+            (defined, self.assign(name, Some(slot), ty, value))
+        };
+        self.variables.insert(slot, known.clone());
+        known
+    }
+
+    fn bind(&mut self, ty: Type, value: Code) -> Code {
+        let name = self.names.part(self.parts);
+        self.parts += 1;
+        self.assign(&name, None, ty, value)
+    }
+
+    fn helper(&mut self, name: &'static str) -> String {
+        self.helpers.insert(name);
+        self.syntax.helper(name, self.names)
+    }
+}
+
+/// Returns the logged features that a feature is computed from.
+pub fn inputs(model: &Model, slot: usize) -> BTreeSet<usize> {
+    let mut inputs = BTreeSet::new();
+    model.features.for_each_logged(slot, &mut |slot| {
+        inputs.insert(slot);
+    });
+    inputs
+}
+
+/// Returns a feature as an expression.
+pub fn feature(model: &Model, slot: usize) -> Expr {
+    Expr::Feature(Slot { index: slot, kind: model.features.all().features()[slot].kind })
+}
+
+impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
+    pub fn new(
+        model: &'m Model,
+        syntax: &'a S,
+        names: &'a Names,
+        functions: &'a BTreeSet<usize>,
+        helpers: &'a mut BTreeSet<&'static str>,
+    ) -> Self {
+        let (variables, parts, steps) = (BTreeMap::new(), 0, Vec::new());
+        Self { model, syntax, names, functions, helpers, ends_in_leaves: false, variables, parts, steps }
+    }
+
+    fn kind(&self, slot: usize) -> Type {
+        match self.model.features.all().features()[slot].kind {
+            FeatureKind::Numerical => Type::Number,
+            FeatureKind::Categorical => Type::Category,
+        }
+    }
+
+    fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
+        let variable =
+            Code { is_product: value.is_product, is_integer: value.is_integer, ..Code::variable(name) };
+        self.steps.push(Step::Let { name: name.to_owned(), slot, ty, value });
+        variable
+    }
+
+    pub fn print<T>(&mut self, print: impl FnOnce(&mut Printer<'_, S, Self>) -> T) -> T {
+        let syntax = self.syntax;
+        print(&mut Printer { syntax, scope: self })
+    }
+
+    /// Returns the whole function, and what holds behind the precondition.
+    pub fn function(&mut self) -> Vec<Step> {
+        let mut facts = Facts::new(self.model, S::IS_TYPED);
+        let mut steps = self.precondition(&mut facts);
+        if steps.last() != Some(&Step::Return(Outcome::Decline, None)) {
+            steps.extend(self.node(0, &facts));
+        }
+        finished(steps)
+    }
+
+    /// Returns the steps that decline where the precondition does not hold.
+    pub fn precondition(&mut self, facts: &mut Facts<'_>) -> Vec<Step> {
+        let Some(precondition) = &self.model.precondition else { return Vec::new() };
+        let mut steps = Vec::new();
+        let mut operands = Vec::new();
+        split(&precondition.typed, Binary::And, &mut operands);
+        for operand in operands {
+            match facts.truth(operand) {
+                truth if truth.decided() == Some(true) => continue,
+                truth if !truth.yes => {
+                    steps.push(Step::Return(Outcome::Decline, None));
+                    return steps;
+                }
+                _ => {}
+            }
+            let condition = self.unless(operand, facts);
+            steps.append(&mut self.steps);
+            steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+            facts.learn(operand, true);
+        }
+        steps
+    }
+
+    /// Returns the code of "false or undefined".
+    fn unless(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
+        self.print(|p| {
+            let (defined, value) = p.condition(&negated(condition), facts);
+            match defined {
+                None => value,
+                Some(defined) => {
+                    let undefined = p.syntax.not(&defined);
+                    p.or(&undefined, &value)
+                }
+            }
+        })
+    }
+
+    /// Builds the steps of a node below what is known.
+    fn node(&mut self, at: usize, facts: &Facts<'_>) -> Vec<Step> {
+        match &self.model.tree.nodes[at] {
+            Node::Leaf(leaf) if self.ends_in_leaves => {
+                let _ = leaf;
+                let number = self.model.tree.leaves().position(|(index, _)| index == at).expect("a leaf");
+                vec![Step::Return(Outcome::Leaf(number), None)]
+            }
+            Node::Leaf(leaf) => self.leaf(leaf, facts),
+            Node::Split { test, left, right } => {
+                let (left, right) = (*left as usize, *right as usize);
+                let mut facts = facts.clone();
+                match test {
+                    Test::Numerical { slot, threshold } => {
+                        self.number_split(*slot, *threshold, [left, right], &mut facts)
+                    }
+                    Test::Categorical { slot, categories } => {
+                        self.set_split(*slot, categories, [left, right], &mut facts)
+                    }
+                }
+            }
+        }
+    }
+
+    fn number_split(
+        &mut self,
+        slot: usize,
+        threshold: f64,
+        children: [usize; 2],
+        facts: &mut Facts<'_>,
+    ) -> Vec<Step> {
+        let expr = feature(self.model, slot);
+        let is_missing = self.model.missing.contains(&slot);
+        let mut steps = Vec::new();
+        if facts.range(&expr).nan && !is_missing {
+            let value = Scope::feature(self, slot, facts).1;
+            let condition = self.syntax.is_nan(&value);
+            steps.append(&mut self.steps);
+            steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+            facts.learn_range(&expr, f64::NEG_INFINITY, f64::INFINITY, false);
+        }
+        let range = facts.range(&expr);
+        if range.high <= threshold || range.low > threshold && !range.nan {
+            let child = children[usize::from(range.low > threshold)];
+            steps.extend(self.node(child, facts));
+            return steps;
+        }
+        let value = Scope::feature(self, slot, facts).1;
+        let (value, literal) = match value.is_integer && threshold.abs() < WHOLE {
+            true if range.whole => (value, format!("{}", threshold.floor())),
+            true => (value, self.syntax.float(threshold)),
+            false if value.is_integer => (self.syntax.to_float(&value), self.syntax.float(threshold)),
+            false => (value, self.syntax.float(threshold)),
+        };
+        let literal = Code::literal(literal);
+        let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
+        let above = compared(">");
+        let at_most = if range.nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
+        let (mut low, mut high) = (facts.clone(), facts.clone());
+        low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
+        high.learn_range(&expr, threshold.next_up(), f64::INFINITY, false);
+        steps.append(&mut self.steps);
+        steps.extend(self.sides([at_most, above], children, [&low, &high]));
+        steps
+    }
+
+    fn set_split(
+        &mut self,
+        slot: usize,
+        set: &[String],
+        children: [usize; 2],
+        facts: &mut Facts<'_>,
+    ) -> Vec<Step> {
+        let known = &self.model.categories[slot];
+        let mut steps = Vec::new();
+        let is_known = |facts: &Facts<'_>| {
+            facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)))
+        };
+        let expr = feature(self.model, slot);
+        if !is_known(facts) || facts.may_lack(&expr) {
+            let (defined, value) = Scope::feature(self, slot, facts);
+            let texts: Vec<&str> =
+                known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
+            let in_known = if is_known(facts) { None } else { Some(self.is_in(slot, &value, &texts, facts)) };
+            let condition = self.print(|p| {
+                let not = |code: Option<Code>| code.map(|code| p.syntax.not(&code));
+                match (not(defined), not(in_known)) {
+                    (Some(a), Some(b)) => p.or(&a, &b),
+                    (a, b) => a.or(b).expect("a reason to check"),
+                }
+            });
+            steps.append(&mut self.steps);
+            steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+            facts.learn_category(slot, known, true);
+        }
+        let possible = facts.possible(slot).unwrap_or_default();
+        let (inside, outside): (Vec<&str>, Vec<&str>) =
+            possible.iter().map(String::as_str).partition(|text| set.iter().any(|other| other == text));
+        if inside.is_empty() || outside.is_empty() {
+            steps.extend(self.node(children[usize::from(outside.is_empty())], facts));
+            return steps;
+        }
+        let value = Scope::feature(self, slot, facts).1;
+        let is_short = inside.len() <= outside.len();
+        let named = self.is_in(slot, &value, if is_short { &inside } else { &outside }, facts);
+        let other = self.syntax.not(&named);
+        let conditions = if is_short { [other, named] } else { [named, other] };
+        let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let (mut left, mut right) = (facts.clone(), facts.clone());
+        left.learn_category(slot, &owned(&outside), true);
+        right.learn_category(slot, &owned(&inside), true);
+        steps.append(&mut self.steps);
+        steps.extend(self.sides(conditions, children, [&left, &right]));
+        steps
+    }
+
+    /// Returns the condition that a category is one of these.
+    pub fn is_in(&mut self, slot: usize, value: &Code, texts: &[&str], facts: &Facts<'_>) -> Code {
+        if !facts.is_truth(slot) {
+            return match texts {
+                [] => Code::atom(self.syntax.truth(false)),
+                [text] => self.syntax.same(value, &Code::atom(self.syntax.text(text))),
+                texts => self.syntax.is_in(value, texts),
+            };
+        }
+        match (texts.contains(&"True"), texts.contains(&"False")) {
+            (true, false) => value.clone(),
+            (false, true) => self.syntax.not(value),
+            (is_any, _) => Code::atom(self.syntax.truth(is_any)),
+        }
+    }
+
+    /// Returns the steps of two children. Each path ends with a return, so only the shorter child is inside of an `if`.
+    fn sides(&mut self, conditions: [Code; 2], children: [usize; 2], facts: [&Facts<'_>; 2]) -> Vec<Step> {
+        let (variables, parts) = (self.variables.clone(), self.parts);
+        let [left, right] = [0, 1].map(|i| {
+            (self.variables, self.parts) = (variables.clone(), parts);
+            self.node(children[i], facts[i])
+        });
+        (self.variables, self.parts) = (variables, parts);
+        joined(conditions, left, right)
+    }
+
+    /// Returns the steps of a leaf: a condition for each choice that may not run here, as far as it changes the pick.
+    fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) -> Vec<Step> {
+        let model = self.model;
+        let mut asked = None;
+        let counts = |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
+        // The fallback is always allowed.
+        let ranked = |ranked: &RankedChoice| {
+            let mut entry = ranked.ranked();
+            entry.allowed |= Some(ranked.choice) == model.fallback;
+            entry
+        };
+        let picked = pick(leaf.ranking.iter().filter(counts).map(ranked), model.fallback, |choice| {
+            let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
+                return true;
+            };
+            let truth = facts.truth(condition);
+            if truth.decided() != Some(true) && truth.yes && !facts.refuted.contains(condition) {
+                asked.get_or_insert(condition);
+            }
+            truth.decided() == Some(true)
+        });
+        let Some(condition) = asked else {
+            let evidence =
+                picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
+            return vec![Step::Return(picked.map_or(Outcome::Decline, Outcome::Choice), evidence)];
+        };
+        let (defined, value) = self.print(|p| p.condition(condition, facts));
+        let code = match &defined {
+            Some(defined) => self.print(|p| p.and(defined, &value)),
+            None => value,
+        };
+        let mut steps = std::mem::take(&mut self.steps);
+        let (mut yes, mut no) = (facts.clone(), facts.clone());
+        yes.learn(condition, true);
+        no.refuted.insert(condition.clone());
+        if defined.is_none() {
+            no.learn(condition, false);
+        }
+        let (variables, parts) = (self.variables.clone(), self.parts);
+        let then = self.leaf(leaf, &yes);
+        (self.variables, self.parts) = (variables.clone(), parts);
+        let otherwise = self.leaf(leaf, &no);
+        (self.variables, self.parts) = (variables, parts);
+        let opposite = self.syntax.not(&code);
+        steps.extend(joined([code, opposite], then, otherwise));
+        steps
+    }
+
+    /// Takes the variables that were assigned since the last call.
+    pub fn taken(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.steps)
+    }
+}
+
+/// Returns one list of steps for two sides of a condition.
+fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
+    if left == right {
+        return left.into_iter().zip(right).map(|(a, b)| pooled(a, b)).collect();
+    }
+    let [at_left, at_right] = conditions;
+    let (condition, then, rest) =
+        if size(&left) <= size(&right) { (at_left, left, right) } else { (at_right, right, left) };
+    let mut steps = vec![Step::If { condition, then }];
+    steps.extend(rest);
+    steps
+}
+
+/// Returns a step with the evidence of two equal ones.
+fn pooled(a: Step, b: Step) -> Step {
+    match (a, b) {
+        (Step::Return(outcome, Some(a)), Step::Return(_, Some(b))) => {
+            Step::Return(outcome, Some(a.pooled(b)))
+        }
+        (Step::If { condition, then }, Step::If { then: other, .. }) => {
+            let then = then.into_iter().zip(other).map(|(a, b)| pooled(a, b)).collect();
+            Step::If { condition, then }
+        }
+        (a, _) => a,
+    }
+}
+
+fn size(steps: &[Step]) -> usize {
+    steps.iter().map(|step| if let Step::If { then, .. } = step { 1 + size(then) } else { 1 }).sum()
+}
+
+/// Returns the number of returns with a choice.
+pub fn leaves(steps: &[Step]) -> usize {
+    let count = |step: &Step| match step {
+        Step::If { then, .. } => leaves(then),
+        Step::Return(Outcome::Decline, _) | Step::Let { .. } => 0,
+        Step::Return(..) => 1,
+    };
+    steps.iter().map(count).sum()
+}
+
+/// Returns the depth of nesting.
+pub fn depth(steps: &[Step]) -> usize {
+    steps
+        .iter()
+        .map(|step| if let Step::If { then, .. } = step { 1 + depth(then) } else { 0 })
+        .max()
+        .unwrap_or(0)
+}
+
+/// Joins neighbouring conditions with one result, and drops variables that nothing reads.
+fn finished(steps: Vec<Step>) -> Vec<Step> {
+    let mut read = BTreeSet::new();
+    let mut kept = without_unread(steps, &mut read);
+    join_neighbours(&mut kept);
+    kept
+}
+
+/// Walks backwards: `read` has the variables that later steps read.
+pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
+    let mut kept = Vec::with_capacity(steps.len());
+    for step in steps.into_iter().rev() {
+        match step {
+            Step::Let { ref name, ref value, .. } => {
+                if read.remove(name) {
+                    read.extend(value.reads.iter().cloned());
+                    kept.push(step);
+                }
+            }
+            Step::If { condition, then } => {
+                let mut inside = BTreeSet::new();
+                let then = without_unread(then, &mut inside);
+                read.extend(inside);
+                read.extend(condition.reads.iter().cloned());
+                kept.push(Step::If { condition, then });
+            }
+            other => kept.push(other),
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// The widest condition that several are joined to.
+const JOINED: usize = 76;
+
+fn join_neighbours(steps: &mut Vec<Step>) {
+    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
+    for mut step in std::mem::take(steps) {
+        if let Step::If { then, .. } = &mut step {
+            join_neighbours(then);
+        }
+        if let (Some(Step::If { condition, then }), Step::If { condition: next, then: other }) = (joined.last_mut(), &step)
+            && matches!(then[..], [Step::Return(..)])
+            && then == other
+            && condition.text.len() + next.text.len() < JOINED
+            // Two limits of one number read better apart.
+            && condition.text.rsplit(OR_MARK).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
+        {
+            let operand = |code: &Code| code.clone();
+            *condition =
+                Code::new(Binds::Or, format!("{}{OR_MARK}{}", alone(&operand(condition)), alone(next)))
+                    .reading(&[&operand(condition), next]);
+            *then = std::mem::take(then).into_iter().zip(other.clone()).map(|(a, b)| pooled(a, b)).collect();
+            continue;
+        }
+        joined.push(step);
+    }
+    *steps = joined;
+}
+
+/// Stands for the language's `or` until a body is rendered.
+pub const OR_MARK: &str = "\u{1}";
+
+fn alone(code: &Code) -> String {
+    if matches!(code.binds, Binds::And | Binds::Choice) {
+        format!("({})", code.text)
+    } else {
+        code.text.clone()
+    }
+}
+
+/// Splits a chain of one operator.
+pub fn split<'e>(expr: &'e Expr, operator: Binary, operands: &mut Vec<&'e Expr>) {
+    match expr {
+        Expr::Binary(op, a, b) if *op == operator => {
+            split(a, operator, operands);
+            split(b, operator, operands);
+        }
+        other => operands.push(other),
+    }
+}
+
+/// Returns the derived features that a body computes at several places.
+pub fn repeated(steps: &[Step]) -> BTreeSet<usize> {
+    fn count(steps: &[Step], counts: &mut BTreeMap<usize, usize>) {
+        for step in steps {
+            match step {
+                Step::Let { slot: Some(slot), value, ty: Type::Number, .. } if value.text.len() > 40 => {
+                    *counts.entry(*slot).or_default() += 1;
+                }
+                Step::If { then, .. } => count(then, counts),
+                _ => {}
+            }
+        }
+    }
+    let mut counts = BTreeMap::new();
+    count(steps, &mut counts);
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(slot, _)| slot).collect()
+}

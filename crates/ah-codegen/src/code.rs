@@ -1,0 +1,120 @@
+//! A printed expression that knows where it needs brackets and which variables it reads.
+
+use std::collections::BTreeSet;
+
+/// How tightly the outermost operator of an expression binds, loosest first. Languages have different
+/// operators, but all in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Binds {
+    /// `if … else`, `? :`
+    Choice,
+    /// `or`, `||`
+    Or,
+    /// `and`, `&&`
+    And,
+    /// `==`, `<`
+    Comparison,
+    /// `+ -`
+    Sum,
+    /// `* / %`
+    Product,
+    /// Rust's `as`
+    Cast,
+    /// `-x`, `!x`
+    Sign,
+    /// A literal, a name or a call.
+    Atom,
+}
+
+/// A printed expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    pub text: String,
+    pub binds: Binds,
+    /// The variables that it reads.
+    pub reads: BTreeSet<String>,
+    /// It is a product, which a compiler must not fuse with a sum.
+    pub is_product: bool,
+    /// It is an integer of the language.
+    pub is_integer: bool,
+    /// Its negation, where that is shorter than `not` before it.
+    pub opposite: Option<Box<Self>>,
+}
+
+impl Code {
+    /// Returns an expression with an outermost operator of this precedence.
+    pub fn new(binds: Binds, text: impl Into<String>) -> Self {
+        let reads = BTreeSet::new();
+        Self { text: text.into(), binds, reads, is_product: false, is_integer: false, opposite: None }
+    }
+
+    /// Returns a literal, a name or a call.
+    pub fn atom(text: impl Into<String>) -> Self {
+        Self::new(Binds::Atom, text)
+    }
+
+    /// Returns a variable.
+    pub fn variable(name: &str) -> Self {
+        Self { reads: BTreeSet::from([name.to_owned()]), ..Self::atom(name) }
+    }
+
+    /// Returns a literal: a negative one binds like a sign.
+    pub fn literal(text: String) -> Self {
+        Self::new(if text.starts_with('-') { Binds::Sign } else { Binds::Atom }, text)
+    }
+
+    /// Returns this with its negation.
+    pub fn or_else(self, opposite: Self) -> Self {
+        let this = Self { opposite: None, ..self.clone() };
+        let opposite = Self { opposite: Some(Box::new(this)), ..opposite };
+        Self { opposite: Some(Box::new(opposite)), ..self }
+    }
+
+    /// Returns this with the variables of its operands.
+    pub fn reading(mut self, operands: &[&Self]) -> Self {
+        operands.iter().for_each(|operand| self.reads.extend(operand.reads.iter().cloned()));
+        self
+    }
+
+    /// Returns a call of `function`.
+    pub fn call(function: &str, arguments: &[&Self]) -> Self {
+        let texts: Vec<&str> = arguments.iter().map(|a| a.text.as_str()).collect();
+        Self::atom(format!("{function}({})", texts.join(", "))).reading(arguments)
+    }
+
+    /// Returns an operator that groups to the left, with its operands.
+    pub fn binary(binds: Binds, left: &Self, operator: &str, right: &Self) -> Self {
+        let text = format!("{} {operator} {}", left.at_least(binds), right.above(binds));
+        Self::new(binds, text).reading(&[left, right])
+    }
+
+    /// Returns the text, in brackets if its operator binds less tightly.
+    pub fn at_least(&self, binds: Binds) -> String {
+        if self.binds < binds { format!("({})", self.text) } else { self.text.clone() }
+    }
+
+    /// Returns the text, in brackets unless its operator binds more tightly.
+    pub fn above(&self, binds: Binds) -> String {
+        if self.binds <= binds { format!("({})", self.text) } else { self.text.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_are_only_where_they_change_the_meaning() {
+        let [a, b, c] = ["a", "b", "c"].map(Code::atom);
+        let sum = Code::binary(Binds::Sum, &a, "-", &b);
+        let left = Code::binary(Binds::Sum, &sum, "-", &c);
+        let right = Code::binary(Binds::Sum, &c, "-", &sum);
+        let product = Code::binary(Binds::Product, &sum, "*", &Code::literal("-1.0".to_owned()));
+        assert_eq!(
+            [left, right, product].map(|code| code.text),
+            ["a - b - c", "c - (a - b)", "(a - b) * -1.0"]
+        );
+        assert_eq!(Code::call("f", &[&sum]).text, "f(a - b)");
+        assert_eq!(Code::literal("-1.0".to_owned()).at_least(Binds::Atom), "(-1.0)");
+    }
+}

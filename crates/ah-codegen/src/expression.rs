@@ -1,0 +1,481 @@
+//! Prints expressions: one walk for all languages, and for each language a [`Syntax`].
+//!
+//! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
+//! is printed twice: a condition under which it is defined, and a value that counts only there. Most are defined everywhere, and
+//! the condition is not printed.
+
+use std::collections::BTreeSet;
+
+use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
+
+use crate::code::{Binds, Code};
+use crate::facts::Facts;
+
+/// Below, every whole number is an f64.
+pub const WHOLE: f64 = (1_u64 << 53) as f64;
+
+/// How a language writes the parts of an expression.
+pub trait Syntax {
+    /// Logged truth values are of the language's own type, and integers do not mix with floats.
+    const IS_TYPED: bool;
+    /// `and`, `or`
+    const AND: &'static str;
+    const OR: &'static str;
+    /// The most characters of an expression, of a call's arguments, and of a conditional expression inside another expression.
+    const WIDTHS: [usize; 3];
+
+    fn float(&self, x: f64) -> String;
+    fn text(&self, text: &str) -> String;
+    fn truth(&self, value: bool) -> &'static str;
+    /// Returns `not a`, where `a` has no other opposite.
+    fn not_of(&self, a: &Code) -> Code;
+    fn not(&self, a: &Code) -> Code {
+        match &a.opposite {
+            Some(opposite) => (**opposite).clone(),
+            None => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
+        }
+    }
+    /// Returns `value <= literal or value is NaN`.
+    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
+        self.not_of(&Code::binary(Binds::Comparison, value, ">", literal))
+    }
+    /// Returns `low <= value <= high`, if the language has a form of it that people prefer.
+    fn between(&self, _low: &Code, _value: &Code, _high: &Code) -> Option<Code> {
+        None
+    }
+    /// Returns the remainder by a positive number, if an operator of the language has the model's result.
+    fn remainder(&self, a: &Code, b: &Code, _is_negative: bool) -> Option<Code>;
+    fn is_nan(&self, a: &Code) -> Code;
+    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code;
+    /// Returns `a == b` for texts.
+    fn same(&self, a: &Code, b: &Code) -> Code;
+    /// Returns the condition that a text is one of several literals.
+    fn is_in(&self, a: &Code, texts: &[&str]) -> Code;
+    /// Returns an integer as a float.
+    fn to_float(&self, a: &Code) -> Code;
+    /// Returns an operation on defined floats in the language's own words, if its results are the model's.
+    fn own(&self, function: &str, operands: &[&Code]) -> Option<Code>;
+    /// Returns a product that no compiler fuses with the sum around it.
+    fn rounded(&self, a: Code, _helpers: &mut dyn FnMut(&'static str) -> String) -> Code {
+        a
+    }
+    /// Returns the statement that gives a variable a value.
+    fn assign(&self, name: &str, ty: Type, value: &Code, indent: usize) -> String;
+}
+
+/// What expressions read and write around them.
+pub trait Scope {
+    /// Returns the value of a feature, and under which condition it is defined if it is no number.
+    fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code);
+    /// Gives a variable the value, and returns it.
+    fn bind(&mut self, ty: Type, value: Code) -> Code;
+    /// Returns the name of a helper, which the file then defines.
+    fn helper(&mut self, name: &'static str) -> String;
+}
+
+/// Prints expressions of one language in a scope.
+pub struct Printer<'a, S, C: ?Sized> {
+    pub syntax: &'a S,
+    pub scope: &'a mut C,
+}
+
+impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
+    /// Returns a number; NaN is undefined.
+    pub fn number(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
+        match expr {
+            Expr::Number(x) => Code::literal(self.syntax.float(*x)),
+            Expr::Feature(slot) => self.scope.feature(slot.index, facts).1,
+            Expr::Unary(op, a) => {
+                let (range, a) = (facts.range(a), self.number(a, facts));
+                self.unary(*op, range.nan || !range.is_finite(), a)
+            }
+            Expr::Binary(op, a, b) => self.binary(*op, a, b, facts),
+            Expr::If(c, a, b) if facts.truth(c).decided().is_some() => {
+                self.number(if facts.truth(c).decided() == Some(true) { a } else { b }, facts)
+            }
+            Expr::If(c, a, b) => {
+                let (defined, c_code) = self.condition(c, facts);
+                let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
+                    let mut facts = facts.clone();
+                    facts.learn(c, value);
+                    let code = self.number(side, &facts);
+                    self.float(code)
+                });
+                let value = self.conditional(&c_code, a, b, Type::Number);
+                match defined {
+                    None => value,
+                    Some(defined) => {
+                        let nan = Code::atom(self.syntax.float(f64::NAN));
+                        self.conditional(&defined, value, nan, Type::Number)
+                    }
+                }
+            }
+            Expr::Bool(_) | Expr::Text(_) => Code::atom(self.syntax.float(f64::NAN)),
+        }
+    }
+
+    /// Returns a number as a float.
+    fn float(&mut self, a: Code) -> Code {
+        if a.is_integer { self.syntax.to_float(&a) } else { a }
+    }
+
+    fn unary(&mut self, op: Unary, may_overflow: bool, a: Code) -> Code {
+        let a = self.float(a);
+        let name = match op {
+            Unary::Neg => {
+                let negative = Code::new(Binds::Sign, format!("-{}", a.at_least(Binds::Atom))).reading(&[&a]);
+                return Code { is_product: a.is_product, ..negative };
+            }
+            Unary::Abs => "abs",
+            Unary::Floor => "floor",
+            Unary::Ceil => "ceil",
+            Unary::Log2 => "log2",
+            Unary::Ctz => "ctz",
+            Unary::Not => return a,
+        };
+        let own = if may_overflow { None } else { self.syntax.own(name, &[&a]) };
+        own.unwrap_or_else(|| self.call(name, vec![a]))
+    }
+
+    fn binary(&mut self, op: Binary, left: &Expr, right: &Expr, facts: &Facts<'_>) -> Code {
+        let (a, b) = (facts.range(left), facts.range(right));
+        let mut code = [self.number(left, facts), self.number(right, facts)];
+        let plain = code.clone();
+        let is_min_max = matches!(op, Binary::Min | Binary::Max);
+        // A float and an integer make a float; two integers would compute another result beyond 2^53.
+        let are_integers = code.iter().all(|code| code.is_integer);
+        if !(are_integers && is_min_max) && (S::IS_TYPED || are_integers) {
+            let count = if S::IS_TYPED { 2 } else { 1 };
+            for code in code.iter_mut().take(count).filter(|code| code.is_integer) {
+                *code = self.syntax.to_float(code);
+            }
+        }
+        let (binds, operator) = match op {
+            Binary::Add => (Binds::Sum, "+"),
+            Binary::Sub => (Binds::Sum, "-"),
+            Binary::Mul => (Binds::Product, "*"),
+            Binary::Div if !b.has(0.0) => (Binds::Product, "/"),
+            Binary::Div => return self.call("divide", code.into()),
+            Binary::Rem => {
+                let exact =
+                    |range: crate::facts::Range| range.whole && range.low.abs().max(range.high.abs()) < WHOLE;
+                let integers = match right {
+                    // Beyond 2^53 an integer is another number than its float.
+                    Expr::Number(x) if plain[0].is_integer && exact(a) && exact(b) => {
+                        Some([plain[0].clone(), Code { is_integer: true, ..Code::literal(format!("{x}")) }])
+                    }
+                    _ => None,
+                };
+                let [x, y] = integers.as_ref().unwrap_or(&code);
+                let own = if a.nan || b.low <= 0.0 { None } else { self.syntax.remainder(x, y, a.low < 0.0) };
+                return own.unwrap_or_else(|| self.call("modulo", code.into()));
+            }
+            Binary::Min | Binary::Max => {
+                let name = if op == Binary::Min { "min" } else { "max" };
+                if a.nan || b.nan {
+                    return self.call(name, code.into());
+                }
+                let [x, y] = if are_integers { code } else { self.fit(code, 8, S::WIDTHS[1]) };
+                let own = self
+                    .syntax
+                    .own(name, &[&x, &y])
+                    .map(|own| Code { is_integer: x.is_integer && y.is_integer, ..own });
+                return own.unwrap_or_else(|| self.call(name, vec![x, y]));
+            }
+            _ => return Code::atom(self.syntax.float(f64::NAN)),
+        };
+        if binds == Binds::Sum {
+            code = code.map(|code| match code.is_product {
+                true => self.syntax.rounded(code, &mut |name| self.scope.helper(name)),
+                false => code,
+            });
+        }
+        let [a, b] = self.fit(code, operator.len() + 2, S::WIDTHS[0]);
+        Code { is_product: op == Binary::Mul, ..Code::binary(binds, &a, operator, &b) }
+    }
+
+    /// Returns the operands, with variables in the place of the longest ones until all fit.
+    fn fit<const N: usize>(&mut self, mut operands: [Code; N], between: usize, width: usize) -> [Code; N] {
+        while operands.iter().map(|a| a.text.len() + between).sum::<usize>() > width {
+            let longest = operands.iter_mut().max_by_key(|a| a.text.len()).expect("operands");
+            if longest.text.len() <= 24 {
+                break;
+            }
+            let ty = Type::Number;
+            *longest = Code { is_product: longest.is_product, ..self.scope.bind(ty, longest.clone()) };
+        }
+        operands
+    }
+
+    fn call(&mut self, name: &'static str, operands: Vec<Code>) -> Code {
+        let name = self.scope.helper(name);
+        let mut operands: Vec<Code> = operands.into_iter().map(|a| self.float(a)).collect();
+        if operands.iter().map(|a| a.text.len() + 2).sum::<usize>() > S::WIDTHS[1] {
+            for operand in &mut operands {
+                if operand.text.len() > 24 {
+                    *operand = self.scope.bind(Type::Number, operand.clone());
+                }
+            }
+        }
+        Code::call(&name, &operands.iter().collect::<Vec<_>>())
+    }
+
+    fn conditional(&mut self, c: &Code, a: Code, b: Code, ty: Type) -> Code {
+        let value = self.syntax.conditional(c, &a, &b);
+        if value.text.len() <= S::WIDTHS[2] { value } else { self.scope.bind(ty, value) }
+    }
+
+    /// Returns the condition under which a truth value is defined, and its value there.
+    pub fn condition(&mut self, expr: &Expr, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        if let Some(value) = facts.truth(expr).decided() {
+            return (None, Code::atom(self.syntax.truth(value)));
+        }
+        match expr {
+            Expr::Unary(Unary::Not, a) => {
+                let (defined, a) = self.condition(a, facts);
+                (defined, self.syntax.not(&a))
+            }
+            Expr::Binary(Binary::And, a, b) if self.is_between(a, b, facts) => {
+                let (Expr::Binary(_, value, low), Expr::Binary(_, _, high)) = (&**a, &**b) else {
+                    unreachable!()
+                };
+                let value = self.number(value, facts);
+                let literal = |x: &Expr| match x {
+                    Expr::Number(x) if value.is_integer => Code::literal(format!("{x}")),
+                    Expr::Number(x) => Code::literal(self.syntax.float(*x)),
+                    _ => unreachable!(),
+                };
+                let between = self.syntax.between(&literal(low), &value, &literal(high));
+                (None, between.expect("asked before"))
+            }
+            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+                let is_and = *op == Binary::And;
+                let (first, a_code) = self.condition(a, facts);
+                let mut inner = facts.clone();
+                inner.learn(a, is_and);
+                let (second, b_code) = self.condition(b, &inner);
+                let needed = second.map(|second| {
+                    // Where the first operand decides, the second need not be defined.
+                    let decides = if is_and { self.syntax.not(&a_code) } else { a_code.clone() };
+                    self.or(&decides, &second)
+                });
+                let defined = match (first, needed) {
+                    (Some(first), Some(needed)) => Some(self.and(&first, &needed)),
+                    (first, needed) => first.or(needed),
+                };
+                let value = if is_and { self.and(&a_code, &b_code) } else { self.or(&a_code, &b_code) };
+                (defined, value)
+            }
+            Expr::Binary(Binary::Compare(op), a, b) => self.comparison(*op, a, b, facts),
+            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
+                let (first, second) = (self.category(a, facts), self.category(b, facts));
+                let value = match (self.truth_of(a, b, facts), self.truth_of(b, a, facts)) {
+                    (Some(value), _) | (None, Some(value)) => value,
+                    (None, None) => self.syntax.same(&first.1, &second.1),
+                };
+                let value = if *op == Binary::Same { value } else { self.syntax.not(&value) };
+                let mut defined = self.both(first.0, second.0);
+                let is_named = |e: &Expr| matches!(e, Expr::Text(_)) || e.ty() == Type::Bool;
+                if !is_named(a) && !is_named(b) {
+                    // The model tells two categories apart only if it names one of them.
+                    let mut names = BTreeSet::new();
+                    facts.model.for_each_name(&mut |name| {
+                        names.insert(name);
+                    });
+                    let names: Vec<&str> = names.into_iter().collect();
+                    let [x, y] = [&first.1, &second.1].map(|code| self.syntax.is_in(code, &names));
+                    let known = self.or(&x, &y);
+                    defined = self.both(defined, Some(known));
+                }
+                (defined, value)
+            }
+            Expr::If(c, a, b) => self.if_else(c, a, b, Type::Bool, facts),
+            Expr::Feature(slot) => {
+                let (defined, value) = self.scope.feature(slot.index, facts);
+                (defined, value)
+            }
+            other => (None, Code::atom(self.syntax.truth(matches!(other, Expr::Bool(true))))),
+        }
+    }
+
+    /// Returns true for `x >= low and x <= high` with literals, where the language has a form of it.
+    fn is_between(&self, a: &Expr, b: &Expr, facts: &Facts<'_>) -> bool {
+        let (
+            Expr::Binary(Binary::Compare(Comparison::Ge), x, low),
+            Expr::Binary(Binary::Compare(Comparison::Le), y, high),
+        ) = (a, b)
+        else {
+            return false;
+        };
+        let is_literal = |e: &Expr| matches!(e, Expr::Number(x) if x.fract() == 0.0 && x.abs() < WHOLE);
+        let is_open = |e: &Expr| facts.truth(e).decided().is_none();
+        let zero = Code::atom("0");
+        matches!(**x, Expr::Feature(_))
+            && x == y
+            && is_literal(low)
+            && is_literal(high)
+            && !facts.range(x).nan
+            && is_open(a)
+            && is_open(b)
+            && self.syntax.between(&zero, &zero, &zero).is_some()
+    }
+
+    /// Returns the comparison of a truth value with a text, if it is one.
+    fn truth_of(&mut self, a: &Expr, b: &Expr, facts: &Facts<'_>) -> Option<Code> {
+        let is_truth = match a {
+            Expr::Feature(slot) => facts.is_truth(slot.index),
+            _ => a.ty() == Type::Bool,
+        };
+        let Expr::Text(text) = b else { return None };
+        if !is_truth {
+            return None;
+        }
+        let value = self.condition(a, facts).1;
+        Some(match text.as_str() {
+            "True" => value,
+            "False" => self.syntax.not(&value),
+            _ => Code::atom(self.syntax.truth(false)),
+        })
+    }
+
+    fn both(&mut self, a: Option<Code>, b: Option<Code>) -> Option<Code> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.and(&a, &b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    pub fn and(&mut self, a: &Code, b: &Code) -> Code {
+        let [yes, no] = [true, false].map(|value| self.syntax.truth(value));
+        match (a.text.as_str(), b.text.as_str()) {
+            (text, _) if text == yes => b.clone(),
+            (_, text) if text == yes => a.clone(),
+            (first, second) if first == no || second == no => Code::atom(no),
+            _ => Code::binary(Binds::And, a, S::AND, b),
+        }
+    }
+
+    pub fn or(&mut self, a: &Code, b: &Code) -> Code {
+        let [yes, no] = [true, false].map(|value| self.syntax.truth(value));
+        match (a.text.as_str(), b.text.as_str()) {
+            (text, _) if text == no => b.clone(),
+            (_, text) if text == no => a.clone(),
+            (first, second) if first == yes || second == yes => Code::atom(yes),
+            _ => {
+                // Compilers ask for brackets around `and` inside of `or`.
+                let [a, b] = [a, b].map(|x| match x.binds {
+                    Binds::And => Code { text: format!("({})", x.text), binds: Binds::Atom, ..x.clone() },
+                    _ => x.clone(),
+                });
+                Code::binary(Binds::Or, &a, S::OR, &b)
+            }
+        }
+    }
+
+    fn if_else(&mut self, c: &Expr, a: &Expr, b: &Expr, ty: Type, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        if let Some(value) = facts.truth(c).decided() {
+            let side = if value { a } else { b };
+            return if ty == Type::Bool { self.condition(side, facts) } else { self.category(side, facts) };
+        }
+        let (defined, c_code) = self.condition(c, facts);
+        let c_code = if c_code.text.len() > 24 { self.scope.bind(Type::Bool, c_code) } else { c_code };
+        let [(a_defined, a), (b_defined, b)] = [(a, true), (b, false)].map(|(side, value)| {
+            let mut facts = facts.clone();
+            facts.learn(c, value);
+            if ty == Type::Bool { self.condition(side, &facts) } else { self.category(side, &facts) }
+        });
+        let sides = match (a_defined, b_defined) {
+            (None, None) => None,
+            (a, b) => {
+                let yes = || Code::atom(self.syntax.truth(true));
+                let (a, b) = (a.unwrap_or_else(yes), b.unwrap_or_else(yes));
+                let [a, b] = [a, b]
+                    .map(|side| if side.text.len() > 24 { self.scope.bind(Type::Bool, side) } else { side });
+                Some(self.conditional(&c_code, a, b, Type::Bool))
+            }
+        };
+        let value = self.conditional(&c_code, a, b, ty);
+        (self.both(defined, sides), value)
+    }
+
+    /// Returns a comparison of numbers; undefined where an operand is NaN.
+    fn comparison(&mut self, op: Comparison, a: &Expr, b: &Expr, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        let (first, second) = (facts.range(a), facts.range(b));
+        let integer = |expr: &Expr| match expr {
+            Expr::Number(x) if x.fract() == 0.0 && x.abs() < WHOLE => Some(Code::literal(format!("{x}"))),
+            _ => None,
+        };
+        let codes = [self.number(a, facts), self.number(b, facts)];
+        let mut codes = match (
+            codes[0].is_integer.then(|| integer(b)).flatten(),
+            codes[1].is_integer.then(|| integer(a)).flatten(),
+        ) {
+            (Some(literal), _) => [codes[0].clone(), literal],
+            (None, Some(literal)) => [literal, codes[1].clone()],
+            (None, None) => codes.map(|code| self.float(code)),
+        };
+        let mut defined = None;
+        for (code, range) in codes.iter_mut().zip([first, second]) {
+            if range.nan {
+                if code.binds != Binds::Atom || code.text.contains('(') {
+                    *code = self.scope.bind(Type::Number, code.clone());
+                }
+                let nan = self.syntax.is_nan(code);
+                let is_number = self.syntax.not(&nan);
+                defined = self.both(defined, Some(is_number));
+            }
+        }
+        let [a, b] = self.fit(codes, 4, S::WIDTHS[0]);
+        // Rust reads the `<` behind a type as the beginning of its parameters.
+        let a = if op == Comparison::Lt && a.binds == Binds::Cast {
+            Code { text: format!("({})", a.text), binds: Binds::Atom, ..a }
+        } else {
+            a
+        };
+        let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, op.symbol(), &b);
+        let opposite =
+            (!first.nan && !second.nan && opposite(op) != Comparison::Lt).then(|| compared(opposite(op)));
+        let code = compared(op);
+        (defined, if let Some(opposite) = opposite { code.or_else(opposite) } else { code })
+    }
+
+    /// Returns the condition under which a category is defined, and its value there, as a text.
+    pub fn category(&mut self, expr: &Expr, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        match expr {
+            Expr::Text(text) => (None, Code::atom(self.syntax.text(text))),
+            Expr::If(c, a, b) if expr.ty() == Type::Category => self.if_else(c, a, b, Type::Category, facts),
+            Expr::Feature(slot) if !facts.is_truth(slot.index) => self.scope.feature(slot.index, facts),
+            truth => {
+                let (defined, value) = self.condition(truth, facts);
+                let [yes, no] = ["True", "False"].map(|text| Code::atom(self.syntax.text(text)));
+                (defined, self.conditional(&value, yes, no, Type::Category))
+            }
+        }
+    }
+}
+
+fn opposite(op: Comparison) -> Comparison {
+    match op {
+        Comparison::Eq => Comparison::Ne,
+        Comparison::Ne => Comparison::Eq,
+        Comparison::Lt => Comparison::Ge,
+        Comparison::Ge => Comparison::Lt,
+        Comparison::Gt => Comparison::Le,
+        Comparison::Le => Comparison::Gt,
+    }
+}
+
+/// Returns the opposite of a condition, without `not` where an operator has an opposite.
+pub fn negated(expr: &Expr) -> Expr {
+    let both = |op, a: &Expr, b: &Expr| Expr::Binary(op, Box::new(a.clone()), Box::new(b.clone()));
+    match expr {
+        Expr::Bool(value) => Expr::Bool(!value),
+        Expr::Unary(Unary::Not, a) => (**a).clone(),
+        Expr::Binary(Binary::And, a, b) => both(Binary::Or, &negated(a), &negated(b)),
+        Expr::Binary(Binary::Or, a, b) => both(Binary::And, &negated(a), &negated(b)),
+        Expr::Binary(Binary::Same, a, b) => both(Binary::Differ, a, b),
+        Expr::Binary(Binary::Differ, a, b) => both(Binary::Same, a, b),
+        Expr::Binary(Binary::Compare(op), a, b) => both(Binary::Compare(opposite(*op)), a, b),
+        other => Expr::Unary(Unary::Not, Box::new(other.clone())),
+    }
+}

@@ -1,0 +1,289 @@
+//! Turns the names of a model, which may be anything, into identifiers that a file uses safely.
+//!
+//! An identifier keeps the ASCII letters and digits of the name. The name itself is beside it as an escaped string. All identifiers
+//! of a file come from one place, which knows the language's words, the names of the file itself, and what it gave before.
+
+use std::collections::HashSet;
+
+use ah_types::Model;
+
+use crate::error::CodegenError;
+
+/// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
+const LONGEST: usize = 160;
+/// The most characters of a variable for a derived feature.
+const LONGEST_VARIABLE: usize = 24;
+
+/// The case of an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// `arith_intensity`
+    Snake,
+    /// `ArithIntensity`
+    Camel,
+    /// The name itself if it is an identifier; else its words joined by `_`.
+    Kept,
+}
+
+/// Hands out identifiers, each once.
+#[derive(Clone, Debug)]
+pub struct Namer {
+    case: Case,
+    reserved: HashSet<&'static str>,
+    taken: HashSet<String>,
+}
+
+impl Namer {
+    /// Starts without identifiers. `reserved` are the language's words and the file's own names, separated by spaces.
+    pub fn new(case: Case, reserved: &[&'static str]) -> Self {
+        let words = reserved.iter().flat_map(|words| words.split_ascii_whitespace());
+        Self { case, reserved: words.collect(), taken: HashSet::new() }
+    }
+
+    /// Returns an identifier of at most `longest` characters. A word of the language gets `_` behind it, a taken one a number.
+    pub fn give(&mut self, name: &str, stem: &str, longest: usize) -> String {
+        let base = self.base(name, stem, longest);
+        let mut identifier = base.clone();
+        let mut number = 1_u32;
+        while !self.taken.insert(identifier.clone()) {
+            number += 1;
+            let separator = if self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit()) {
+                ""
+            } else {
+                "_"
+            };
+            identifier = format!("{base}{separator}{number}");
+        }
+        identifier
+    }
+
+    /// Returns identifiers for names. A name that is an identifier stays itself, whatever the others are.
+    pub fn give_all<'n>(&mut self, names: impl Iterator<Item = &'n str> + Clone, stem: &str) -> Vec<String> {
+        let own: HashSet<&str> =
+            names.clone().filter(|name| self.base(name, stem, LONGEST) == **name).collect();
+        self.taken.extend(own.iter().map(|&name| name.to_owned()));
+        names
+            .map(|name| if own.contains(name) { name.to_owned() } else { self.give(name, stem, LONGEST) })
+            .collect()
+    }
+
+    fn base(&self, name: &str, stem: &str, longest: usize) -> String {
+        let mut base = identifier(name, self.case, stem);
+        if base.len() > longest {
+            let cut = base[..longest].rfind('_').filter(|at| *at > longest / 2).unwrap_or(longest);
+            base.truncate(cut);
+        }
+        // `part_1` and the like are for parts of expressions.
+        let is_part = base.strip_prefix("part_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+        if is_part || self.reserved.contains(base.as_str()) {
+            base.push('_');
+        }
+        base
+    }
+}
+
+/// Returns the identifier of a name before anything else of the file is looked at.
+pub fn identifier(name: &str, case: Case, stem: &str) -> String {
+    let mut words =
+        if case == Case::Kept && is_identifier(name) { vec![name.to_owned()] } else { words(name) };
+    if words.is_empty() {
+        words.push(stem.to_owned());
+        words.extend(name.chars().take(LONGEST / 8).map(|c| format!("u{:x}", u32::from(c))));
+    }
+    if words[0].starts_with(|c: char| c.is_ascii_digit()) {
+        words.insert(0, stem.to_owned());
+    }
+    let mut base = join(&words, case);
+    base.truncate(LONGEST);
+    base.trim_end_matches('_').to_owned()
+}
+
+/// Returns true if a name is an identifier in every language, without underscores at its ends: those are for the files' own names.
+pub fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.ends_with('_')
+}
+
+/// Returns the runs of ASCII letters and digits in a name, split where a capital follows a small letter.
+/// Operators between them, as in names of derived features, become words.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    for c in name.chars().take(2 * LONGEST) {
+        if c.is_ascii_alphanumeric() {
+            if c.is_ascii_uppercase() && word.ends_with(|p: char| p.is_ascii_lowercase()) {
+                words.push(std::mem::take(&mut word));
+            }
+            word.push(c);
+            continue;
+        }
+        if !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        match c {
+            '*' => words.push("times".to_owned()),
+            '/' => words.push("over".to_owned()),
+            '+' => words.push("plus".to_owned()),
+            '%' => words.push("mod".to_owned()),
+            _ if c.is_alphanumeric() => words.push(format!("u{:x}", u32::from(c))),
+            _ => {}
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn join(words: &[String], case: Case) -> String {
+    let mut text = String::new();
+    for word in words {
+        let lower = word.to_ascii_lowercase();
+        match case {
+            Case::Snake | Case::Kept => {
+                if !text.is_empty() {
+                    text.push('_');
+                }
+                text.push_str(if case == Case::Kept { word } else { &lower });
+            }
+            Case::Camel => {
+                // `16_64` must not become `1664`.
+                let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+                if is_digit(text.chars().last()) && is_digit(lower.chars().next()) {
+                    text.push('_');
+                }
+                let mut chars = lower.chars();
+                text.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+                text.push_str(chars.as_str());
+            }
+        }
+    }
+    text
+}
+
+/// The identifiers of a model in one file.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// What was typed, in snake case: the package, the module, the prefix of everything in C.
+    pub package: String,
+    /// By slot, logged features first.
+    features: Vec<String>,
+    /// In the order of the choices.
+    pub choices: Vec<String>,
+}
+
+impl Names {
+    /// Gives identifiers to the features that are `used` and to the choices, each group in its case. `reserved` are the language's
+    /// words and the file's own names. Logged features are `fields` that never meet the file's own names, or variables beside them.
+    ///
+    /// # Errors
+    /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
+    pub fn new(
+        model: &Model,
+        used: &[bool],
+        cases: [Case; 2],
+        reserved: &[&'static str],
+        fields: Option<&'static str>,
+    ) -> Result<Self, CodegenError> {
+        let mut namer = Namer::new(cases[0], reserved);
+        let mut logged = fields.map(|words| Namer::new(cases[0], &[words]));
+        let base = model.features.base().len();
+        let mut features: Vec<String> = Vec::new();
+        for (slot, feature) in model.features.all().features().iter().enumerate() {
+            let of_logged = logged.as_mut().unwrap_or(&mut namer);
+            let name = of_logged.base(&feature.name, "feature", LONGEST);
+            features.push(if !used[slot] {
+                String::new()
+            } else if slot >= base {
+                namer.give(&feature.name, "feature", LONGEST_VARIABLE)
+            } else if of_logged.taken.insert(name.clone()) {
+                name
+            } else {
+                let first = features.iter().position(|other| *other == name).unwrap_or(slot);
+                let [a, b] = [first, slot].map(|slot| model.features.all().features()[slot].name.clone());
+                return Err(CodegenError::NamesAlike { a, b, identifier: name });
+            });
+        }
+        let mut namer = Namer::new(cases[1], reserved);
+        let choices = namer.give_all(model.choices.iter().map(String::as_str), "choice");
+        Ok(Self { package: identifier(&model.heuristic, Case::Snake, "heuristic"), features, choices })
+    }
+
+    /// Returns the identifier of a feature.
+    pub fn feature(&self, slot: usize) -> &str {
+        &self.features[slot]
+    }
+
+    /// Returns the variable of a part of an expression.
+    pub fn part(&self, number: usize) -> String {
+        format!("part_{}", number + 1)
+    }
+}
+
+/// Keywords of C, C++ and CUDA, and names that their headers and compilers define.
+pub const C_WORDS: &str = "\
+    alignas alignof and and_eq asm atomic_cancel atomic_commit auto bitand bitor bool break case catch char char8_t char16_t \
+    char32_t class co_await co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue \
+    decltype default delete do double dynamic_cast else enum errno explicit export extern false final float for friend goto if \
+    imaginary import inline int I i386 int16_t int32_t int64_t int8_t isfinite isinf isnan linux long main module mutable namespace \
+    new noexcept noreturn not not_eq nullptr operator or or_eq override private protected public reflexpr register \
+    reinterpret_cast requires restrict return short signed sizeof size_t static static_assert static_cast stderr stdin stdout struct \
+    switch synchronized template this thread_local throw true try typedef typeid typename typeof typeof_unqual uint16_t \
+    uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn \
+    NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
+
+/// Variables of C functions.
+pub const C_NAMES: &str = "c v";
+
+/// Keywords of every edition of Rust.
+pub const RUST_WORDS: &str = "\
+    abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if impl in let \
+    loop macro match mod move mut override priv pub ref return self Self static struct super trait true try type typeof unsafe \
+    unsized use virtual where while yield union raw safe";
+
+/// Names of the Rust file itself.
+pub const RUST_NAMES: &str = "\
+    c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option abs floor ceil log2 ctz divide modulo min max choose \
+    choose_among ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible is_fallback \
+    with_ranking";
+
+/// Keywords and builtins of Python, and names of the generated functions that have features as parameters.
+pub const PYTHON_WORDS: &str = "\
+    and as assert async await break class continue def del elif else except finally for from global if import in is lambda \
+    nonlocal not or pass raise return try while with yield match case type math str float int bool None True False abs min max set \
+    TypeError bisect_left offered ranking ineligible expected names CHOICES CONFIGS FALLBACK";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_keep_what_they_can() {
+        let snake = |name| Namer::new(Case::Snake, &["type row"]).give(name, "feature", LONGEST);
+        assert_eq!(snake("mat1_stride_0"), "mat1_stride_0");
+        assert_eq!(snake("k/(m*n)"), "k_over_m_times_n");
+        assert_eq!(snake("1LEQmLEQ16"), "feature_1leqm_leq16");
+        assert_eq!(snake("ctz(m)"), "ctz_m");
+        assert_eq!(snake("type"), "type_");
+        assert_eq!(snake("part_2"), "part_2_");
+        assert_eq!(snake("мама"), "u43c_u430_u43c_u430");
+        assert_eq!(snake(""), "feature");
+        assert_eq!(snake("\""), "feature_u22");
+        let camel = |name| Namer::new(Case::Camel, &["Self Other"]).give(name, "Choice", LONGEST);
+        assert_eq!(camel("type=triton_BLOCK-M=16_BLOCK-K=64"), "TypeTritonBlockM16BlockK64");
+        assert_eq!(camel("torch.bfloat16"), "TorchBfloat16");
+        assert_eq!(camel("self"), "Self_");
+        assert_eq!(camel("16_32"), "Choice16_32");
+    }
+
+    #[test]
+    fn an_identifier_stays_itself() {
+        let names = ["a-b", "a_b", "a b", "a_b_2"];
+        let given = Namer::new(Case::Kept, &[]).give_all(names.into_iter(), "choice");
+        assert_eq!(given, ["a_b_3", "a_b", "a_b_4", "a_b_2"]);
+        let long = "x".repeat(10_000);
+        let given = Namer::new(Case::Camel, &[]).give_all([&long[..], &long[..9000]].into_iter(), "choice");
+        assert!(given.iter().all(|g| g.len() <= LONGEST + 2) && given[0] != given[1], "{given:?}");
+    }
+}

@@ -1,0 +1,212 @@
+//! What every target prints: the text around a body, and a body as lines.
+
+use ah_types::expr::Type;
+use ah_types::{FieldValue, Model, Objective, fields};
+
+use crate::body::{OR_MARK, Outcome, Step};
+use crate::code::Code;
+use crate::expression::Syntax;
+use crate::text::shown;
+
+/// How a language writes statements.
+pub trait Layout: Syntax {
+    /// Returns the beginning of an `if` and its end.
+    fn block(&self, condition: &str) -> (String, Option<&'static str>);
+    /// Returns an `if` with one statement in one line, where people write that.
+    fn one_line(&self, _condition: &str, _statement: &str) -> Option<String> {
+        None
+    }
+    /// Returns a comment.
+    fn comment(&self, text: &str) -> String;
+}
+
+/// Prints a body.
+pub struct Lines<'a, L> {
+    pub layout: &'a L,
+    pub model: &'a Model,
+    /// Returns the statement for the end of a path; the flag is true for the last statement of the function.
+    pub result: &'a dyn Fn(Outcome, bool) -> String,
+    pub lines: Vec<String>,
+    /// The features whose names a comment has said.
+    pub said: Vec<usize>,
+    pub has_evidence: bool,
+}
+
+impl<'a, L: Layout> Lines<'a, L> {
+    pub fn new(layout: &'a L, model: &'a Model, result: &'a dyn Fn(Outcome, bool) -> String) -> Self {
+        Self { layout, model, result, lines: Vec::new(), said: Vec::new(), has_evidence: false }
+    }
+
+    /// Prints steps at this level of indentation.
+    pub fn print(mut self, steps: &[Step], level: usize) -> String {
+        self.steps(steps, level, true);
+        self.lines.join("\n")
+    }
+
+    /// Prints steps at this level of indentation; at the `tail` of the function the last one is its result.
+    pub fn steps(&mut self, steps: &[Step], level: usize, tail: bool) {
+        let indent = "    ".repeat(level);
+        for (at, step) in steps.iter().enumerate() {
+            match step {
+                Step::Let { name, slot, ty, value } => self.assignment(name, *slot, *ty, value, level),
+                Step::If { condition, then } => {
+                    let condition = self.condition(condition);
+                    if let [Step::Return(outcome, evidence)] = then[..] {
+                        let statement = (self.result)(outcome, false);
+                        if let Some(line) = self.layout.one_line(&condition, &statement) {
+                            let line = format!("{indent}{line}");
+                            self.with_evidence(line, evidence);
+                            continue;
+                        }
+                    }
+                    let (open, close) = self.layout.block(&condition);
+                    self.lines.push(format!("{indent}{open}"));
+                    self.steps(then, level + 1, false);
+                    self.lines.extend(close.map(|close| format!("{indent}{close}")));
+                }
+                Step::Return(outcome, evidence) => {
+                    let statement = (self.result)(*outcome, tail && at + 1 == steps.len());
+                    self.with_evidence(format!("{indent}{statement}"), *evidence);
+                }
+            }
+        }
+    }
+
+    fn condition(&self, code: &Code) -> String {
+        code.text.replace(OR_MARK, &format!(" {} ", L::OR))
+    }
+
+    fn with_evidence(&mut self, line: String, evidence: Option<crate::body::Evidence>) {
+        let comment = evidence
+            .map(|evidence| format!("  {}", self.layout.comment(&evidence.words(!self.has_evidence))));
+        self.has_evidence |= comment.is_some();
+        let comment = comment.unwrap_or_default();
+        self.lines
+            .push(line + if L::IS_TYPED { comment.strip_prefix(' ').unwrap_or_default() } else { &comment });
+    }
+
+    fn assignment(&mut self, name: &str, slot: Option<usize>, ty: Type, value: &Code, level: usize) {
+        let features = self.model.features.all().features();
+        if let Some(slot) = slot
+            && slot >= self.model.features.base().len()
+            && features[slot].name != name
+            && !self.said.contains(&slot)
+        {
+            self.said.push(slot);
+            let comment = self.layout.comment(&shown(&features[slot].name));
+            self.lines.push(format!("{}{comment}", "    ".repeat(level)));
+        }
+        let value = Code { text: self.condition(value), ..value.clone() };
+        self.lines.push(self.layout.assign(name, ty, &value, level));
+    }
+}
+
+/// Returns what a file says of its model, a sentence a line.
+pub fn about(model: &Model, is_constant: bool) -> Vec<String> {
+    let percent = |share: f64| format!("{} %", (share * 1e4).round() / 1e2);
+    let fallback = model.fallback.map(|choice| shown(model.choice_name(choice)));
+    let mut lines = Vec::new();
+    let device = model.device.as_ref().map_or_else(
+        || "devices that the model does not name".to_owned(),
+        |device| shown(&device.to_string()),
+    );
+    let size = match (model.boosters.len(), model.tree.leaves().count()) {
+        _ if is_constant => "one choice everywhere".to_owned(),
+        (0, leaves) => format!("a tree of {leaves} leaves"),
+        (trees, leaves) => format!("a tree of {leaves} leaves and {trees} small ones that correct it"),
+    };
+    lines.push(format!(
+        "{} for {}: {size}, learned on {device}.",
+        shown(&model.heuristic),
+        shown(&model.optimization)
+    ));
+    let held_out = model.provenance.metrics.get("held_out");
+    let figure = |key| held_out?.get(key)?.as_f64();
+    if let (Some(inputs), Some(slowdown), Some(worst)) =
+        (figure("inputs"), figure("slowdown"), figure("worst"))
+    {
+        let mut line = format!("On {inputs} held-out inputs: ");
+        if let (Some(speedup), Some(fallback)) = (figure("speedup_over_fallback"), &fallback) {
+            line += &format!("{speedup:.2} times as fast as always {fallback}, ");
+        }
+        lines.push(format!(
+            "{line}{} slower than the best choice ({worst:.2} times at worst).",
+            percent(slowdown - 1.0)
+        ));
+    }
+    if let (Some(promise), Some(fallback)) = (&model.promise, &fallback) {
+        lines.push(format!(
+            "Promise: at most {} of inputs like these take more than {} times as long as {fallback} ({} confidence, {}).",
+            percent(promise.target), promise.limit, percent(promise.confidence), shown(&promise.mode.to_string())
+        ));
+    }
+    if model.objective() != Objective::default() {
+        lines.push("It was learned for the least total time.".to_owned());
+    }
+    if let Some(precondition) = &model.precondition {
+        lines.push(format!("Precondition: {}.", shown(&precondition.expression)));
+    }
+    let logs = model.provenance.logs.iter();
+    let logs: Vec<String> = logs
+        .map(|log| {
+            format!(
+                "{} rows of {} (BLAKE3 {}…)",
+                log.rows,
+                shown(&log.file),
+                shown(log.blake3.get(..16).unwrap_or(&log.blake3))
+            )
+        })
+        .collect();
+    if !logs.is_empty() {
+        let tool = shown(&model.provenance.tool);
+        lines.push(format!("Learned by {tool}, seed {}, from {}.", model.provenance.seed, logs.join(", ")));
+    }
+    lines
+}
+
+/// The first words of every generated file.
+pub fn mark() -> String {
+    format!(
+        "@generated by ah-codegen {}: generate it again instead of editing it.",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The type of a field of structured choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    Integer,
+    Number,
+    Truth,
+    Text,
+}
+
+/// The fields that the names of choices list: by choice, and each field's type over all of them.
+pub struct Fields {
+    pub of: Vec<Vec<(String, FieldValue)>>,
+    pub columns: Vec<(String, FieldType)>,
+}
+
+impl Fields {
+    pub fn new(model: &Model) -> Self {
+        let of: Vec<_> = model.choices.iter().map(|name| fields(name).unwrap_or_default()).collect();
+        let mut columns: Vec<(String, FieldType)> = Vec::new();
+        for (key, value) in of.iter().flatten() {
+            let this = match value {
+                FieldValue::Integer(_) => FieldType::Integer,
+                FieldValue::Number(_) => FieldType::Number,
+                FieldValue::Truth(_) => FieldType::Truth,
+                FieldValue::Text(_) => FieldType::Text,
+            };
+            match columns.iter_mut().find(|(other, _)| other == key) {
+                None => columns.push((key.clone(), this)),
+                Some((_, ty)) if *ty == this => {}
+                Some((_, ty)) => {
+                    let is_number = |ty| matches!(ty, FieldType::Integer | FieldType::Number);
+                    *ty = if is_number(*ty) && is_number(this) { FieldType::Number } else { FieldType::Text };
+                }
+            }
+        }
+        Self { of, columns }
+    }
+}

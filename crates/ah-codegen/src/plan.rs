@@ -1,0 +1,310 @@
+//! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use ah_types::log::Log;
+use ah_types::{ChoiceId, Model, Tables, Tree};
+
+use crate::body::{Builder, Outcome, Reader, Step, depth, feature, inputs, leaves, repeated, without_unread};
+use crate::code::Code;
+use crate::expression::Scope;
+use crate::facts::Facts;
+use crate::names::Names;
+use crate::target::Signature;
+
+/// More leaves become tables: compilers take minutes for thousands of branches.
+const MOST_LEAVES: usize = 256;
+/// Deeper branches become tables: nobody follows more levels.
+const DEEPEST: usize = 12;
+
+/// A model, and what is asked of its code.
+pub struct Plan<'a> {
+    pub model: &'a Model,
+    /// The folder below which everything is written.
+    pub out: &'a Path,
+    /// The file that becomes a module of a library.
+    pub into: Option<&'a Path>,
+    /// Whether the code can rank choices and pick among offered ones.
+    pub ranked: bool,
+    /// The folder of the crate `ah-runtime`, if the code implements its trait.
+    pub runtime: Option<&'a Path>,
+    pub license: Option<&'a str>,
+    /// The inputs of a table of decisions.
+    pub rows: Option<&'a Log>,
+    /// By slot: whether trees, conditions or used derived features read it.
+    pub used: Vec<bool>,
+}
+
+/// The code of a model in one language.
+#[derive(Default)]
+pub struct Planned {
+    /// The steps of `choose`, or with tables those that decline.
+    pub body: Vec<Step>,
+    /// With rankings: the steps that find the leaf.
+    pub leaf: Vec<Step>,
+    /// Derived features with a function of their own: the steps and the value.
+    pub functions: Vec<(usize, (Vec<Step>, Code))>,
+    pub helpers: BTreeSet<&'static str>,
+    /// The logged features that the code reads.
+    pub read: BTreeSet<usize>,
+    /// The logged features that are truth values of the language.
+    pub truths: BTreeSet<usize>,
+    /// Whether some inputs have no choice.
+    pub declines: bool,
+    pub leaves: usize,
+    pub tables: Option<TableCode>,
+    /// The steps before the conditions, and by condition its code and the choices that need it.
+    pub conditions: (Vec<Step>, Vec<(Code, Vec<ChoiceId>)>),
+}
+
+impl Planned {
+    /// Returns what a caller gives.
+    pub fn signature(&self, names: &Names) -> Signature {
+        self.read.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
+    }
+}
+
+/// The tables of a model, and the code of their columns.
+pub struct TableCode {
+    pub tables: Tables,
+    pub columns: Vec<Code>,
+}
+
+/// Returns by slot which features trees and conditions read, themselves or through derived features.
+pub fn used(model: &Model) -> Vec<bool> {
+    let mut used = vec![false; model.features.all().len()];
+    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    tests.for_each(|test| used[test.slot()] = true);
+    for condition in model.precondition.iter().chain(model.eligible.values()) {
+        condition.typed.for_each_feature(&mut |slot| used[slot.index] = true);
+    }
+    // A derived feature uses only features before it.
+    let base = model.features.base().len();
+    for (i, (_, typed)) in model.features.derived().iter().enumerate().rev() {
+        if used[base + i] {
+            typed.for_each_feature(&mut |slot| used[slot.index] = true);
+        }
+    }
+    used
+}
+
+impl Plan<'_> {
+    /// Builds the code of a language.
+    pub fn built<S: Reader>(&self, syntax: &S, names: &Names) -> Planned {
+        let model = self.model;
+        let base = model.features.base().len();
+        let mut functions = BTreeSet::new();
+        let mut planned = Planned::default();
+        loop {
+            planned.helpers.clear();
+            let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
+            let is_small = model.boosters.is_empty();
+            let body = if is_small { builder.function() } else { Vec::new() };
+            planned.leaves = leaves(&body);
+            if !is_small || planned.leaves > MOST_LEAVES || depth(&body) > DEEPEST {
+                planned.helpers.clear();
+                self.with_tables(syntax, names, &mut planned);
+                break;
+            }
+            planned.body = body;
+            if self.ranked {
+                let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
+                builder.ends_in_leaves = true;
+                planned.leaf = builder.function();
+            }
+            let again: BTreeSet<usize> =
+                repeated(&planned.body).into_iter().filter(|slot| *slot >= base).collect();
+            if again.is_subset(&functions) {
+                break;
+            }
+            functions.extend(again);
+        }
+        if self.ranked || planned.tables.is_some() {
+            self.with_conditions(syntax, names, &mut planned);
+        }
+        for slot in &functions {
+            let none = BTreeSet::new();
+            let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+            let mut facts = Facts::new(model, S::IS_TYPED);
+            drop(builder.precondition(&mut facts));
+            let derived = facts.derived(*slot).expect("a derived feature");
+            let value = builder.print(|p| p.number(derived, &facts));
+            let mut read = value.reads.clone();
+            let steps = without_unread(builder.taken(), &mut read);
+            planned.functions.push((*slot, (steps, value)));
+        }
+        planned
+            .functions
+            .retain(|(slot, _)| has_slot(&planned.body, *slot) || has_slot(&planned.leaf, *slot));
+        self.count(syntax, names, &mut planned);
+        planned
+    }
+
+    /// Lays the tables out, and prints the columns that they compare.
+    fn with_tables<S: Reader>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+        let model = self.model;
+        let tables = Tables::new(model);
+        let none = BTreeSet::new();
+        let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+        let mut facts = Facts::new(model, S::IS_TYPED);
+        planned.body = builder.precondition(&mut facts);
+        let mut columns = Vec::new();
+        for column in &tables.columns {
+            let slot = column.slot;
+            let (defined, value) = Scope::feature(&mut builder, slot, &facts);
+            let known = &model.categories[slot];
+            let nan = Code::atom(syntax.float(f64::NAN));
+            columns.push(match &column.categories {
+                None => {
+                    let range = facts.range(&feature(model, slot));
+                    let value = if value.is_integer { syntax.to_float(&value) } else { value };
+                    match range.nan && model.missing.contains(&slot) {
+                        false => value,
+                        true => {
+                            let least = Code::atom(syntax.float(f64::NEG_INFINITY));
+                            syntax.conditional(&syntax.is_nan(&value), &least, &value)
+                        }
+                    }
+                }
+                Some(set) => {
+                    let texts = |all: &mut dyn Iterator<Item = &String>| {
+                        all.map(ToString::to_string).collect::<Vec<_>>()
+                    };
+                    let (inside, others) =
+                        (texts(&mut set.iter()), texts(&mut known.iter().filter(|text| !set.contains(text))));
+                    let mut is_in = |texts: &[String]| {
+                        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                        builder.is_in(slot, &value, &texts, &facts)
+                    };
+                    let (inside, outside) = (is_in(&inside), is_in(&others));
+                    let [one, zero] = [1.0, 0.0].map(|x| Code::atom(syntax.float(x)));
+                    let is_known =
+                        facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
+                    let rest = match (is_known, others.is_empty()) {
+                        (true, _) => zero,
+                        (false, true) => nan.clone(),
+                        (false, false) => in_brackets(syntax.conditional(&outside, &zero, &nan)),
+                    };
+                    let all = syntax.conditional(&inside, &one, &rest);
+                    match defined {
+                        None => all,
+                        Some(defined) => syntax.conditional(&defined, &in_brackets(all), &nan),
+                    }
+                }
+            });
+        }
+        let mut read: BTreeSet<String> = columns.iter().flat_map(|code| code.reads.iter().cloned()).collect();
+        planned.body.extend(without_unread(builder.taken(), &mut read));
+        planned.leaves = model.tree.leaves().count();
+        planned.tables = Some(TableCode { tables, columns });
+    }
+
+    /// Prints the conditions on choices.
+    fn with_conditions<S: Reader>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+        let model = self.model;
+        let none = BTreeSet::new();
+        let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+        let facts = Facts::new(model, S::IS_TYPED);
+        let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
+        for (choice, condition) in &model.eligible {
+            let code = builder.print(|p| {
+                let (defined, value) = p.condition(&condition.typed, &facts);
+                defined.map_or(value.clone(), |defined| p.and(&defined, &value))
+            });
+            match all.iter_mut().find(|(other, _)| other.text == code.text) {
+                Some((_, choices)) => choices.push(*choice),
+                None => all.push((code, vec![*choice])),
+            }
+        }
+        let mut read: BTreeSet<String> =
+            all.iter().flat_map(|(code, _)| code.reads.iter().cloned()).collect();
+        planned.conditions = (without_unread(builder.taken(), &mut read), all);
+    }
+
+    /// Finds the logged features that the code reads, and whether it may decline.
+    fn count<S: Reader>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+        let model = self.model;
+        let facts = Facts::new(model, S::IS_TYPED);
+        let mut reads = BTreeSet::new();
+        let lists = [&planned.body, &planned.leaf, &planned.conditions.0];
+        lists
+            .into_iter()
+            .chain(planned.functions.iter().map(|(_, (steps, _))| steps))
+            .for_each(|steps| all_reads(steps, &mut reads));
+        let columns = planned.tables.iter().flat_map(|tables| &tables.columns);
+        let codes = columns.chain(planned.functions.iter().map(|(_, (_, code))| code));
+        codes
+            .chain(planned.conditions.1.iter().map(|(code, _)| code))
+            .for_each(|code| reads.extend(code.reads.iter().cloned()));
+        let through: BTreeSet<usize> =
+            planned.functions.iter().flat_map(|(slot, _)| inputs(model, *slot)).collect();
+        for slot in 0..model.features.base().len() {
+            if self.used[slot]
+                && (through.contains(&slot) || reads.contains(&syntax.logged(names, slot).text))
+            {
+                planned.read.insert(slot);
+                if facts.is_truth(slot) {
+                    planned.truths.insert(slot);
+                }
+            }
+        }
+        planned.declines = planned.tables.is_some() || has_decline(&planned.body);
+    }
+}
+
+fn in_brackets(code: Code) -> Code {
+    Code { text: format!("({})", code.text), ..code }
+}
+
+fn has_decline(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::If { then, .. } => has_decline(then),
+        Step::Return(outcome, _) => *outcome == Outcome::Decline,
+        Step::Let { .. } => false,
+    })
+}
+
+fn has_slot(steps: &[Step], slot: usize) -> bool {
+    steps.iter().any(|step| match step {
+        Step::If { then, .. } => has_slot(then, slot),
+        Step::Let { slot: Some(other), .. } => *other == slot,
+        _ => false,
+    })
+}
+
+fn all_reads(steps: &[Step], reads: &mut BTreeSet<String>) {
+    for step in steps {
+        match step {
+            Step::Let { value, .. } => reads.extend(value.reads.iter().cloned()),
+            Step::If { condition, then } => {
+                reads.extend(condition.reads.iter().cloned());
+                all_reads(then, reads);
+            }
+            Step::Return(..) => {}
+        }
+    }
+}
+
+/// Returns the choices of each leaf, best first, with whether the promise allows them. The fallback is always allowed.
+pub fn rankings(model: &Model) -> Vec<Vec<(ChoiceId, bool)>> {
+    let entry = |ranked: &ah_types::RankedChoice| {
+        (ranked.choice, ranked.allowed || Some(ranked.choice) == model.fallback)
+    };
+    model.tree.leaves().map(|(_, leaf)| leaf.ranking.iter().map(entry).collect()).collect()
+}
+
+/// Returns distinct rankings, and by leaf the number of its ranking.
+pub fn distinct_rankings(model: &Model) -> (Vec<Vec<(ChoiceId, bool)>>, Vec<usize>) {
+    let (mut numbers, mut distinct) = (BTreeMap::new(), Vec::new());
+    let of = rankings(model)
+        .into_iter()
+        .map(|ranking| {
+            *numbers.entry(ranking.clone()).or_insert_with(|| {
+                distinct.push(ranking);
+                distinct.len() - 1
+            })
+        })
+        .collect();
+    (distinct, of)
+}

@@ -1,0 +1,67 @@
+//! The skeletons of files: Tera templates with places for text. They have no logic but "if this part exists".
+
+use std::sync::LazyLock;
+
+use include_dir::{Dir, include_dir};
+use tera::{Context, Tera};
+
+use crate::error::CodegenError;
+use crate::names::Names;
+use crate::page::mark;
+use crate::plan::Plan;
+use crate::text::{shown, toml_string};
+
+static SKELETONS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
+
+static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
+    fn collect(dir: &Dir<'_>, sources: &mut Vec<(String, String)>) {
+        for file in dir.files() {
+            if let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8())
+                && let Some(name) = path.strip_suffix(".tera")
+            {
+                sources.push((name.replace('\\', "/"), text.to_owned()));
+            }
+        }
+        dir.dirs().for_each(|inner| collect(inner, sources));
+    }
+    let mut sources = Vec::new();
+    collect(&SKELETONS, &mut sources);
+    let mut tera = Tera::default();
+    // The output is not HTML; strings are escaped by the rules of their language.
+    tera.autoescape_on(Vec::new());
+    tera.add_raw_templates(sources).map_err(|e| format!("{e:?}"))?;
+    Ok(tera)
+});
+
+/// Returns what every skeleton may print.
+pub fn values(plan: &Plan<'_>, names: &Names) -> Context {
+    let model = plan.model;
+    let mut values = Context::new();
+    values.insert("mark", &mark());
+    values.insert("package", &names.package);
+    values.insert("upper", &names.package.to_ascii_uppercase());
+    values.insert("heuristic", &shown(&model.heuristic));
+    values.insert("license", &plan.license.map(shown).unwrap_or_default());
+    values.insert("ranked", &plan.ranked);
+    values.insert("version", env!("CARGO_PKG_VERSION"));
+    values.insert(
+        "runtime",
+        &plan.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
+    );
+    values
+}
+
+/// Renders a skeleton.
+pub fn render(name: &str, values: &Context) -> Result<String, CodegenError> {
+    let tera = TERA.as_ref().map_err(|problem| CodegenError::Skeleton { problem: problem.clone() })?;
+    let text = tera.render(name, values).map_err(|e| CodegenError::Skeleton { problem: format!("{e:?}") })?;
+    // One blank line between parts, whichever of them exist.
+    let most = if name.ends_with(".py") { "\n\n\n\n" } else { "\n\n\n" };
+    let mut text = text;
+    while text.contains(most) {
+        text = text.replace(most, &most[1..]);
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,316 @@
+//! The rows of a table of decisions, for programs that read one: each input of a log with the choice to take there.
+//!
+//! A row takes the heuristic's choice only where the log proves that it is faster than the default. Every other row keeps the
+//! default: what the log's feature `default` names for this input, or the model's fallback without this feature. The proof is an interval of the median of paired ratios: the default's time over the choice's
+//! time in the same turn. The interval has 95 % and lies above 1.
+
+use std::fmt::Write as _;
+
+use ah_measure::interval::{LEAST_SAMPLES, median_interval};
+use ah_types::log::Log;
+use ah_types::shown::{listed, quoted};
+use ah_types::{ChoiceId, FieldValue, Model, Value, fields, median};
+use serde_json::json;
+
+use crate::error::CodegenError;
+use crate::names::{Case, identifier};
+use crate::plan::Plan;
+use crate::target::{Output, Target};
+
+/// A table of decisions cannot be made of this log or this model.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
+pub enum TableError {
+    /// No rows are given.
+    #[error("--target table: expected --rows LOG, a log with the inputs that the table shall have")]
+    NoRows,
+    /// The model has no fallback.
+    #[error(
+        "--rows: expected a model with a fallback, which rows without a proven gain keep; learn it with ah-train --fallback CHOICE, or \
+         give a log with the feature {DEFAULT}, which names the default of each input"
+    )]
+    NoDefault,
+    /// The log lacks a feature of the model.
+    #[error("--rows: expected the feature {} of the model, found {}", quoted(feature), listed(found))]
+    NoFeature { feature: String, found: Vec<String> },
+    /// The default has no times.
+    #[error(
+        "--rows: expected times of the default {}, found none on {inputs} inputs; measure it too, because a gain is a gain over it",
+        quoted(default)
+    )]
+    NoDefaultTimes { default: String, inputs: usize },
+}
+
+/// The page of proofs beside the files of a table. JSON and CSV have no comments, so it names the folder's generated files.
+pub const PROOFS: &str = "proofs.md";
+const CSV: &str = "rows.csv";
+const JSON: &str = "rows.json";
+/// The feature of a log that names the default of each input.
+const DEFAULT: &str = "default";
+
+/// The rows of a table of decisions.
+#[derive(Clone, Debug)]
+struct PinnedRows {
+    /// The names of the log's features.
+    features: Vec<String>,
+    /// The rows, in the order of the log.
+    rows: Vec<PinnedRow>,
+    /// The name of the default, if it is the same on all rows.
+    default: Option<String>,
+    /// The log's files.
+    source: String,
+    /// The model learned from these times too.
+    is_training: bool,
+}
+
+/// One row.
+#[derive(Clone, Debug)]
+struct PinnedRow {
+    /// The values of the log's features.
+    values: Box<[Value]>,
+    /// The name of the choice that the row takes.
+    choice: String,
+    /// The median time of this choice, in milliseconds, if the log has it.
+    ms: Option<f64>,
+    /// Whether the heuristic's choice is proved to be faster.
+    verdict: Verdict,
+}
+
+/// Why a row takes the heuristic's choice or keeps the default.
+#[derive(Clone, Debug)]
+enum Verdict {
+    /// The heuristic takes the default, or declines.
+    Default(String),
+    /// The default failed on this input, and the heuristic's choice did not.
+    DefaultFails(String),
+    /// The default has no times on this input.
+    Unmeasured(String),
+    /// The heuristic's choice, the number of pairs, and the median of their ratios with its interval, if it has one.
+    Compared { choice: String, pairs: usize, gain: f64, interval: Option<(f64, f64)> },
+}
+
+impl PinnedRows {
+    /// Decides the rows of a log by a model.
+    pub fn new(model: &Model, log: &Log) -> Result<Self, TableError> {
+        let features: Vec<String> = log.schema.features().iter().map(|f| f.name.clone()).collect();
+        let slot = features.iter().position(|name| name == DEFAULT);
+        let fallback = model.fallback.map(|id| model.choice_name(id));
+        if slot.is_none() && fallback.is_none() {
+            return Err(TableError::NoDefault);
+        }
+        let default_of = |input: usize| match slot.map(|slot| &log.inputs[input].values[slot]) {
+            Some(Value::Category(name)) => name,
+            _ => fallback.unwrap_or_default(),
+        };
+        let known = |name: &String| features.contains(name);
+        if let Some(missing) = model.features.base().features().iter().find(|f| !known(&f.name)) {
+            return Err(TableError::NoFeature { feature: missing.name.clone(), found: features });
+        }
+        let mut times: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); log.choices.len()]; log.inputs.len()];
+        for sample in &log.samples {
+            times[sample.input as usize][sample.choice.index()].push(sample.feedback);
+        }
+        let times_of = |input: usize, name: &str| match log.choice_id(name) {
+            Some(id) => &times[input][id.index()][..],
+            None => &[],
+        };
+        if (0..times.len()).all(|input| times_of(input, default_of(input)).is_empty()) {
+            let default = if times.is_empty() { fallback.unwrap_or(DEFAULT) } else { default_of(0) };
+            return Err(TableError::NoDefaultTimes { default: default.to_owned(), inputs: times.len() });
+        }
+        let row = |input: usize| {
+            let default = default_of(input);
+            let runs = |id: ChoiceId| {
+                let times = times_of(input, model.choice_name(id));
+                !times.is_empty() && times.iter().all(|ms| ms.is_finite())
+            };
+            let values = model.values(&log.context(input));
+            let verdict = match model.decide(&values, |id| runs(id) || model.choice_name(id) == default) {
+                Ok(pick) if model.choice_name(pick.choice) == default => {
+                    Verdict::Default("the heuristic takes it".to_owned())
+                }
+                Ok(pick) => {
+                    let choice = model.choice_name(pick.choice);
+                    Verdict::new(choice, times_of(input, choice), times_of(input, default))
+                }
+                Err(unsure) => {
+                    let names = model.features.all().features().iter().map(|f| f.name.as_str());
+                    let reason = unsure.explain(&names.collect::<Vec<_>>());
+                    Verdict::Default(format!("the heuristic declines: {reason}"))
+                }
+            };
+            let choice = verdict.taken().unwrap_or(default).to_owned();
+            let ms = median(times_of(input, &choice)).filter(|ms| ms.is_finite());
+            PinnedRow { values: log.inputs[input].values.clone(), choice, ms, verdict }
+        };
+        let rows = (0..log.inputs.len()).map(row).collect();
+        let hashes =
+            |hash: &String| !hash.is_empty() && model.provenance.logs.iter().any(|log| log.blake3 == *hash);
+        Ok(Self {
+            features,
+            rows,
+            default: slot.is_none().then(|| fallback.unwrap_or_default().to_owned()),
+            source: listed(
+                log.sources.iter().map(|s| s.path.file_name().unwrap_or_default().to_string_lossy()),
+            ),
+            is_training: log.sources.iter().any(|source| hashes(&source.hash)),
+        })
+    }
+
+    /// Returns the page of proofs.
+    fn proofs(&self, heuristic: &str) -> String {
+        let changed = self.rows.iter().filter(|row| row.verdict.taken().is_some()).count();
+        let mut page = format!(
+            "<!-- @generated by ah-codegen {}: generate it again instead of editing it. -->\n# Proofs for {}\n\n\
+             {changed} of {} rows are changed; the others keep the default, {}. Times: {}.\n\n\
+             A row changes only where the 95 % interval of the median of (the default's time / the choice's time), paired by turn, \
+             lies above 1. That takes at least {LEAST_SAMPLES} pairs.\n",
+            env!("CARGO_PKG_VERSION"),
+            cell(heuristic),
+            self.rows.len(),
+            self.default
+                .as_ref()
+                .map_or_else(|| "which the log names".to_owned(), |name| format!("`{}`", cell(name))),
+            self.source,
+        );
+        if self.is_training {
+            page.push_str(
+                "\n**The model learned from these times too**, so the gains are too high by what it picked for luck. Measure the \
+                 inputs again, and give that log.\n",
+            );
+        }
+        let features = self.features.iter().map(|name| cell(name)).collect::<Vec<_>>().join(" | ");
+        let _ = write!(
+            page,
+            "\nThe rows of `{CSV}` and `{JSON}`:\n\n| {features} | row | heuristic's choice | pairs | times as fast | 95 % interval |\n|"
+        );
+        page.push_str(&" --- |".repeat(self.features.len() + 5));
+        page.push('\n');
+        for row in &self.rows {
+            let values: Vec<String> = row.values.iter().map(|value| cell(&value.to_string())).collect();
+            let _ = writeln!(page, "| {} | {} |", values.join(" | "), row.verdict.cells());
+        }
+        page
+    }
+
+    /// Returns the rows as CSV: the features of the log, the choice, its fields, and its median time in milliseconds.
+    fn csv(&self) -> String {
+        let mut keys: Vec<String> = Vec::new();
+        for (key, _) in self.rows.iter().flat_map(|row| fields(&row.choice).unwrap_or_default()) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text.to_owned(),
+        };
+        let line =
+            |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+        let columns = self.features.iter().cloned().chain(["choice".to_owned()]).chain(keys.iter().cloned());
+        let mut text = line(columns.chain(["ms".to_owned()]).collect());
+        for row in &self.rows {
+            let of = fields(&row.choice).unwrap_or_default();
+            let field = |key: &String| {
+                of.iter().find(|(k, _)| k == key).map(|(_, x)| x.to_string()).unwrap_or_default()
+            };
+            let mut cells: Vec<String> = row.values.iter().map(ToString::to_string).collect();
+            cells.push(row.choice.clone());
+            cells.extend(keys.iter().map(field));
+            cells.push(row.ms.map(|ms| ms.to_string()).unwrap_or_default());
+            text += &line(cells);
+        }
+        text
+    }
+
+    /// Returns the rows as JSON: for each the features, the choice, its fields, and its median time.
+    fn json(&self) -> String {
+        let row = |row: &PinnedRow| {
+            let features =
+                self.features.iter().zip(&row.values).map(|(name, value)| (name.clone(), json!(value)));
+            let number = |value: &FieldValue| match value {
+                FieldValue::Integer(x) => json!(x),
+                FieldValue::Number(x) => json!(x),
+                FieldValue::Truth(x) => json!(x),
+                FieldValue::Text(x) => json!(x),
+            };
+            let config = fields(&row.choice).unwrap_or_default();
+            let config: serde_json::Map<_, _> =
+                config.iter().map(|(key, value)| (key.clone(), number(value))).collect();
+            let features: serde_json::Map<_, _> = features.collect();
+            format!(
+                "  {}",
+                json!({ "features": features, "choice": row.choice, "config": config, "ms": row.ms })
+            )
+        };
+        format!("[\n{}\n]\n", self.rows.iter().map(row).collect::<Vec<_>>().join(",\n"))
+    }
+}
+
+impl Verdict {
+    /// Compares a choice with the default, turn by turn.
+    fn new(choice: &str, times: &[f64], default: &[f64]) -> Self {
+        let choice = choice.to_owned();
+        if default.is_empty() {
+            return Self::Unmeasured(choice);
+        }
+        if default.iter().any(|ms| ms.is_infinite()) {
+            return Self::DefaultFails(choice);
+        }
+        let ratios: Vec<f64> = default.iter().zip(times).map(|(default, ms)| default / ms).collect();
+        let gain = median(&ratios).unwrap_or(1.0);
+        Self::Compared { choice, pairs: ratios.len(), gain, interval: median_interval(&ratios) }
+    }
+
+    /// Returns the choice of a row that is changed.
+    fn taken(&self) -> Option<&str> {
+        match self {
+            Self::DefaultFails(choice) => Some(choice),
+            Self::Compared { choice, interval: Some((low, _)), .. } if *low > 1.0 => Some(choice),
+            _ => None,
+        }
+    }
+
+    /// Returns the cells of the page of proofs.
+    fn cells(&self) -> String {
+        let row = if self.taken().is_some() { "changed" } else { "default" };
+        match self {
+            Self::Default(reason) => format!("default: {reason} | | | |"),
+            Self::DefaultFails(choice) => {
+                format!("changed: the default fails here | `{}` | | |", cell(choice))
+            }
+            Self::Unmeasured(choice) => format!("default: it has no times here | `{}` | 0 | |", cell(choice)),
+            Self::Compared { choice, pairs, gain, interval } => {
+                let interval = interval.map_or_else(
+                    || format!("at least {LEAST_SAMPLES} pairs needed"),
+                    |(low, high)| format!("{low:.3} to {high:.3}"),
+                );
+                format!("{row} | `{}` | {pairs} | {gain:.3} | {interval}", cell(choice))
+            }
+        }
+    }
+}
+
+/// Returns text for a cell of a table in Markdown.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(char::is_control, " ")
+}
+
+/// A table of decisions for programs that read one.
+#[derive(Clone, Copy, Debug)]
+pub struct Table;
+
+impl Target for Table {
+    fn name(&self) -> &'static str {
+        "table"
+    }
+
+    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
+        let log = plan.rows.ok_or(TableError::NoRows)?;
+        let rows = PinnedRows::new(plan.model, log)?;
+        let package = identifier(&plan.model.heuristic, Case::Snake, "heuristic");
+        let files = [(CSV, rows.csv()), (JSON, rows.json()), (PROOFS, rows.proofs(&plan.model.heuristic))];
+        let files = files.map(|(name, text)| (name.to_owned(), text)).into();
+        Ok(Output { signature: Vec::new(), place: plan.out.join(format!("{package}_table")), files })
+    }
+}

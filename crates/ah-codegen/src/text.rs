@@ -1,0 +1,118 @@
+//! Names and sentences inside generated comments and strings.
+
+/// The most characters of a name that a comment shows.
+const SHOWN: usize = 120;
+
+/// Returns a name for a comment or documentation of any target: one line, no quote, backslash or bracket
+/// that could end the comment or be read as markup, no invisible character. It is for people only and never
+/// compared.
+pub fn shown(name: &str) -> String {
+    let mut text = String::new();
+    for (i, c) in name.chars().enumerate() {
+        if i == SHOWN {
+            text.push('…');
+            break;
+        }
+        match c {
+            '`' | '\\' => text.push('\''),
+            // `*/` ends a C comment, `/*` warns inside one and nests in Rust, `"""` ends Python's
+            // documentation, `??/` continues a line as a trigraph.
+            '*' | '/' if text.ends_with(['*', '/']) => {
+                text.push(' ');
+                text.push(c);
+            }
+            '"' => text.push('\''),
+            '?' if text.ends_with('?') => text.push_str(" ?"),
+            ' '..='~' => text.push(c),
+            _ if c.is_alphanumeric() => text.push(c),
+            _ => text.push_str(&format!("<{:x}>", u32::from(c))),
+        }
+    }
+    text
+}
+
+/// Returns [`shown`] as inline code of rustdoc and markdown.
+pub fn code(name: &str) -> String {
+    let text = shown(name);
+    if text.trim().is_empty() {
+        "(no name)".to_owned()
+    } else {
+        format!("`{}`", text.trim().replace('|', "¦"))
+    }
+}
+
+/// Returns a sentence from a TOML file for documentation: like [`shown`], with markup escaped.
+pub fn sentence(text: &str) -> String {
+    markup(shown(text).trim())
+}
+
+/// Escapes what rustdoc and Markdown read as markup.
+pub fn markup(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if matches!(c, '[' | ']' | '<' | '*' | '&' | '|') || c == '_' && escaped.ends_with('_') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// Returns a string literal of Rust.
+pub fn rust_string(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}
+
+/// Returns a string literal of C. Bytes outside ASCII become octal escapes, which end after three digits.
+pub fn c_string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            // A question mark could begin a trigraph.
+            b'"' | b'\\' | b'?' => literal.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => literal.push(char::from(byte)),
+            _ => literal.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// Returns a string literal of Python, in ASCII.
+pub fn python_string(text: &str) -> String {
+    let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
+    let mut literal = String::from(quote);
+    for c in text.chars() {
+        match c {
+            _ if c == quote || c == '\\' => literal.extend(['\\', c]),
+            ' '..='~' => literal.push(c),
+            _ => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
+        }
+    }
+    literal.push(quote);
+    literal
+}
+
+/// Returns a string of TOML.
+pub fn toml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_stay_comments() {
+        assert_eq!(shown("a*/b/*c**/\n\"\"\"`\\"), "a* /b/ *c* * /<a>''''\'");
+        assert_eq!(shown("//* ??/"), "/ / * ? ?/");
+        assert_eq!(shown("\u{202e}x\u{200b}"), "<202e>x<200b>");
+        assert_eq!(shown(&"é".repeat(10_000)).chars().count(), SHOWN + 1);
+        assert_eq!(sentence("see [x](y) <b>"), "see \\[x\\](y) \\<b>");
+    }
+
+    #[test]
+    fn literals_read_back() {
+        assert_eq!(rust_string("a\"\\\n\u{202e}é"), r#""a\"\\\n\u{202e}\u{e9}""#);
+    }
+}

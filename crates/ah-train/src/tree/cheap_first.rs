@@ -1,0 +1,115 @@
+//! One cheap question before all others, where it pays: `n <= 20` sends the short inputs, which cannot wait, to a leaf of
+//! their own after one comparison. Growth alone asks first what separates the choices best, be it a derived feature.
+
+use super::fitted::FittedEnsemble;
+use super::grown::GrownTree;
+use crate::data::{COST_ONE, Column, Costs, Subset};
+
+/// With more choices, no leaf of one choice is worth a search.
+const MOST_CHOICES: usize = 64;
+
+/// What an input pays for asking, in costs of the objective.
+pub trait Asking {
+    /// Returns what the one comparison of the new leaf adds.
+    fn leaf(&self, input: u32) -> f64;
+    /// Returns what the path to a node of the old tree adds, behind `further` comparisons.
+    fn path(&self, node: u32, input: u32, further: f64) -> f64;
+}
+
+/// The question, and the side on which its leaf is.
+struct Question {
+    column: usize,
+    limit: u16,
+    leaf_is_left: bool,
+}
+
+/// Returns the tree behind the question that saves most over these rows, with a leaf of at least `least` rows; `None` if none
+/// saves anything. `is_cheap` are the columns that may be asked.
+pub fn cheap_first(
+    fitted: &FittedEnsemble,
+    rows: &Subset<'_>,
+    costs: &Costs,
+    least: usize,
+    is_cheap: impl Fn(&Column) -> bool,
+    asking: &impl Asking,
+) -> Option<GrownTree> {
+    let choices = costs.choices();
+    if choices > MOST_CHOICES {
+        return None;
+    }
+    // By row: what the old tree costs now, and behind one more comparison.
+    let old = |&input: &u32| {
+        let node = fitted.tree.leaf_of(rows.columns, input);
+        let (weight, cost) =
+            (f64::from(costs.weight(input)), f64::from(fitted.scores.cost(node, costs, input)));
+        [0.0, 1.0].map(|further| weight * (cost / COST_ONE + asking.path(node, input, further)))
+    };
+    let old: Vec<[f64; 2]> = rows.inputs.iter().map(old).collect();
+    let mut best: (f64, Option<Question>) =
+        (old.iter().map(|[now, _]| now).sum::<f64>() * (1.0 - 1e-6), None);
+    for (at, column) in rows.columns.all().iter().enumerate().filter(|(_, column)| is_cheap(column)) {
+        // By code: the rows, what they cost behind the question, and as a leaf of each choice.
+        let levels = column.levels();
+        let (mut count, mut behind) = (vec![0_usize; levels], vec![0.0; levels]);
+        let mut leaf = vec![(0_usize, 0.0); levels * choices];
+        for (&input, [_, further]) in rows.inputs.iter().zip(&old) {
+            let code = usize::from(column.codes()[input as usize]);
+            count[code] += 1;
+            behind[code] += further;
+            let (weight, asked) = (f64::from(costs.weight(input)), asking.leaf(input));
+            for cost in costs.of(input) {
+                let (measured, sum) = &mut leaf[code * choices + cost.choice.index()];
+                *measured += 1;
+                *sum += weight * (f64::from(cost.cost) / COST_ONE + asked);
+            }
+        }
+        let all: f64 = behind.iter().sum();
+        for leaf_is_left in [true, false] {
+            let (mut rows_here, mut rest) = (0, all);
+            let mut here = vec![(0_usize, 0.0); choices];
+            for step in 0..levels.saturating_sub(1) {
+                let code = if leaf_is_left { step } else { levels - 1 - step };
+                rows_here += count[code];
+                rest -= behind[code];
+                for (sum, more) in here.iter_mut().zip(&leaf[code * choices..][..choices]) {
+                    *sum = (sum.0 + more.0, sum.1 + more.1);
+                }
+                // Only a choice that every row of the leaf measured.
+                let known = here.iter().filter(|(measured, _)| *measured == rows_here);
+                let cheapest = known.map(|(_, sum)| *sum).fold(f64::INFINITY, f64::min);
+                let is_large =
+                    rows_here >= least && rows.inputs.len() - rows_here >= least && count[code] > 0;
+                if is_large && cheapest + rest < best.0 {
+                    let limit = if leaf_is_left { code } else { code - 1 } as u16;
+                    best = (cheapest + rest, Some(Question { column: at, limit, leaf_is_left }));
+                }
+            }
+        }
+    }
+    best.1.map(|question| behind_question(&fitted.tree, rows, &question))
+}
+
+/// Returns the question with the old tree on the other side, without its splits that no row needs there.
+fn behind_question(old: &GrownTree, rows: &Subset<'_>, question: &Question) -> GrownTree {
+    let code = |column: usize, input: u32| rows.columns.all()[column].codes()[input as usize];
+    let mut tree = GrownTree::leaf();
+    let (limit, test) = rows.columns.all()[question.column].test(question.limit, question.limit + 1);
+    let (left, right) = tree.split(0, question.column as u32, limit, test);
+    let stays = |input: &u32| (code(question.column, *input) <= limit) != question.leaf_is_left;
+    let inputs: Vec<u32> = rows.inputs.iter().copied().filter(stays).collect();
+    let mut todo = vec![(0_u32, if question.leaf_is_left { right } else { left }, inputs)];
+    while let Some((from, to, inputs)) = todo.pop() {
+        let Some(split) = &old.nodes[from as usize].split else { continue };
+        let (here, there): (Vec<u32>, Vec<u32>) =
+            inputs.into_iter().partition(|&input| code(split.column as usize, input) <= split.limit);
+        match (here.is_empty(), there.is_empty()) {
+            (true, _) => todo.push((split.right, to, there)),
+            (_, true) => todo.push((split.left, to, here)),
+            _ => {
+                let (left, right) = tree.split(to, split.column, split.limit, split.test.clone());
+                todo.extend([(split.left, left, here), (split.right, right, there)]);
+            }
+        }
+    }
+    tree
+}

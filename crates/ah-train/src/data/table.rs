@@ -117,13 +117,7 @@ impl Table {
             }
             let best = compare(&mut cells[start..]);
             let range = index(start)..index(cells.len());
-            inputs.push(Input {
-                text: input.text,
-                values: input.values,
-                best,
-                weight: 1.0,
-                cells: range,
-            });
+            inputs.push(Input { text: input.text, values: input.values, best, weight: 1.0, cells: range });
         }
         let mut measured = vec![0; choices.len()];
         for cell in &cells {

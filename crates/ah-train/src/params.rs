@@ -193,6 +193,9 @@ pub enum SplitBy {
     Input,
     /// All inputs with the same dimensions. Harder: no similar shape remains to learn from.
     Dims,
+    /// All near-copies of an input together: found, never asked for.
+    #[cfg_attr(feature = "cli", value(skip))]
+    Neighbours,
     /// The same inputs of all devices together; then each device is also judged as if it had never been measured.
     Device,
 }
@@ -206,6 +209,9 @@ pub enum PromiseMode {
     CrossFitted,
     /// Folds by combination of dimensions.
     ByDimensions,
+    /// Folds by neighbourhood: found, never asked for.
+    #[cfg_attr(feature = "cli", value(skip))]
+    ByNeighbourhood,
 }
 
 /// The limit of a promise, where none is asked for.

@@ -126,7 +126,8 @@ impl TrainPlan {
         }
         let max_choices = settings.flag("max_choices", params.max_choices);
 
-        let promise = settings.resolve("promise", params.promise, None, None, PromiseMode::CrossFitted);
+        let of_log = dataset.neighbourhoods.as_ref().map(|_| PromiseMode::ByNeighbourhood);
+        let promise = settings.resolve("promise", params.promise, None, of_log, PromiseMode::CrossFitted);
         // A promise must not rest on estimated times.
         let may_promise = dataset.has_fallback() && !dataset.table.has_estimates();
         let flag = match params.max_risk {
@@ -139,7 +140,7 @@ impl TrainPlan {
             MaxRisk::Default => None,
         };
         let log = (!may_promise).then_some(None);
-        let usual = promise.default_share(dataset.count_judging(training));
+        let usual = promise.default_share(dataset.count_judging(promise.held_out_together(), training));
         let is_default_promise = flag.is_none();
         let max_risk = settings.resolve("max_risk", flag, None, log, usual);
         let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
@@ -180,7 +181,10 @@ impl TrainPlan {
 
     /// Returns what the folds of the search hold out together.
     pub fn split_by(&self) -> SplitBy {
-        SplitBy::Input
+        match self.promise {
+            PromiseMode::ByNeighbourhood => SplitBy::Neighbours,
+            PromiseMode::CrossFitted | PromiseMode::ByDimensions => SplitBy::Input,
+        }
     }
 }
 

@@ -25,6 +25,8 @@ enum Failure {
     Codegen(#[from] ah_codegen::CodegenError),
     #[error(transparent)]
     Output(#[from] ah_cli::OutputError),
+    #[error("{path} is stale: learning again gives another one; learn without --check")]
+    Stale { path: String },
 }
 
 impl ah_cli::FatalError for Failure {
@@ -35,6 +37,7 @@ impl ah_cli::FatalError for Failure {
             Self::Model(e) => e.exit_code(),
             Self::Codegen(e) => e.exit_code(),
             Self::Output(e) => e.exit_code(),
+            Self::Stale { .. } => exit::CHECK_FAILED,
         }
     }
 }
@@ -94,6 +97,9 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         keep_inputs("--report", report, &read)?;
     }
     let trained = crate::train(&params)?;
+    if args.check {
+        return check(&trained, args);
+    }
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
     if !args.json {
@@ -103,7 +109,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     if let Some(path) = &args.report {
         write_page(&trained.model, &trained.evaluation, trained.study.as_ref(), path)?;
     }
-    let generated = generate(&trained, args)?;
+    let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
     if args.json {
         let mut figures = report::summary::json(&trained);
         figures["model"] = json!(args.model);
@@ -111,6 +117,21 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         stdout(&format!("{figures}\n"))?;
     }
     Ok(())
+}
+
+/// Compares a training with the model and the code that are there. The version of the tool may differ.
+fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
+    let mut there = Model::read(&args.model)?;
+    there.provenance.tool.clone_from(&trained.model.provenance.tool);
+    let stale = |path: &Path| Failure::Stale { path: path.display().to_string() };
+    // Numbers are compared as the file has them.
+    if there.to_json() != trained.model.to_json() {
+        return Err(stale(&args.model));
+    }
+    match generate(trained, args, ah_codegen::WriteMode::Check)? {
+        Some(report) if !report.is_same() => Err(stale(&args.out)),
+        _ => Ok(status(&format!("{} is current\n", args.model.display()))),
+    }
 }
 
 fn print(trained: &TrainedModel) -> Result<(), Failure> {
@@ -129,7 +150,11 @@ fn print(trained: &TrainedModel) -> Result<(), Failure> {
 }
 
 /// The last step of the one command that learns and generates: code for each target that it learned for.
-fn generate(trained: &TrainedModel, args: &TrainArgs) -> Result<Option<ah_codegen::Report>, Failure> {
+fn generate(
+    trained: &TrainedModel,
+    args: &TrainArgs,
+    mode: ah_codegen::WriteMode,
+) -> Result<Option<ah_codegen::Report>, Failure> {
     let targets = trained.plan.asking.targets.iter();
     let targets =
         targets.filter_map(|target| ah_codegen::TARGETS.into_iter().find(|t| t.name() == target.name()));
@@ -138,6 +163,7 @@ fn generate(trained: &TrainedModel, args: &TrainArgs) -> Result<Option<ah_codege
         return Ok(None);
     }
     let report = ah_codegen::generate(&ah_codegen::Request {
+        mode,
         runtime: args.runtime_path.as_deref(),
         ..ah_codegen::Request::new(&trained.model, &targets, &args.out)
     })?;

@@ -154,7 +154,9 @@ fn elsewhere(
 /// Returns why the model has no promise that decides.
 fn no_promise(params: &ValidParams, prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
-    let [inputs, training] = [&learning.usable, &parts.training].map(|inputs| learning.count_judging(inputs));
+    let by = plan.promise.held_out_together();
+    let [inputs, training] =
+        [&learning.usable, &parts.training].map(|inputs| learning.count_judging(by, inputs));
     let is_asked = matches!(params.max_risk, MaxRisk::Share(_));
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * inputs).div_ceil(training.max(1));

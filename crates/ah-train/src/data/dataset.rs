@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{did_you_mean, listed};
 use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::columns::RankedFeatures;
 use super::costs::Costs;
@@ -69,6 +69,8 @@ pub struct Dataset {
     pub eligible: BTreeMap<ChoiceId, Precondition>,
     /// The inputs to learn from, ascending.
     pub usable: Vec<u32>,
+    /// By input of the table, its neighbourhood, where near-copies are held out together.
+    pub neighbourhoods: Option<Arc<[String]>>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
     /// The settings that reading resolved.
@@ -147,6 +149,7 @@ impl Dataset {
             precondition,
             eligible,
             usable,
+            neighbourhoods: None,
             named_fallback,
             settings,
             warnings,
@@ -249,34 +252,34 @@ impl Dataset {
 
     /// What [`split`] splits these inputs by.
     pub fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
+        if let (SplitBy::Neighbours, Some(keys)) = (by, &self.neighbourhoods) {
+            return inputs.iter().map(|&input| keys[input as usize].clone()).collect();
+        }
         split::keys(&self.table, &self.features, &self.optimization.training.dimensions, by, inputs)
     }
 
-    /// Returns how many of these inputs may be held out, to judge or to calibrate. The same input on several devices counts
-    /// once.
-    pub fn count_judging(&self, inputs: &[u32]) -> usize {
-        let may = |input: &u32| !self.table.inputs[*input as usize].never_held_out;
-        let inputs: Vec<u32> = inputs.iter().copied().filter(may).collect();
-        if self.devices.len() < 2 {
-            return inputs.len();
+    /// Returns the effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
+    /// over the sum of the squared weights of those that are held out together.
+    pub fn count_judging(&self, by: SplitBy, inputs: &[u32]) -> usize {
+        let mut of_groups: FxHashMap<String, f64> = FxHashMap::default();
+        for (key, input) in self.keys(by, inputs).into_iter().zip(inputs) {
+            *of_groups.entry(key).or_default() += self.table.inputs[*input as usize].weight;
         }
-        let keys: FxHashSet<String> = self.keys(SplitBy::Input, &inputs).into_iter().collect();
-        keys.len()
+        let mut weights: Vec<f64> = of_groups.into_values().collect();
+        // A sum must not depend on the order of a map.
+        weights.sort_by(f64::total_cmp);
+        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        if squares > 0.0 { (weights.iter().sum::<f64>().powi(2) / squares + 1e-6) as usize } else { 0 }
     }
 
-    /// Holds out about this share as the test part. Inputs that are never held out stay in the training part.
+    /// Holds out about this share as the test part.
     pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);
-        let Partition { mut training, mut held_out } =
-            split::hold_out(&self.usable, &keys, share, seed, "test");
-        let stays = |i: &u32| self.table.inputs[*i as usize].never_held_out;
-        training.extend(held_out.iter().filter(|i| stays(i)));
-        training.sort_unstable();
-        held_out.retain(|i| !stays(i));
-        if held_out.is_empty() {
+        let parts = split::hold_out(&self.usable, &keys, share, seed, "test");
+        if parts.held_out.is_empty() {
             return Err(usable::too_few(self.usable.len()));
         }
-        Ok(Partition { training, held_out })
+        Ok(parts)
     }
 }
 

@@ -146,14 +146,20 @@ impl Evaluation {
     }
 
     /// Writes one line for each input: its features as in the log, joined by commas, a tab, the
-    /// choices best first joined by `;` (none if the model declines).
+    /// choices best first joined by `;` (none if the model declines). A name with `;`, `"` or white space that ends a field is
+    /// written as a JSON string.
     ///
     /// # Errors
     /// [`TrainError::Io`] names the file.
     pub fn write_decisions(&self, path: &Path) -> Result<(), TrainError> {
         let mut text = String::new();
         for JudgedInput { input, ranking, .. } in &self.judged {
-            let names: Vec<&str> = ranking.iter().map(|c| self.table.choices[c.index()].as_str()).collect();
+            // A name that would read as two is quoted.
+            let name = |name: &String| match name.contains([';', '\t', '"', '\n']) {
+                true => serde_json::Value::from(name.as_str()).to_string(),
+                false => name.clone(),
+            };
+            let names: Vec<String> = ranking.iter().map(|c| name(&self.table.choices[c.index()])).collect();
             let _ = writeln!(text, "{}\t{}", self.table.inputs[*input as usize].text, names.join(";"));
         }
         artefact::write_atomic(path, text.as_bytes()).map_err(TrainError::io(path, "write the decisions"))

@@ -43,7 +43,7 @@ impl TestReport {
         };
         let metrics = |judged: &[JudgedInput]| Metrics::new(table, judged, fallback, plan.max_slowdown);
         let by_input = match plan.test_split {
-            SplitBy::Input | SplitBy::Device => None,
+            SplitBy::Input | SplitBy::Neighbours | SplitBy::Device => None,
             SplitBy::Dims => {
                 let parts = dataset.hold_out(SplitBy::Input, plan.test_share, plan.seed)?;
                 let model = recipe.learn_without_promise(&parts.training)?;
@@ -60,7 +60,7 @@ impl TestReport {
             always: metrics(&judge(&heuristic.always, &parts.held_out)),
             by_input,
             by_device: match plan.test_split {
-                SplitBy::Input | SplitBy::Dims => Vec::new(),
+                SplitBy::Input | SplitBy::Neighbours | SplitBy::Dims => Vec::new(),
                 SplitBy::Device => DeviceReport::all(recipe, prepared)?,
             },
             judged,

@@ -14,7 +14,7 @@
 
 use std::sync::LazyLock;
 
-use ah_types::{CalibrationMode, ChoiceId, MARGIN_STEP};
+use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::folds::HeldOut;
@@ -46,6 +46,7 @@ impl PromiseMode {
         match self {
             Self::CrossFitted => CalibrationMode::CrossFitted,
             Self::ByDimensions => CalibrationMode::ByDimensions,
+            Self::ByNeighbourhood => CalibrationMode::ByNeighbourhood,
         }
     }
 
@@ -54,6 +55,7 @@ impl PromiseMode {
         match self {
             Self::CrossFitted => SplitBy::Input,
             Self::ByDimensions => SplitBy::Dims,
+            Self::ByNeighbourhood => SplitBy::Neighbours,
         }
     }
 
@@ -62,7 +64,7 @@ impl PromiseMode {
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
             Self::CrossFitted => (target, LEVEL),
-            Self::ByDimensions => (target / 2.0, LEVEL),
+            Self::ByDimensions | Self::ByNeighbourhood => (target / 2.0, LEVEL),
         }
     }
 
@@ -119,6 +121,8 @@ pub struct CalibratedMargin {
 /// Margins between [`NEVER`] and [`ALWAYS`]. With 240 instead of 2,400 steps over as many decades, boosted trees lose 1.0698
 /// instead of 1.0667 on the forward convolutions.
 const STEPS: u32 = 2400;
+/// Margins are multiples of this, so that a model file holds them in few digits.
+const MARGIN_STEP: f64 = 1.0 / (1 << 20) as f64;
 
 /// Margins from "only the fallback" to "always decide". Each is a multiple of what a model can hold.
 static GRID: LazyLock<Vec<f64>> = LazyLock::new(|| {

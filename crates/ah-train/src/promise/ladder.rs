@@ -26,8 +26,11 @@ const LEAVES: [usize; 4] = [1, 4, 16, 64];
 /// A tree that loses less needs no boosted trees beside it: they would take most of the learning time to gain less than this.
 const GOOD_ENOUGH: f64 = 0.005;
 
-/// A smaller model is as good as the best one within this many standard errors of the difference.
+/// A smaller model is as good as the best one within this many standard errors of the difference on many inputs, and within
+/// [`BEYOND_NOISE`] on [`FEW`].
 const WITHIN_NOISE: f64 = 1.0;
+/// So few inputs that a larger model must surely be better.
+const FEW: f64 = 200.0;
 
 /// A model of one size.
 #[derive(Clone, Debug, Serialize)]
@@ -260,7 +263,11 @@ fn choose(
     let is_as_good = |candidate: &Candidate<'_>| {
         let (more, error) = difference(&candidate.costs, &candidates[best].costs, weights);
         // One leaf is a choice that a program names. Something must surely be better to be asked.
-        let errors = if candidate.rung.leaves == 1 { BEYOND_NOISE } else { WITHIN_NOISE };
+        let few = (FEW / candidate.costs.len() as f64).min(1.0);
+        let errors = match candidate.rung.leaves {
+            1 => BEYOND_NOISE,
+            _ => WITHIN_NOISE + (BEYOND_NOISE - WITHIN_NOISE) * few,
+        };
         more <= errors * error
     };
     let is_enough = |candidate: &&Candidate<'_>| {

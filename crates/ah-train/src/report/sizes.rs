@@ -39,14 +39,9 @@ pub fn taken(trained: &TrainedModel) -> String {
         _ if rungs.len() == 1 => String::new(),
         Size::Best => ", the best".to_owned(),
         _ if best.slowdown >= rung.slowdown => ", which loses least".to_owned(),
-        _ => format!(
-            ", the smallest that loses at most {} ({}: {})",
-            loss(*accepted),
-            name(best),
-            loss(best.slowdown)
-        ),
+        _ => format!(", the smallest within {} ({}: {})", loss(*accepted), name(best), loss(best.slowdown)),
     };
-    format!("Size: {}{why}; {}.\n", name(rung), decision(rung))
+    format!("Size: {} ({}){why}.\n", name(rung), decision(rung))
 }
 
 /// Returns the mean time of a decision, the features included.
@@ -60,10 +55,10 @@ fn decision(rung: &Rung) -> String {
 /// Returns microseconds with two digits.
 fn microseconds(us: f64) -> String {
     match us {
-        0.0 => "0 us".to_owned(),
+        0.0 => "0 µs".to_owned(),
         us if us < 1.0 => format!("{:.0} ns", us * 1e3),
-        us if us < 10.0 => format!("{us:.1} us"),
-        us => format!("{us:.0} us"),
+        us if us < 10.0 => format!("{us:.1} µs"),
+        us => format!("{us:.0} µs"),
     }
 }
 
@@ -71,7 +66,7 @@ fn microseconds(us: f64) -> String {
 fn name(rung: &Rung) -> String {
     match (rung.boosted_trees, rung.leaves) {
         (0, 1) => "1 leaf".to_owned(),
-        (0, count @ 2..=SHORT) => format!("{count} leaves ({} lines)", 2 * count + 2),
+        (0, count @ 2..=SHORT) => format!("{count} leaves, {} lines", 2 * count + 2),
         (0, count) => format!("{count} leaves"),
         (boosted, _) => format!("{boosted} boosted trees"),
     }

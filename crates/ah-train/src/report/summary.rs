@@ -79,16 +79,16 @@ fn promise_line(trained: &TrainedModel) -> String {
         let needed =
             (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
         let stricter = match trained.plan.is_default_promise && promise.target > 0.01 {
-            true => format!(" 1 % needs about {needed} inputs."),
+            true => format!("\n1 % needs about {needed} inputs."),
             false => String::new(),
         };
         return format!("{}{stricter}\n", promised(promise, &fallback));
     };
     match reason {
         NoPromise::NotAsked => "No promise was asked for: it always decides.\n".to_owned(),
-        NoPromise::NoFallback => format!(
-            "No promise without a fallback (--fallback CHOICE): it always decides, else {fallback}.\n"
-        ),
+        NoPromise::NoFallback => {
+            "No promise without a fallback (--fallback CHOICE): it always decides.\n".to_owned()
+        }
         NoPromise::Estimates => {
             "No promise: the inputs time few of the choices, and a promise must not rest on estimates. \
                                  Time the kept choices on all inputs.\n"
@@ -110,6 +110,7 @@ pub fn evidence(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let what = match held_out.split {
         SplitBy::Input | SplitBy::Device => "inputs",
+        SplitBy::Neighbours => "neighbourhoods",
         SplitBy::Dims => "dimensions",
     };
     let mut text = format!(
@@ -274,14 +275,14 @@ fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -
         Objective::Geomean => (mean + &total, model.slowdown, best_single.metrics.slowdown),
     };
     format!(
-        "{lines}Loses {}{asking} to the best choice (always {single}: {}); at worst {:.2} times.\n\
-         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
+        "{lines}Loses {}{asking} to the best choice (always {single}: {}).\n\
+         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}; worst {:.2} times the best.\n",
         loss(lost),
         loss(of_single),
-        model.worst,
         model.coverage * 100.0,
         model.over_limit * 100.0,
         percent(max_slowdown - 1.0),
+        model.worst,
     )
 }
 

@@ -9,13 +9,13 @@ pub mod cross_validation;
 pub mod derived;
 pub mod features;
 pub mod grid;
+pub mod neighbours;
 pub mod portfolio;
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::data::{Columns, split};
 use crate::error::TrainError;
-use crate::params::SplitBy;
 use crate::plan::{LARGE, TrainPlan};
 
 pub use configuration::Configuration;
@@ -45,8 +45,8 @@ pub fn search(
 ) -> Result<SearchResult, TrainError> {
     let mut grid = grid::Grid::new(plan.learner, &plan.max_depths, &plan.min_samples_leaves);
     let costs = dataset.costs();
-    let keys = dataset.keys(SplitBy::Input, training);
-    let mut folds = split::partitions(&dataset.table, training, &keys, plan.folds, plan.seed);
+    let keys = dataset.keys(plan.split_by(), training);
+    let mut folds = split::partitions(training, &keys, plan.folds, plan.seed);
     if plan.boost.is_some() && training.len() >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);

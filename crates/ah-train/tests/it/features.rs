@@ -293,7 +293,7 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     max_depth         3 (optimization)
     min_samples_leaf  3, 8 (default)
     boosted_trees     false (flag)
-    for               "rust" (default)
+    target            "rust" (default)
     promise           cross-fitted (default)
     max_risk          0.3 (flag)
     max_slowdown      1.05 (default)

@@ -88,3 +88,21 @@ fn an_import_refuses_a_flag_of_learning_that_would_have_no_effect() {
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("--heuristic-name <NAME>"), "{err}");
 }
+
+#[test]
+fn check_learns_again_and_compares() {
+    let run = Run::new();
+    run.write("train.txt", log(120));
+    let train = |more: &[&str]| run.run(&[&["train.txt", "--heuristic-name", "T"], more].concat());
+    assert_eq!(train(&["--check"]).0, 4, "there is no model");
+    assert_eq!(train(&[]).0, 0);
+    let (code, _, stderr) = train(&["--check"]);
+    assert!(code == 0 && stderr.contains("model.json is current"), "{stderr}");
+    let model = std::fs::read(run.path("model.json")).unwrap();
+    let (code, _, stderr) = train(&["--check", "--max-risk", "none"]);
+    assert!(code == 1 && stderr.contains("model.json is stale"), "{stderr}");
+    assert_eq!(std::fs::read(run.path("model.json")).unwrap(), model, "a check writes nothing");
+    std::fs::remove_dir_all(run.path("generated")).unwrap();
+    let (code, _, stderr) = train(&["--check"]);
+    assert!(code == 1 && stderr.contains("generated is stale"), "{stderr}");
+}

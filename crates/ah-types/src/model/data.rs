@@ -89,7 +89,7 @@ pub struct Promise {
     pub level: f64,
     /// The number of calibration inputs.
     pub inputs: u64,
-    /// The number of distinct groups (shapes) among them.
+    /// The effective number of independent inputs among them: by weight, and inputs that are held out together as one.
     pub groups: u64,
     /// The number of these inputs that counted.
     pub violations: u64,
@@ -115,6 +115,9 @@ pub enum CalibrationMode {
     /// Ten folds by combination of dimensions: an estimate for new shapes.
     #[serde(rename = "by dimensions")]
     ByDimensions,
+    /// Ten folds by neighbourhood, where inputs come in near-copies: an estimate for new shapes.
+    #[serde(rename = "by neighbourhood")]
+    ByNeighbourhood,
 }
 
 /// Prints the name in the model file.

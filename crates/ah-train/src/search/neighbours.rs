@@ -1,0 +1,157 @@
+//! Near-copies: inputs that agree in all features but one or two, such as a shape in several batch sizes.
+//!
+//! Held out one by one, a copy stays behind to learn from, so losses look smaller than on shapes that the log does not have. Inputs
+//! are neighbours where all numbers but the left out ones are near and all categories are equal. Whether that matters is measured:
+//! a tree is judged on folds by input and on folds by neighbourhood.
+
+use ah_types::{Scalar, Value};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::data::devices::is_of_device;
+use crate::data::split::{self, Partition};
+use crate::data::{COST_ONE, Dataset, Subset};
+use crate::learners::CostTree;
+use crate::params::SplitBy;
+
+/// Numbers are near within an eighth of an octave.
+const STEPS_PER_OCTAVE: f64 = 8.0;
+/// Fewest neighbourhoods: folds need some.
+const LEAST_GROUPS: usize = 30;
+/// The share of the inputs that must have a neighbour.
+const LEAST_SHARE: f64 = 0.6;
+/// Most numbers whose pairs are left out.
+const MOST_NUMBERS: usize = 12;
+/// Folds that compare both ways.
+const FOLDS: usize = 5;
+/// Most inputs that compare them.
+const MOST_INPUTS: usize = 4000;
+/// Standard errors of a difference that is none.
+const ERRORS: f64 = 3.0;
+/// Inputs are split by neighbourhood where the loss by neighbourhood is this many times the one by input.
+const WORSE: f64 = 1.5;
+
+/// Neighbourhoods that matter.
+#[derive(Clone, Debug)]
+pub struct Neighbours {
+    /// By input of the table, its neighbourhood.
+    pub keys: Vec<String>,
+    /// The features in which neighbours differ.
+    pub left_out: Vec<String>,
+    /// What a tree loses on folds by input, and on folds by neighbourhood, as mean costs.
+    pub losses: [f64; 2],
+    /// Whether the difference is so great that inputs are split and promised by neighbourhood.
+    pub splits: bool,
+}
+
+/// Returns the neighbourhoods of a dataset; `None` where holding them out makes no difference.
+pub fn find(dataset: &Dataset, seed: u64) -> Option<Neighbours> {
+    let (keys, left_out) = candidates(dataset)?;
+    let step = dataset.usable.len().div_ceil(MOST_INPUTS).max(1);
+    // Whole neighbourhoods, so that copies stay together.
+    let is_kept = |input: &&u32| {
+        let hash = blake3::hash(keys[**input as usize].as_bytes());
+        usize::from(hash.as_bytes()[0]) % step == 0
+    };
+    let inputs: Vec<u32> = dataset.usable.iter().filter(is_kept).copied().collect();
+    let by_input = dataset.keys(SplitBy::Input, &inputs);
+    let by_neighbourhood: Vec<String> = inputs.iter().map(|&input| keys[input as usize].clone()).collect();
+    let losses = [&by_input, &by_neighbourhood].map(|keys| losses(dataset, &inputs, keys, seed));
+    // Neighbours are slow together, so a neighbourhood counts once.
+    let mut of_groups: FxHashMap<&str, (f64, f64)> = FxHashMap::default();
+    for (at, key) in by_neighbourhood.iter().enumerate() {
+        let group = of_groups.entry(key).or_default();
+        group.0 += losses[1][at] - losses[0][at];
+        group.1 += 1.0;
+    }
+    let count = inputs.len() as f64;
+    let means = losses.map(|losses| losses.iter().sum::<f64>() / count);
+    let more = means[1] - means[0];
+    let mut groups: Vec<(f64, f64)> = of_groups.into_values().collect();
+    groups.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let squares: f64 = groups.iter().map(|(sum, size)| (sum - more * size).powi(2)).sum();
+    let differs = more > ERRORS * squares.sqrt() / count;
+    let splits = differs && means[1] > WORSE * means[0];
+    differs.then_some(Neighbours { keys, left_out, losses: means, splits })
+}
+
+/// Returns the neighbourhood of each input, with the names of the numbers that are left out of it: those that leave most inputs with
+/// a neighbour, and of these the ones with most neighbourhoods.
+fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
+    let schema = dataset.features.base();
+    let all = &dataset.table.inputs;
+    let is_number = |slot: &usize| {
+        let is_own = !is_of_device(&schema.features()[*slot].name);
+        is_own && all.first().is_some_and(|input| matches!(input.values[*slot], Value::Number(_)))
+    };
+    let numbers: Vec<usize> = (0..schema.len()).filter(is_number).collect();
+    // A neighbourhood that leaves no number to agree in is everything.
+    let most = numbers.len().saturating_sub(1).min(2);
+    let singles = numbers.iter().map(|&slot| vec![slot]).filter(|_| most >= 1);
+    let pairs =
+        numbers.iter().enumerate().flat_map(|(at, &a)| numbers[at + 1..].iter().map(move |&b| vec![a, b]));
+    let pairs = pairs.filter(|_| most >= 2 && numbers.len() <= MOST_NUMBERS);
+    let sets: Vec<Vec<usize>> = singles.chain(pairs).collect();
+    let near: Vec<Vec<u64>> = all.iter().map(|input| input.values.iter().map(near).collect()).collect();
+    let keys_of = |set: &Vec<usize>| -> Vec<u64> {
+        let key = |input: &Vec<u64>| {
+            let mut hasher = blake3::Hasher::new();
+            let kept = input.iter().enumerate().filter(|(slot, _)| !set.contains(slot));
+            kept.for_each(|(_, part)| _ = hasher.update(&part.to_le_bytes()));
+            u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().unwrap_or_default())
+        };
+        near.iter().map(key).collect()
+    };
+    let rated = sets.into_par_iter().filter_map(|set| {
+        let keys = keys_of(&set);
+        let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
+        dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
+        let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
+        let is_enough = sizes.len() >= LEAST_GROUPS
+            && with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
+        is_enough.then_some((with_neighbours, sizes.len(), set, keys))
+    });
+    let rated: Vec<_> = rated.collect();
+    let (_, _, set, keys) =
+        rated.into_iter().max_by_key(|(with, groups, set, _)| (*with, *groups, set.clone()))?;
+    let names = set.iter().map(|&slot| schema.features()[slot].name.clone()).collect();
+    Some((keys.iter().map(u64::to_string).collect(), names))
+}
+
+/// Returns a number that near values share.
+fn near(value: &Value) -> u64 {
+    match value.as_scalar() {
+        Scalar::Number(0.0) => 0,
+        Scalar::Number(x) => {
+            let step = (x.abs().log2() * STEPS_PER_OCTAVE).round();
+            (if x < 0.0 { -1e6 - step } else { 1e6 + step }).to_bits()
+        }
+        Scalar::Bool(truth) => u64::from(truth),
+        Scalar::Category(name) => {
+            u64::from_le_bytes(blake3::hash(name.as_bytes()).as_bytes()[..8].try_into().unwrap_or_default())
+        }
+    }
+}
+
+/// Returns what a tree loses on each of these inputs, where folds by these keys hold it out.
+fn losses(dataset: &Dataset, inputs: &[u32], keys: &[String], seed: u64) -> Vec<f64> {
+    let costs = dataset.costs();
+    let position: FxHashMap<u32, usize> = inputs.iter().enumerate().map(|(at, &input)| (input, at)).collect();
+    let parts = split::partitions(inputs, keys, FOLDS, seed);
+    let judge = |part: &Partition| -> Vec<(usize, f64)> {
+        let ranked = dataset.ranked_without(&part.training, &Default::default());
+        let rows = Subset { columns: &ranked.columns, inputs: &part.training };
+        let learner = CostTree::new(8, 3);
+        let tree = learner.grow(&rows, &costs);
+        let scores = learner.scores(&tree, &rows, &costs);
+        let cost = |&input: &u32| {
+            let leaf = tree.leaf_of(&ranked.columns, input);
+            (position[&input], f64::from(scores.cost(leaf, &costs, input)) / COST_ONE)
+        };
+        part.held_out.iter().map(cost).collect()
+    };
+    let by_part: Vec<Vec<(usize, f64)>> = parts.par_iter().map(judge).collect();
+    let mut losses = vec![0.0; inputs.len()];
+    by_part.into_iter().flatten().for_each(|(at, loss)| losses[at] = loss);
+    losses
+}

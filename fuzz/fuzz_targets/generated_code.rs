@@ -1,11 +1,11 @@
-//! Any names in a model: the generated Rust, Python and C are those of harmless names, but for identifiers,
-//! strings and comments, and land in the output folder.
+//! Any names in a model: outside of strings and comments, the generated code has only ASCII, every string ends in its line,
+//! and files land in the output folder.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/ah-codegen/tests/hostile/mod.rs"]
+#[path = "../../crates/ah-codegen/tests/it/hostile/mod.rs"]
 mod hostile;
-#[path = "../../crates/ah-codegen/tests/models/mod.rs"]
+#[path = "../../crates/ah-codegen/tests/it/models/mod.rs"]
 mod models;
 
 fuzz_target!(|input: (u64, u8, Vec<String>)| {

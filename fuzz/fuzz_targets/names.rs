@@ -6,10 +6,17 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/ah-codegen/src/printing/names.rs"]
+#[path = "../../crates/ah-codegen/src/names.rs"]
 mod names;
-#[path = "../../crates/ah-codegen/src/printing/text.rs"]
+#[path = "../../crates/ah-codegen/src/text.rs"]
 mod text;
+
+/// The error that `names` returns.
+mod error {
+    pub enum CodegenError {
+        NamesAlike { a: String, b: String, identifier: String },
+    }
+}
 
 use names::{Case, Namer, is_identifier};
 
@@ -36,11 +43,12 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// Each line is a name.
 fn identifiers(case: Case, names: &str) {
-    let mut namer = Namer::new(case, RESERVED);
+    let mut namer = Namer::new(case, &[RESERVED]);
     let mut given = HashSet::new();
     for name in names.split('\n') {
-        let identifier = namer.give(name, "feature");
-        assert!(is_identifier(&identifier), "{case:?} {name:?}: {identifier}");
+        let identifier = namer.give(name, "feature", 160);
+        // A reserved word has `_` behind it.
+        assert!(is_identifier(identifier.trim_end_matches('_')), "{case:?} {name:?}: {identifier}");
         assert!(identifier.len() < 200, "{identifier}");
         assert!(!RESERVED.split(' ').any(|word| word == identifier), "{identifier}");
         assert!(given.insert(identifier), "{name:?} of {names:?}");

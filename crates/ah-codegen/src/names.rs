@@ -263,7 +263,7 @@ mod tests {
         let snake = |name| Namer::new(Case::Snake, &["type row"]).give(name, "feature", LONGEST);
         assert_eq!(snake("mat1_stride_0"), "mat1_stride_0");
         assert_eq!(snake("k/(m*n)"), "k_over_m_times_n");
-        assert_eq!(snake("1LEQmLEQ16"), "feature_1_leqm_leq16");
+        assert_eq!(snake("1LEQmLEQ16"), "feature_1leqm_leq16");
         assert_eq!(snake("ctz(m)"), "ctz_m");
         assert_eq!(snake("type"), "type_");
         assert_eq!(snake("part_2"), "part_2_");

@@ -114,7 +114,10 @@ impl fmt::Display for Report {
             match (self.mode, changed) {
                 (_, 0) => writeln!(f, "{target}: {place} is up to date ({files})")?,
                 (WriteMode::Write, _) => {
-                    writeln!(f, "{target}: wrote {place} ({files}, {changed} changed)")?;
+                    let name = generated.place.file_name().unwrap_or_default().to_string_lossy();
+                    let is_crate = target == "rust" && count > 1;
+                    let hint = if is_crate { format!("; use {name}::choose") } else { String::new() };
+                    writeln!(f, "{target}: wrote {place} ({files}, {changed} changed){hint}")?;
                 }
                 (WriteMode::Check, _) => {
                     writeln!(f, "{target}: {place} differs in {changed} of {files}")?;

@@ -1,6 +1,7 @@
 //! Rust: a crate of one file, or that file as a module of a library. It needs no other crate and no std, and allocates nothing.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
 use ah_types::{Device, FeatureKind, FieldValue, Model};
@@ -214,6 +215,22 @@ fn helper_text(name: &str) -> String {
     }
 }
 
+/// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
+fn relative(from: &Path, path: &Path) -> Result<String, CodegenError> {
+    let absolute = path.canonicalize().map_err(CodegenError::io("find", path))?;
+    // The crate's folder may not exist yet; its nearest ancestor does.
+    let from = std::path::absolute(from).map_err(CodegenError::io("find", from))?;
+    let existing = from.ancestors().find(|a| a.exists()).unwrap_or(Path::new("/"));
+    let rest = from.strip_prefix(existing).unwrap_or(Path::new(""));
+    let from = existing.canonicalize().map_err(CodegenError::io("find", existing))?.join(rest);
+    let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), absolute.components().collect());
+    let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let mut relative = PathBuf::new();
+    relative.extend(a[shared..].iter().map(|_| ".."));
+    relative.extend(&b[shared..]);
+    Ok(rust_string(&relative.to_string_lossy().replace('\\', "/")))
+}
+
 /// Returns an item for rustfmt: what is wider than it allows stays as it is.
 fn item(text: String) -> String {
     let is_wide = |line: &str| line.chars().count() > 100 && !line.trim_start().starts_with("//");
@@ -255,6 +272,9 @@ impl Target for Rust {
             });
         }
         let mut values = skeleton::values(plan, &names);
+        if let Some(runtime) = plan.runtime {
+            values.insert("runtime", &relative(&plan.out.join(&names.package), runtime)?);
+        }
         values.insert(
             "description",
             &format!("A learned heuristic for {}", code(&model.optimization).replace('`', "")),
@@ -408,7 +428,10 @@ fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
     let variants: Vec<String> = idents
         .iter()
         .zip(&model.choices)
-        .map(|(ident, name)| format!("    /// {}\n    {ident},\n", code(name)))
+        .map(|(ident, name)| match name.eq_ignore_ascii_case(ident) {
+            true => format!("    {ident},\n"),
+            false => format!("    /// {}\n    {ident},\n", code(name)),
+        })
         .collect();
     let all: Vec<String> = idents.iter().map(|ident| format!("Self::{ident}")).collect();
     let line = format!("    pub const ALL: [Self; {count}] = [{}];", all.join(", "));
@@ -495,14 +518,14 @@ fn configs(model: &Model, names: &Names, fields: &Fields) -> String {
 fn device(model: &Model) -> String {
     let Some(device) = &model.device else { return String::new() };
     let name = rust_string(device.name());
-    let shown = rust_string(&crate::text::shown(&device.to_string()));
+    let shown = sentence(&device.to_string());
     let units = match device {
         Device::Cpu(cpu) => ("cores", cpu.cores),
         Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
     };
     item(format!(
-        "/// The device that the heuristic was learned on.\npub const DEVICE: &str = {shown};\n\n/// Returns true on another device: do not ask the heuristic \
-         there.\npub fn device_mismatch(name: &str, {}: u32) -> bool {{\n    name != {name} || {} != {}\n}}",
+        "/// Returns true on another device than {shown}: do not ask the heuristic there.\npub fn device_mismatch(name: &str, {}: u32) -> \
+         bool {{\n    name != {name} || {} != {}\n}}",
         units.0, units.0, units.1
     ))
 }

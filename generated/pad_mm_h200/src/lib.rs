@@ -9,9 +9,7 @@
 /// The choices, sorted by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Choice {
-    /// `orig`
     Orig,
-    /// `pad`
     Pad,
 }
 
@@ -156,10 +154,7 @@ fn ctz(x: f64) -> f64 {
     }
 }
 
-/// The device that the heuristic was learned on.
-pub const DEVICE: &str = "NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04)";
-
-/// Returns true on another device: do not ask the heuristic there.
+/// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

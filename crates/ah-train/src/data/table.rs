@@ -56,8 +56,6 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// True outside of the random part of an adaptive log.
-    pub never_held_out: bool,
     cells: Range<u32>,
 }
 
@@ -119,14 +117,7 @@ impl Table {
             }
             let best = compare(&mut cells[start..]);
             let range = index(start)..index(cells.len());
-            inputs.push(Input {
-                text: input.text,
-                values: input.values,
-                best,
-                weight: 1.0,
-                never_held_out: !input.random,
-                cells: range,
-            });
+            inputs.push(Input { text: input.text, values: input.values, best, weight: 1.0, cells: range });
         }
         let mut measured = vec![0; choices.len()];
         for cell in &cells {

@@ -145,7 +145,7 @@ fn near(value: &Value) -> u64 {
 fn losses(dataset: &Dataset, inputs: &[u32], keys: &[String], seed: u64) -> Vec<f64> {
     let costs = dataset.costs();
     let position: FxHashMap<u32, usize> = inputs.iter().enumerate().map(|(at, &input)| (input, at)).collect();
-    let parts = split::partitions(&dataset.table, inputs, keys, FOLDS, seed);
+    let parts = split::partitions(inputs, keys, FOLDS, seed);
     let judge = |part: &Partition| -> Vec<(usize, f64)> {
         let ranked = dataset.ranked_without(&part.training, &Default::default());
         let rows = Subset { columns: &ranked.columns, inputs: &part.training };

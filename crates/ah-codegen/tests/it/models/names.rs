@@ -61,6 +61,18 @@ pub const ODD: &[&str] = &[
     "memo",
     "value",
     "math",
+    "end",
+    "static_assert",
+    "complex",
+    "typeof",
+    "co_await",
+    "is_eligible",
+    "ranking",
+    "offered",
+    "ineligible",
+    "columns",
+    "choose",
+    "float",
 ];
 
 pub fn name(rng: &mut Pcg64) -> String {

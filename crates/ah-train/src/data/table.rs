@@ -325,9 +325,8 @@ impl Table {
         cells.for_each(|cell| timed[cell.choice.index()] += 1);
         let runs_everywhere = |choice: usize| timed[choice] * 100 >= inputs.len() * 99;
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
-        let best = learned.min_by(|&a, &b| {
-            runs_everywhere(b).cmp(&runs_everywhere(a)).then(total[a].total_cmp(&total[b]))
-        });
+        let best = learned
+            .min_by(|&a, &b| runs_everywhere(b).cmp(&runs_everywhere(a)).then(total[a].total_cmp(&total[b])));
         ChoiceId(index(best.unwrap_or(0)))
     }
 

@@ -93,7 +93,8 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
     let pairs = pairs.filter(|_| most >= 2 && numbers.len() <= MOST_NUMBERS);
     let sets: Vec<Vec<usize>> = singles.chain(pairs).collect();
     let values = |slot: usize| {
-        let bits = dataset.usable.iter().filter_map(|&input| all[input as usize].values[slot].as_scalar().number());
+        let bits =
+            dataset.usable.iter().filter_map(|&input| all[input as usize].values[slot].as_scalar().number());
         bits.map(f64::to_bits).collect::<FxHashSet<u64>>().len()
     };
     let distinct: Vec<(usize, usize)> = numbers.iter().map(|&slot| (slot, values(slot))).collect();

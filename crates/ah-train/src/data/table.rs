@@ -319,8 +319,14 @@ impl Table {
                 total[cell.choice.index()] += weight * (cost - missing);
             }
         }
+        // A fallback always counts as offered, so choices that run nearly everywhere come first.
+        let mut timed = vec![0; self.choices.len()];
+        let cells = inputs.iter().flat_map(|&input| self.cells(input)).filter(|cell| cell.time.is_finite());
+        cells.for_each(|cell| timed[cell.choice.index()] += 1);
+        let runs_everywhere = |choice: usize| timed[choice] * 100 >= inputs.len() * 99;
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
-        let best = learned.min_by(|&a, &b| total[a].total_cmp(&total[b]));
+        let best = learned
+            .min_by(|&a, &b| runs_everywhere(b).cmp(&runs_everywhere(a)).then(total[a].total_cmp(&total[b])));
         ChoiceId(index(best.unwrap_or(0)))
     }
 

@@ -55,6 +55,8 @@ pub struct Features {
     base: Schema,
     all: Schema,
     derived: Vec<(DerivedFeature, Expr)>,
+    /// The derived features as rows compute them, followed by the parts that they share.
+    executed: Vec<Expr>,
 }
 
 impl Features {
@@ -86,7 +88,8 @@ impl Features {
             all.push(feature)?;
             resolved.push((d.clone(), typed));
         }
-        Ok(Self { base, all, derived: resolved })
+        let executed = expr::share(&resolved.iter().map(|(_, typed)| typed).collect::<Vec<_>>(), base.len());
+        Ok(Self { base, all, derived: resolved, executed })
     }
 
     /// Returns the logged features.
@@ -119,7 +122,18 @@ impl Features {
         FeatureRow { features: self, values, numbers: &[] }
     }
 
-    /// Returns a row that reads or computes each number once. `numbers` has one [`UNKNOWN`] for each feature.
+    /// Returns the expression by which a row computes a derived feature.
+    pub(crate) fn executed(&self, derived: usize) -> &Expr {
+        &self.executed[derived]
+    }
+
+    /// Returns the number of the features, and of the parts that derived ones share.
+    pub(crate) fn executed_slots(&self) -> usize {
+        self.base.len() + self.executed.len()
+    }
+
+    /// Returns a row that reads or computes each number once. `numbers` has one [`UNKNOWN`] for each of the
+    /// [slots](Self::executed_slots).
     pub(crate) fn row_with<'a, R: Row + ?Sized>(
         &'a self,
         values: &'a R,
@@ -137,7 +151,7 @@ pub(crate) const UNKNOWN: f64 = f64::from_bits(0x7ff8_0000_0000_a17e);
 pub struct FeatureRow<'a, R: ?Sized = [Value]> {
     features: &'a Features,
     values: &'a R,
-    /// By feature: its number, if it is known; empty if none is kept.
+    /// By slot: its number, if it is known; empty if none is kept.
     numbers: &'a [Cell<f64>],
 }
 
@@ -147,7 +161,7 @@ impl<R: Row + ?Sized> FeatureRow<'_, R> {
     fn compute(&self, slot: usize) -> f64 {
         let x = match slot.checked_sub(self.features.base.len()) {
             None => self.values.number(slot),
-            Some(at) => self.features.derived.get(at).map_or(f64::NAN, |(_, typed)| typed.number(self)),
+            Some(at) => self.features.executed.get(at).map_or(f64::NAN, |expression| expression.number(self)),
         };
         // An undefined number has one form: a program's own NaN could look unknown.
         let x = if x.is_nan() { f64::NAN } else { x };
@@ -162,7 +176,7 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.scalar(slot),
-            Some(i) => self.features.derived.get(i)?.1.eval(self),
+            Some(i) => self.features.executed.get(i)?.eval(self),
         }
     }
 
@@ -178,7 +192,7 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
     fn category(&self, slot: usize) -> Option<&str> {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.category(slot),
-            Some(i) => self.features.derived.get(i)?.1.category(self),
+            Some(i) => self.features.executed.get(i)?.category(self),
         }
     }
 

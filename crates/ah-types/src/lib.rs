@@ -41,7 +41,6 @@ mod file_lock;
 #[cfg(feature = "gzip")]
 mod gunzip;
 pub mod hash;
-mod inline;
 pub mod log;
 mod model;
 mod null_is_infinite;
@@ -67,10 +66,9 @@ pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use file_lock::lock_within;
 pub use model::{
-    BoosterTables, CalibrationMode, Change, Ensemble, Evidence, Explanation, FlatNode, InvalidModel,
-    LEAST_RISK, LeafMasks, LogRecord, LoggedRow, MARGIN_STEP, MaskSplit, Model, ModelError, ModelPlace,
-    OldRanked, Path, Precondition, Predicted, Promise, Provenance, RISK_UNIT, ROW_NUMBERS, Reached, ScoreRow,
-    ScoreTree, Sums, Tables, ThresholdSearch, add_row, risk,
+    BoosterTables, CalibrationMode, Change, Evidence, Explanation, InvalidModel, LogRecord, LoggedRow, Model,
+    ModelError, ModelPlace, Path, Precondition, Predicted, Promise, Provenance, ROW_NUMBERS, Reached,
+    ScoreRow, ScoreTree, Sums, Tables, add_row,
 };
 pub use number::number;
 pub use optimization::{

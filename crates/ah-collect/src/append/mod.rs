@@ -171,7 +171,6 @@ fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
         date: today(),
         commands_hash: worker.description().commands_hash.clone(),
         timeout_ms: None,
-        random_part: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)

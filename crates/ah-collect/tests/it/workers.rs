@@ -83,7 +83,7 @@ fn a_fault_costs_its_cell_and_nothing_else() {
             for choice in ["good", "late", "slow"] {
                 let times = feedback(&log, 10.0, choice);
                 // The slow one drops out after two samples, which make one row.
-                let rows = if choice == "slow" { 1 } else { 2 };
+                let rows = if choice == "slow" && mode != "impossible times" { 1 } else { 2 };
                 let finite = times.len() == rows && times.iter().all(|ms| ms.is_finite());
                 assert!(finite, "{mode}, {batch}: {choice} {times:?}");
             }
@@ -364,7 +364,7 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
         ("garbage", "a line begins with { and is no answer"),
         ("too few times", "expected 1 times, found 0"),
         ("impossible times", "impossible times"),
-        ("contexts of text", "fault  draw: "),
+        ("contexts of text", "fault  the worker's `draw`: \"size\" is numerical, found \"large\""),
         ("twins", "the choice \"good\" is there twice"),
         ("version 2", "it speaks version 2"),
     ] {

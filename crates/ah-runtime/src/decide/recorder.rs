@@ -66,7 +66,6 @@ impl Recorder {
             date: String::new(),
             commands_hash: None,
             timeout_ms: None,
-            random_part: None,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
         Self {

@@ -261,10 +261,8 @@ impl Dataset {
     /// Returns the effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
     /// over the sum of the squared weights of those that are held out together.
     pub fn count_judging(&self, by: SplitBy, inputs: &[u32]) -> usize {
-        let may = |input: &u32| !self.table.inputs[*input as usize].never_held_out;
-        let inputs: Vec<u32> = inputs.iter().copied().filter(may).collect();
         let mut of_groups: FxHashMap<String, f64> = FxHashMap::default();
-        for (key, input) in self.keys(by, &inputs).into_iter().zip(&inputs) {
+        for (key, input) in self.keys(by, inputs).into_iter().zip(inputs) {
             *of_groups.entry(key).or_default() += self.table.inputs[*input as usize].weight;
         }
         let mut weights: Vec<f64> = of_groups.into_values().collect();
@@ -274,19 +272,14 @@ impl Dataset {
         if squares > 0.0 { (weights.iter().sum::<f64>().powi(2) / squares + 1e-6) as usize } else { 0 }
     }
 
-    /// Holds out about this share as the test part. Inputs that are never held out stay in the training part.
+    /// Holds out about this share as the test part.
     pub fn hold_out(&self, by: SplitBy, share: f64, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);
-        let Partition { mut training, mut held_out } =
-            split::hold_out(&self.usable, &keys, share, seed, "test");
-        let stays = |i: &u32| self.table.inputs[*i as usize].never_held_out;
-        training.extend(held_out.iter().filter(|i| stays(i)));
-        training.sort_unstable();
-        held_out.retain(|i| !stays(i));
-        if held_out.is_empty() {
+        let parts = split::hold_out(&self.usable, &keys, share, seed, "test");
+        if parts.held_out.is_empty() {
             return Err(usable::too_few(self.usable.len()));
         }
-        Ok(Partition { training, held_out })
+        Ok(parts)
     }
 }
 

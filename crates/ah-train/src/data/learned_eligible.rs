@@ -26,8 +26,7 @@ const MOST_BOUNDS: usize = 3;
 const MOST_ALIGNED: f64 = 64.0;
 
 /// Returns a condition for each of the choices that `declared` lacks, if bounds separate its inputs with a time from those without
-/// one. Inputs of an adaptive log outside of its random part may lack a time because the choice was expected to be slow, so only
-/// the others count as inputs without a time.
+/// one.
 pub fn learn(
     table: &Table,
     inputs: &[u32],
@@ -46,9 +45,7 @@ pub fn learn(
         if timed.len() < LEAST_TIMED || table.is_rare(choice) || declared.contains_key(&choice) {
             return None;
         }
-        let without = inputs.iter().copied().filter(|input| {
-            !table.inputs[*input as usize].never_held_out && timed.binary_search(input).is_err()
-        });
+        let without = inputs.iter().copied().filter(|input| timed.binary_search(input).is_err());
         let bounds = separate(schema, &values(timed), values(&without.collect::<Vec<u32>>()))?;
         let and = |a, b| Expr::binary(Binary::And, a, b);
         let expression = bounds.into_iter().reduce(and)?.to_string();

@@ -49,14 +49,14 @@ pub struct Partition {
 /// Holds out about `share` of the keys. Splits for different purposes are independent.
 pub fn hold_out(inputs: &[u32], keys: &[String], share: f64, seed: u64, purpose: &str) -> Partition {
     let fractions = fractions(keys, seed, purpose);
-    partition(inputs, |position, _| fractions[position] < share)
+    partition(inputs, |position| fractions[position] < share)
 }
 
-/// `held_out` gets an input's position and the input.
-fn partition(inputs: &[u32], held_out: impl Fn(usize, u32) -> bool) -> Partition {
+/// `held_out` gets the position of an input.
+fn partition(inputs: &[u32], held_out: impl Fn(usize) -> bool) -> Partition {
     let mut parts = Partition { training: Vec::new(), held_out: Vec::new() };
     for (position, &input) in inputs.iter().enumerate() {
-        if held_out(position, input) { parts.held_out.push(input) } else { parts.training.push(input) }
+        if held_out(position) { parts.held_out.push(input) } else { parts.training.push(input) }
     }
     parts
 }
@@ -73,11 +73,9 @@ fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
 }
 
 /// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out.
-/// Inputs that are never held out are in no fold, so every fit learns from them.
-pub fn partitions(table: &Table, inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
+pub fn partitions(inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
     let fold_of = folds(keys, count, seed);
-    let stays = |input: u32| table.inputs[input as usize].never_held_out;
-    let part = |fold| partition(inputs, |position, input| fold_of[position] == fold && !stays(input));
+    let part = |fold| partition(inputs, |position| fold_of[position] == fold);
     (0..count).map(part).collect()
 }
 

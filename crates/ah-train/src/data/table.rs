@@ -56,8 +56,6 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// True outside of the random part of an adaptive log.
-    pub never_held_out: bool,
     cells: Range<u32>,
 }
 
@@ -119,14 +117,7 @@ impl Table {
             }
             let best = compare(&mut cells[start..]);
             let range = index(start)..index(cells.len());
-            inputs.push(Input {
-                text: input.text,
-                values: input.values,
-                best,
-                weight: 1.0,
-                never_held_out: !input.random,
-                cells: range,
-            });
+            inputs.push(Input { text: input.text, values: input.values, best, weight: 1.0, cells: range });
         }
         let mut measured = vec![0; choices.len()];
         for cell in &cells {
@@ -328,8 +319,14 @@ impl Table {
                 total[cell.choice.index()] += weight * (cost - missing);
             }
         }
+        // A fallback always counts as offered, so choices that run nearly everywhere come first.
+        let mut timed = vec![0; self.choices.len()];
+        let cells = inputs.iter().flat_map(|&input| self.cells(input)).filter(|cell| cell.time.is_finite());
+        cells.for_each(|cell| timed[cell.choice.index()] += 1);
+        let runs_everywhere = |choice: usize| timed[choice] * 100 >= inputs.len() * 99;
         let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
-        let best = learned.min_by(|&a, &b| total[a].total_cmp(&total[b]));
+        let best = learned
+            .min_by(|&a, &b| runs_everywhere(b).cmp(&runs_everywhere(a)).then(total[a].total_cmp(&total[b])));
         ChoiceId(index(best.unwrap_or(0)))
     }
 

@@ -84,7 +84,7 @@ impl<'a> Folds<'a> {
             None => (plan.split_by(), plan.folds),
         };
         let keys = dataset.keys(by, inputs);
-        let mut parts = split::partitions(&dataset.table, inputs, &keys, count, plan.seed);
+        let mut parts = split::partitions(inputs, &keys, count, plan.seed);
         if plan.max_risk.is_none() {
             parts.truncate(ENOUGH.div_ceil(parts[0].held_out.len().max(1)));
         }

@@ -90,7 +90,7 @@ impl Recipe<'_> {
     /// # Errors
     /// Those of the learners.
     pub fn fit(&self, view: &Arc<View>, tree: Option<&FittedEnsemble>) -> Result<Fitted, TrainError> {
-        let Self { dataset, plan, configuration, .. } = self;
+        let Self { dataset, configuration, .. } = self;
         let rows = view.rows();
         let tree = match tree {
             Some(tree) => tree.clone(),

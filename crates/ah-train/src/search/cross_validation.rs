@@ -90,8 +90,8 @@ pub fn cross_validate(
 /// configuration is better by [`BEYOND_NOISE`].
 pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
     let is_leaf = |s: &&ScoredConfiguration| s.configuration.max_depth() == 0;
-    // Against itself the first has no error.
-    let first = scored.iter().find(|s| !is_leaf(s) && s.error == 0.0)?;
+    let deepest = scored.iter().map(|s| s.configuration.max_depth()).max()?;
+    let first = scored.iter().find(|s| !is_leaf(s) && s.configuration.max_depth() == deepest)?;
     let better = |s: &&ScoredConfiguration| s.cost + 1.96 * s.error < first.cost;
     let best = scored.iter().filter(better).min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(first);
     let is_noise = |leaf: &&ScoredConfiguration| leaf.cost - BEYOND_NOISE * leaf.error <= best.cost;

@@ -25,7 +25,6 @@ pub fn not_worth_their_time(
     training: &[u32],
 ) -> Result<BTreeSet<usize>, TrainError> {
     let mut left_out = BTreeSet::new();
-    let table = &dataset.table;
     let mean_added = |overhead: Overhead| {
         let costs = training.iter().map(|&input| added(dataset, input, overhead));
         costs.sum::<f64>() / training.len() as f64
@@ -39,7 +38,7 @@ pub fn not_worth_their_time(
         return Ok(left_out);
     }
     let keys = dataset.keys(SplitBy::Input, training);
-    let folds = split::partitions(table, training, &keys, plan.folds, plan.seed);
+    let folds = split::partitions(training, &keys, plan.folds, plan.seed);
     let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
     let mut least = judge.net_losses(training, &left_out)?;
     for time in expensive {

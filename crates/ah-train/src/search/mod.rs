@@ -46,7 +46,7 @@ pub fn search(
     let mut grid = grid::Grid::new(plan.learner, &plan.max_depths, &plan.min_samples_leaves);
     let costs = dataset.costs();
     let keys = dataset.keys(plan.split_by(), training);
-    let mut folds = split::partitions(&dataset.table, training, &keys, plan.folds, plan.seed);
+    let mut folds = split::partitions(training, &keys, plan.folds, plan.seed);
     if plan.boost.is_some() && training.len() >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);

@@ -6,7 +6,7 @@
 
 use ah_types::{Scalar, Value};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::data::devices::is_of_device;
 use crate::data::split::{self, Partition};
@@ -92,6 +92,12 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
         numbers.iter().enumerate().flat_map(|(at, &a)| numbers[at + 1..].iter().map(move |&b| vec![a, b]));
     let pairs = pairs.filter(|_| most >= 2 && numbers.len() <= MOST_NUMBERS);
     let sets: Vec<Vec<usize>> = singles.chain(pairs).collect();
+    let values = |slot: usize| {
+        let bits =
+            dataset.usable.iter().filter_map(|&input| all[input as usize].values[slot].as_scalar().number());
+        bits.map(f64::to_bits).collect::<FxHashSet<u64>>().len()
+    };
+    let distinct: Vec<(usize, usize)> = numbers.iter().map(|&slot| (slot, values(slot))).collect();
     let near: Vec<Vec<u64>> = all.iter().map(|input| input.values.iter().map(near).collect()).collect();
     let keys_of = |set: &Vec<usize>| -> Vec<u64> {
         let key = |input: &Vec<u64>| {
@@ -107,7 +113,10 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
         let mut sizes: FxHashMap<u64, usize> = FxHashMap::default();
         dataset.usable.iter().for_each(|&input| *sizes.entry(keys[input as usize]).or_default() += 1);
         let with_neighbours: usize = sizes.values().filter(|size| **size > 1).sum();
+        // Where all numbers that stay have few values, the inputs are a grid: a program meets the same values again.
+        let has_shapes = distinct.iter().any(|(slot, count)| !set.contains(slot) && 2 * count >= sizes.len());
         let is_enough = sizes.len() >= LEAST_GROUPS
+            && has_shapes
             && with_neighbours as f64 >= LEAST_SHARE * dataset.usable.len() as f64;
         is_enough.then_some((with_neighbours, sizes.len(), set, keys))
     });
@@ -137,7 +146,7 @@ fn near(value: &Value) -> u64 {
 fn losses(dataset: &Dataset, inputs: &[u32], keys: &[String], seed: u64) -> Vec<f64> {
     let costs = dataset.costs();
     let position: FxHashMap<u32, usize> = inputs.iter().enumerate().map(|(at, &input)| (input, at)).collect();
-    let parts = split::partitions(&dataset.table, inputs, keys, FOLDS, seed);
+    let parts = split::partitions(inputs, keys, FOLDS, seed);
     let judge = |part: &Partition| -> Vec<(usize, f64)> {
         let ranked = dataset.ranked_without(&part.training, &Default::default());
         let rows = Subset { columns: &ranked.columns, inputs: &part.training };

@@ -43,7 +43,7 @@ fn logs_that_are_refused() {
         (log(1).into(), exit::TOO_LITTLE, &["at least 10 distinct inputs", "found 1"]),
         (all_fail.into(), exit::TOO_LITTLE, &["found 0"]),
         (torn.into(), exit::BAD_INPUT, &["a.txt:123", "6 fields", "4"]),
-        (other_column.into(), exit::BAD_INPUT, &["a.txt:2:5", "\"q\""]),
+        (other_column.into(), exit::BAD_INPUT, &["a.txt:2", "\"q\""]),
         (garbage, exit::BAD_INPUT, &["a.txt:1", "JSON"]),
         (broken_gzip, exit::IO, &["a.txt", "cannot read"]),
     ];
@@ -328,21 +328,20 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
 }
 
 #[test]
-fn decisions_are_the_log_s_own_text() {
+fn decisions_name_the_inputs_in_the_order_of_the_log() {
     let run = Run::new();
-    // The columns are in another order than the metadata's, and a number is written in another form.
-    let text =
-        log(40).replace("m,k,n,mat1_dtype,choice", "n,k,m,mat1_dtype,choice").replace("\n512,", "\n512.0,");
-    run.write("a.txt", &text);
+    // The columns are in another order than the metadata's. A number in another form is the same number.
+    let text = log(40).replace("m,k,n,mat1_dtype,choice", "n,k,m,mat1_dtype,choice");
+    run.write("a.txt", text.replace("\n512,", "\n512.0,"));
     run.learns(&["a.txt"]);
     run.succeeds(&["evaluate", "model.json", "a.txt", "--decisions", "d.tsv"]);
     let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
+    assert_eq!(decisions.lines().count(), 40);
     for line in decisions.lines() {
         let (features, choices) = line.split_once('\t').unwrap();
         assert!(text.contains(&format!("\n{features},")), "{features}");
         assert!(["orig;pad", "pad;orig", "orig", "pad", ""].contains(&choices), "{choices}");
     }
-    assert!(decisions.contains("512.0,"), "{decisions}");
 }
 
 #[test]

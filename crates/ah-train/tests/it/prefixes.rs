@@ -8,7 +8,7 @@ use ah_types::log;
 use crate::common;
 
 /// The numbers of inputs to learn from: fewer than a promise needs.
-const SIZES: [usize; 6] = [60, 80, 88, 100, 110, 115];
+const SIZES: [usize; 5] = [80, 88, 100, 110, 115];
 /// The inputs that judge.
 const FRESH: usize = 400;
 

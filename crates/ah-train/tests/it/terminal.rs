@@ -76,7 +76,6 @@ fn parameters_of_learners_are_flags() {
         "--min-samples-leaf: expected a number of inputs from 1, or a share",
     );
     refused(&["--learner", "lifna"], "[possible values: auto, cost_tree, boosted, linfa]");
-    refused(&["--learner", "soft"], "is now \"cost_tree\"");
 }
 
 #[test]

@@ -31,9 +31,11 @@ mod math;
 mod parse;
 mod print;
 mod resolve;
+mod shared;
 mod tree;
 
 pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, ctz, log2, modulo};
 pub use parse::{ParseError, parse};
 pub use resolve::TypeError;
+pub(crate) use shared::share;
 pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

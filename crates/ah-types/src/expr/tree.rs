@@ -272,11 +272,16 @@ impl<F> Expr<F> {
     /// Calls `f` with every part of the tree: an operation first, then its operands from left to right.
     pub fn for_each<'a>(&'a self, f: &mut impl FnMut(&'a Self)) {
         f(self);
+        self.operands().into_iter().flatten().for_each(|operand| operand.for_each(f));
+    }
+
+    /// Returns the operands, at most three.
+    pub fn operands(&self) -> [Option<&Self>; 3] {
         match self {
-            Self::Number(_) | Self::Bool(_) | Self::Text(_) | Self::Feature(_) => {}
-            Self::Unary(_, a) => a.for_each(f),
-            Self::Binary(_, a, b) => [a, b].into_iter().for_each(|operand| operand.for_each(f)),
-            Self::If(c, a, b) => [c, a, b].into_iter().for_each(|operand| operand.for_each(f)),
+            Self::Number(_) | Self::Bool(_) | Self::Text(_) | Self::Feature(_) => [None; 3],
+            Self::Unary(_, a) => [Some(a), None, None],
+            Self::Binary(_, a, b) => [Some(a), Some(b), None],
+            Self::If(c, a, b) => [Some(c), Some(a), Some(b)],
         }
     }
 

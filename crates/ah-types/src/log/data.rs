@@ -37,9 +37,6 @@ pub struct Input {
     pub values: Box<[Value]>,
     /// The values as a log of ours writes them, joined by commas: equal values have equal texts.
     pub text: Box<str>,
-    /// False outside the [random part](super::RandomPart) of an adaptive log, where choices were left out:
-    /// heuristics are not judged there.
-    pub random: bool,
 }
 
 /// One timing.

@@ -10,25 +10,37 @@ const BLOCK: usize = 256 * 1024;
 
 /// Lines with their numbers from 1, without their ends.
 pub(super) struct Lines<R> {
-    reader: BufReader<R>,
+    reader: BufReader<Hashed<R>>,
     text: Vec<u8>,
     line: u64,
     /// Whether the last line so far has a line end; true before the first line.
     pub(super) terminated: bool,
+}
+
+/// A reader that hashes what passes, in whole blocks: line by line would take four times as long.
+struct Hashed<R> {
+    reader: R,
     #[cfg(feature = "hash")]
     digest: blake3::Hasher,
 }
 
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.reader.read(into)?;
+        #[cfg(feature = "hash")]
+        self.digest.update(&into[..read]);
+        Ok(read)
+    }
+}
+
 impl<R: Read> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self {
-            reader: BufReader::with_capacity(BLOCK, reader),
-            text: Vec::new(),
-            line: 0,
-            terminated: true,
+        let hashed = Hashed {
+            reader,
             #[cfg(feature = "hash")]
             digest: blake3::Hasher::new(),
-        }
+        };
+        Self { reader: BufReader::with_capacity(BLOCK, hashed), text: Vec::new(), line: 0, terminated: true }
     }
 
     /// Returns the next line with its number.
@@ -46,18 +58,16 @@ impl<R: Read> Lines<R> {
                 format!("line {}: a line of more than 16 MiB; is this a log of AutoHeuristic?", self.line);
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
         }
-        #[cfg(feature = "hash")]
-        self.digest.update(&self.text);
         let line = self.text.strip_suffix(b"\n");
         self.terminated = line.is_some();
         let line = line.unwrap_or(&self.text);
         Ok(Some((self.line, line.strip_suffix(b"\r").unwrap_or(line))))
     }
 
-    /// Returns BLAKE3 of all bytes so far, in hex; empty without the feature `hash`.
+    /// Returns BLAKE3 of all bytes, in hex, behind the last line; empty without the feature `hash`.
     pub(super) fn hash(&self) -> String {
         #[cfg(feature = "hash")]
-        return self.digest.finalize().to_hex().to_string();
+        return self.reader.get_ref().digest.finalize().to_hex().to_string();
         #[cfg(not(feature = "hash"))]
         String::new()
     }

@@ -74,9 +74,7 @@ impl Merger {
         }
         let id = count(self.inputs.len());
         self.input_ids.insert(text.clone(), id);
-        let part = self.metadata.collection.as_ref().and_then(|c| c.random_part);
-        let random = part.is_none_or(|part| part.contains(&text));
-        self.inputs.push(Input { values: values.into(), text, random });
+        self.inputs.push(Input { values: values.into(), text });
         id
     }
 

@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::random_part::RandomPart;
 use crate::device::Device;
 use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 use crate::shown::{quoted, reason};
@@ -92,10 +91,6 @@ pub struct Collection {
     /// The limit after which a choice was stopped, in milliseconds: a time of the limit or more is a time-out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<f64>,
-    /// The inputs that every choice was timed on, if choices were left out elsewhere because they were expected
-    /// to be slow (`ah-collect --adaptive`). Absent if none was left out for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub random_part: Option<RandomPart>,
     /// The day of measuring, `2026-11-24`; empty if unknown. Appending ignores it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub date: String,

@@ -12,7 +12,6 @@ mod lines;
 mod merger;
 mod metadata;
 mod quote;
-mod random_part;
 mod reader;
 mod rows;
 mod writer;
@@ -25,6 +24,5 @@ pub use metadata::{
     differences,
 };
 pub use quote::{input_text, quote};
-pub use random_part::RandomPart;
 pub use reader::{ReadOptions, open, read, read_bytes, read_devices, read_metadata, read_with};
 pub use writer::{LogWriter, RowBatch};

@@ -74,7 +74,12 @@ impl RowReader {
         };
         let comma = memchr::memchr(b',', rest)?;
         let choice = *merger.choice_ids.get(&rest[..comma])?;
-        let feedback = number(std::str::from_utf8(&rest[comma + 1..]).ok()?).filter(|ms| *ms > 0.0)?;
+        let text = &rest[comma + 1..];
+        let feedback: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+        // Another infinite number is too large for an f64.
+        if !(feedback > 0.0 && (feedback.is_finite() || text == b"inf")) {
+            return None;
+        }
         Some(Sample { input: self.input, choice: ChoiceId(choice), feedback })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ah_decide::Rule;
 
-use super::boosters::{Scoring, add_row};
+use super::boosters::add_row;
 use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::context::{Scalar, Value};
@@ -100,11 +100,6 @@ impl Model {
         condition.is_none_or(|c| c.typed.truth(&self.row(values)) == Some(true))
     }
 
-    /// Returns what makes scores of a leaf's scores and a sum of rows.
-    pub fn scoring(&self) -> Scoring {
-        Scoring { fallback: self.fallback, unit: self.unit, margin: self.margin }
-    }
-
     /// Returns the rule by which choices are scored and allowed.
     pub fn rule(&self) -> Rule {
         Rule { fallback: self.fallback.map(|choice| choice.0), unit: self.unit, margin: self.margin }
@@ -125,7 +120,7 @@ impl Model {
         self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
         let mut sums = Vec::new();
         for tree in &self.boosters {
-            sums.resize(self.choices.len() + 1, 0);
+            sums.resize(self.choices.len(), 0);
             let leaf = tree.leaf(tree.leaf_index(value)?);
             add_row(&mut sums, leaf.map_or(&[], |row| row));
         }

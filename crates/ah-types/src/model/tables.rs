@@ -127,7 +127,7 @@ impl Tables {
         }
         // Resized in place: a list that is made at once is moved, which takes longer than filling it.
         let mut numbers: SmallVec<[Cell<f64>; ON_STACK]> = SmallVec::new();
-        numbers.resize(model.features.all().len(), Cell::new(UNKNOWN));
+        numbers.resize(model.features.executed_slots(), Cell::new(UNKNOWN));
         let row = model.features.row_with(&logged, &numbers);
         let value = |column: usize| self.values[column].of(model, &row);
         let unsure = |column: usize| {
@@ -186,7 +186,7 @@ impl ColumnValue {
                 if x.is_nan() { *undefined } else { x }
             }
             Self::Truth(at, values) => {
-                let truth = model.features.derived()[*at].1.truth(row);
+                let truth = model.features.executed(*at).truth(row);
                 truth.map_or(f64::NAN, |truth| values[usize::from(truth)])
             }
             Self::Category(slot, known) => {

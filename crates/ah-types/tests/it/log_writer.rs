@@ -22,7 +22,6 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         date: String::new(),
         commands_hash: None,
         timeout_ms: None,
-        random_part: None,
         tool,
     };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);

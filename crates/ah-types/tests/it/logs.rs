@@ -43,7 +43,6 @@ fn metadata(seed: u64) -> Metadata {
         date: String::new(),
         commands_hash: None,
         timeout_ms: None,
-        random_part: None,
         tool: "test 1".into(),
     };
     Metadata::new("toy", &schema(), vec!["a".into(), "b,\"c\"".into()], collection)

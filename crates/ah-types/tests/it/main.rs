@@ -10,4 +10,5 @@ mod log_writer;
 mod logs;
 mod models;
 mod optimizations;
+mod random_models;
 mod readme;

@@ -1,6 +1,6 @@
 //! Random boosters.
 
-use ah_types::{FeatureKind, Features, MARGIN_STEP, Node, ROW_NUMBERS, ScoreRow, ScoreTree, Test, Tree};
+use ah_types::{FeatureKind, Features, Node, ROW_NUMBERS, ScoreRow, ScoreTree, Test, Tree};
 use rand::Rng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_pcg::Pcg64;
@@ -41,7 +41,7 @@ pub fn boosters(
 /// Returns a random unit and margin.
 pub fn scoring(rng: &mut Pcg64) -> (f64, Option<f64>) {
     let margins = [Some(0.0), Some(-0.0), Some(0.01), Some(0.1), Some(-0.05)];
-    let on_step = |margin: f64| (margin / MARGIN_STEP).ceil() * MARGIN_STEP;
+    let on_step = |margin: f64| (margin * 1024.0).ceil() / 1024.0;
     let unit = *[1.0 / 256.0, 1.0 / 1024.0, 1.0 / 4096.0].choose(rng).unwrap();
     (unit, margins.iter().chain([&None]).choose(rng).unwrap().map(on_step))
 }

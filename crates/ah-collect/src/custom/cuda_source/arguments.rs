@@ -6,29 +6,16 @@ use ah_types::{Schema, Value};
 use toml::Spanned;
 
 use super::expression::NumberExpression;
-use super::format::ArgumentTable;
+use super::format::{ArgumentTable, FillTable, NamedFill};
 use super::mistake::Mistake;
 
 /// The arguments in the order of the kernel's signature, and the buffers among them.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    buffers: Vec<BufferExpressions>,
-    arguments: Vec<ArgumentExpression>,
-}
-
-#[derive(Debug)]
-struct BufferExpressions {
-    name: String,
-    element: Element,
-    length: NumberExpression,
-    fill: Fill,
-    is_output: bool,
-}
-
-#[derive(Debug)]
-enum ArgumentExpression {
-    Buffer(usize),
-    Scalar(Element, NumberExpression),
+    /// Each with its length.
+    buffers: Vec<(BufferPlan, NumberExpression)>,
+    /// Each with its value, if it is a scalar.
+    arguments: Vec<(Argument, Option<NumberExpression>)>,
 }
 
 impl Arguments {
@@ -42,14 +29,11 @@ impl Arguments {
             let element = element(&table.element, &key("type"))?;
             match (&table.length, &table.value) {
                 (Some(length), None) => {
-                    arguments.push(ArgumentExpression::Buffer(buffers.len()));
-                    buffers.push(BufferExpressions {
-                        name: name.clone(),
-                        element,
-                        length: NumberExpression::new(&key("length"), length, features)?,
-                        fill: fill(table, &key("fill"))?,
-                        is_output: table.output,
-                    });
+                    arguments.push((Argument::Buffer(buffers.len()), None));
+                    let fill = fill(table).map_err(wrong)?;
+                    let (name, is_output) = (name.clone(), table.output);
+                    let length = NumberExpression::new(&key("length"), length, features)?;
+                    buffers.push((BufferPlan { name, element, length: 0, fill, is_output }, length));
                 }
                 (None, Some(value)) if table.fill.is_none() && !table.output => {
                     if !Element::SCALARS.contains(&element) {
@@ -58,13 +42,13 @@ impl Arguments {
                         return Err(Mistake::at(table.element.span(), message));
                     }
                     let value = NumberExpression::new(&key("value"), value, features)?;
-                    arguments.push(ArgumentExpression::Scalar(element, value));
+                    arguments.push((Argument::Scalar(element, 0.0), Some(value)));
                 }
                 (None, Some(_)) => return Err(wrong("a scalar has no fill and is no output")),
                 _ => return Err(wrong("expected either length (a buffer) or value (a scalar)")),
             }
         }
-        if !buffers.iter().any(|buffer| buffer.is_output) {
+        if !buffers.iter().any(|(buffer, _)| buffer.is_output) {
             return Err(Mistake::anywhere(
                 "cuda.argument: no buffer is an output, so a wrong result would not be noticed; add output = true",
             ));
@@ -74,19 +58,13 @@ impl Arguments {
 
     /// Returns the buffers and the arguments on an input with these features.
     pub(super) fn plan(&self, features: &[Value]) -> Result<(Vec<BufferPlan>, Vec<Argument>), String> {
-        let buffers = self.buffers.iter().map(|buffer| {
-            Ok(BufferPlan {
-                name: buffer.name.clone(),
-                element: buffer.element,
-                length: buffer.length.whole(features, 1, 1 << 44)?,
-                fill: buffer.fill,
-                is_output: buffer.is_output,
-            })
+        let buffers = self.buffers.iter().map(|(buffer, length)| {
+            Ok(BufferPlan { length: length.whole(features, 1, 1 << 44)?, ..buffer.clone() })
         });
-        let arguments = self.arguments.iter().map(|argument| {
-            Ok(match argument {
-                ArgumentExpression::Buffer(index) => Argument::Buffer(*index),
-                ArgumentExpression::Scalar(ty, value) => Argument::Scalar(*ty, value.number(features)?),
+        let arguments = self.arguments.iter().map(|(argument, value)| {
+            Ok(match (argument, value) {
+                (Argument::Scalar(ty, _), Some(value)) => Argument::Scalar(*ty, value.number(features)?),
+                (other, _) => *other,
             })
         });
         Ok((buffers.collect::<Result<_, String>>()?, arguments.collect::<Result<_, String>>()?))
@@ -104,34 +82,14 @@ fn element(name: &Spanned<String>, key: &str) -> Result<Element, Mistake> {
     })
 }
 
-fn fill(table: &ArgumentTable, key: &str) -> Result<Fill, Mistake> {
-    let Some(value) = &table.fill else {
-        return Ok(if table.output { Fill::Nothing } else { Fill::Normal });
-    };
-    let number = |value: &toml::Value| match value {
-        toml::Value::Integer(x) => Some(*x as f64),
-        toml::Value::Float(x) => Some(*x),
-        _ => None,
-    };
-    let uniform = |range: &toml::Table| {
-        let [from, to] = ["from", "to"].map(|name| range.get(name).and_then(number));
-        (range.len() == 2).then_some(())?;
-        Some(Fill::Uniform(from?, to?)).filter(|_| from <= to)
-    };
-    let found = match value.get_ref() {
-        toml::Value::String(name) => match name.as_str() {
-            "nothing" => Some(Fill::Nothing),
-            "index" => Some(Fill::Index),
-            "normal" => Some(Fill::Normal),
-            _ => None,
-        },
-        toml::Value::Table(range) => uniform(range),
-        other => number(other).map(Fill::Constant),
-    };
-    found.ok_or_else(|| {
-        let expected = "expected \"normal\", \"index\", \"nothing\", a number or { from = 0, to = 9 }";
-        let found = value.get_ref();
-        let found = found.as_str().map_or_else(|| found.type_str().to_owned(), |text| format!("{text:?}"));
-        Mistake::at(value.span(), format!("{key}: {expected}, found {found}"))
+fn fill(table: &ArgumentTable) -> Result<Fill, &'static str> {
+    Ok(match table.fill {
+        None if table.output => Fill::Nothing,
+        None | Some(FillTable::Named(NamedFill::Normal)) => Fill::Normal,
+        Some(FillTable::Named(NamedFill::Index)) => Fill::Index,
+        Some(FillTable::Named(NamedFill::Nothing)) => Fill::Nothing,
+        Some(FillTable::Constant(x)) => Fill::Constant(x),
+        Some(FillTable::Uniform { from, to }) if from <= to => Fill::Uniform(from, to),
+        Some(FillTable::Uniform { .. }) => return Err("fill: expected from to be at most to"),
     })
 }

@@ -64,10 +64,30 @@ pub(super) struct ArgumentTable {
     /// The scalar.
     pub value: Option<Located>,
     /// The buffer's contents.
-    pub fill: Option<Located>,
+    pub fill: Option<FillTable>,
     /// Whether the kernel writes its result to it.
     #[serde(default)]
     pub output: bool,
+}
+
+/// The contents of a buffer.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "fill: expected \"normal\", \"index\", \"nothing\", a number or { from = 0, to = 9 }"
+)]
+pub(super) enum FillTable {
+    Named(NamedFill),
+    Constant(f64),
+    Uniform { from: f64, to: f64 },
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum NamedFill {
+    Normal,
+    Index,
+    Nothing,
 }
 
 /// The reference, where it is another kernel of the source.

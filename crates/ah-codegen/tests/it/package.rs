@@ -260,5 +260,8 @@ fn a_decision_point_sees_the_version_and_the_fallback() {
     let request = Request { runtime: Some(&runtime), ..Request::new(&model, &[&Rust], out.path()) };
     generate(&request).unwrap();
     let text = fs::read_to_string(out.path().join("small/src/lib.rs")).unwrap();
-    assert!(text.contains(&format!("Some(\"{}\")", model.version())) && text.contains("Some(\"b\")"), "{text}");
+    assert!(
+        text.contains(&format!("Some(\"{}\")", model.version())) && text.contains("Some(\"b\")"),
+        "{text}"
+    );
 }

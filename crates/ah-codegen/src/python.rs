@@ -160,8 +160,7 @@ fn helper_text(name: &str) -> String {
         "floor" | "ceil" => format!("def _{name}(x):\n    return float(math.{name}(x)) if x - x == 0.0 else x"),
         "divide" => "def _divide(a, b):\n    return math.nan if b == 0.0 else a / b".to_owned(),
         "modulo" => "def _modulo(a, b):\n    return math.nan if b == 0.0 else a % b".to_owned(),
-        "ctz" => "_ZEROS = {1 << bit: bit for bit in range(64)}\n\n\ndef _ctz(x):\n    if x - x != 0.0 or x != int(x):\n        return \
-                  math.nan\n    whole = int(x)\n    return _ZEROS.get(whole & -whole, 64)"
+        "ctz" => "_ZEROS = {1 << bit: bit for bit in range(64)}\n\n\ndef _ctz(x):\n    if not float(x).is_integer():\n        return math.nan\n    whole = int(x)\n    return _ZEROS.get(whole & -whole, 64)"
             .to_owned(),
         "log2" => {
             let coefficients: Vec<String> =

@@ -537,6 +537,7 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
     values.insert("name", &rust_string(&model.heuristic));
     values.insert("optimization", &rust_string(&model.optimization));
     values.insert("version", &rust_string(&model.version()));
+    values.insert("has_fallback", &model.fallback.is_some());
     values.insert(
         "fallback",
         &match model.fallback {

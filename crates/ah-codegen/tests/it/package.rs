@@ -251,3 +251,17 @@ fn a_full_disk_costs_nothing() {
     let left: Vec<_> = fs::read_dir(&disk).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["narrow"], "what was begun is removed");
 }
+
+#[test]
+fn a_decision_point_sees_the_version_and_the_fallback() {
+    let out = tempfile::tempdir().unwrap();
+    let model = Model { fallback: Some(ah_types::ChoiceId(1)), ..model(&["a", "b"]) };
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
+    let request = Request { runtime: Some(&runtime), ..Request::new(&model, &[&Rust], out.path()) };
+    generate(&request).unwrap();
+    let text = fs::read_to_string(out.path().join("small/src/lib.rs")).unwrap();
+    assert!(
+        text.contains(&format!("Some(\"{}\")", model.version())) && text.contains("Some(\"b\")"),
+        "{text}"
+    );
+}

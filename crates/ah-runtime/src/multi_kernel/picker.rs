@@ -55,7 +55,9 @@ struct Claim<'a>(&'a Mutex<HashSet<u64>>, u64);
 
 impl<'a> Claim<'a> {
     fn new(claimed: &'a Mutex<HashSet<u64>>, key: u64) -> Option<Self> {
-        lock(claimed).insert(key).then_some(Self(claimed, key))
+        // Made only if taken, and after the lock is free: dropping a claim takes the lock and gives the key back.
+        let is_taken = lock(claimed).insert(key);
+        is_taken.then(|| Self(claimed, key))
     }
 }
 

@@ -28,6 +28,12 @@ pub struct CSyntax<'m> {
     package: &'m str,
 }
 
+/// Returns the literal of a category. A text in C ends at its first NUL, so no value is a category that holds one: its literal
+/// is no UTF-8, which no value is.
+fn category(text: &str) -> String {
+    if text.contains('\0') { r#""\377""#.to_owned() } else { c_string(text) }
+}
+
 impl Syntax for CSyntax<'_> {
     const IS_TYPED: bool = true;
     const AND: &'static str = "&&";
@@ -44,7 +50,7 @@ impl Syntax for CSyntax<'_> {
     }
 
     fn text(&self, text: &str) -> String {
-        c_string(text)
+        category(text)
     }
 
     fn truth(&self, value: bool) -> &'static str {
@@ -70,7 +76,7 @@ impl Syntax for CSyntax<'_> {
     }
 
     fn is_in(&self, a: &Code, texts: &[&str]) -> Code {
-        let is = |text: &&str| self.same(a, &Code::atom(c_string(text))).text;
+        let is = |text: &&str| self.same(a, &Code::atom(category(text))).text;
         let all: Vec<String> = texts.iter().map(is).collect();
         Code::atom(format!("({})", all.join(" || "))).reading(&[a])
     }
@@ -372,7 +378,7 @@ fn tables(planned: &Planned, syntax: &CSyntax<'_>, model: &Model, guards: &str) 
         code.columns.iter().enumerate().map(|(i, code)| format!("    v[{i}] = {};\n", code.text)).collect();
     let c = if planned.read.is_empty() { "void *c" } else { "const struct AH_context *c" };
     parts.push(format!(
-        "/* Computes the values that trees compare; NAN is undefined. Returns 0, or -1 outside the precondition. */\nAH_API int AH_columns({c}, double *v) {{\n    (void)c;\n{guards}\n{}    return 0;\n}}",
+        "/* Computes the values that trees compare; NAN is undefined. Returns 0, or -1 outside the precondition. */\nAH_API int AH_columns({c}, double *v) {{\n    (void)c;\n    (void)v;\n{guards}\n{}    return 0;\n}}",
         columns.concat()
     ));
     let nodes = &tables.nodes;

@@ -247,7 +247,7 @@ fn the_device_is_that_of_a_flag() {
     assert_eq!((collection.timing, collection.seed), (None, 0));
     let no_log =
         ImportParams { device: Some(folder.path("timings.csv")), output: folder.path("d.txt"), ..params };
-    assert_snapshot!(folder.error(&no_log), @r#"timings.csv:1:1: expected a JSON object with name, device_capa, numerical_features and categorical_features, found "M,N,dtype,BLOCK_M,num_warps,ms,note" (expected value); is this a log of AutoHeuristic?"#);
+    assert_snapshot!(folder.error(&no_log), @r#"timings.csv:1:1: expected a JSON object with name, device_capa, numerical_features and categorical_features, found "M,N,dtype,BLOCK_M,num_warps,ms,note" (expected value); is this a log of AutoHeuristic? `ah-train import` makes one of a table"#);
 }
 
 proptest! {

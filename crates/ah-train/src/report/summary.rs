@@ -20,7 +20,15 @@ const NAME: usize = 32;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = verdict(trained);
-    text += &figures(model.objective(), "held-out", comparison);
+    text += &match trained.timed {
+        None => figures(model.objective(), "held-out", comparison),
+        // On most inputs the pick has no time, and a decline's price would be taken for a loss.
+        Some(share) => format!(
+            "What it loses is not known: the log times {:.0} % of the choices on each input. Judge it on inputs that time all: \
+             ah-train evaluate MODEL LOG.\n",
+            share * 100.0
+        ),
+    };
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
@@ -226,7 +234,9 @@ pub fn evaluated(objective: Objective, name: &str, comparison: &BaselineComparis
 pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();
-    if (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
+    // Where few choices have times, the figure would be the fallback's.
+    let is_known = model.plain_untimed * 2 <= model.inputs;
+    if is_known && (model.plain_slowdown - model.slowdown).abs() >= 0.002 {
         notes.push(format!(
             "a program that does not name its choices loses {} to the best choice instead (`choose`, not \
              `choose_among`, and only what 99 % of a leaf's inputs measured). {} of {} inputs have no time for what it \

@@ -112,10 +112,10 @@ fn learn(path: PathBuf) -> TrainedModel {
 }
 
 #[test]
-fn a_sparse_table_is_learned_and_its_figures_are_true() {
+fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
     let tiles = Tile::all();
     assert_eq!(tiles.len(), 300);
-    let error_of_log = |seed: u64| {
+    let learns = |seed: u64| {
         let folder = tempfile::tempdir().unwrap();
         let mut random = Pcg64::seed_from_u64(seed);
         let log = Product::new(&tiles).sampled(&shapes(200, &mut random), 25, &mut random);
@@ -126,18 +126,18 @@ fn a_sparse_table_is_learned_and_its_figures_are_true() {
         let trained = learn(log.write(&folder, "log.txt"));
         let judged =
             evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
-        let (found, said) = (judged.model.plain_slowdown, trained.held_out.comparison.model.plain_slowdown);
-        println!("loses {found:.4}, said {said:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
-        assert!(found <= 1.045, "{found}");
+        let found = judged.model.slowdown;
+        println!("loses {found:.4}; best single {:.4}", judged.best_single.metrics.slowdown);
+        assert!(found <= 1.05, "{found}");
+        // Its own inputs cannot judge it.
+        let summary = ah_train::report::summary::trained(&trained);
+        assert!(summary.contains("What it loses is not known: the log times 8 %"), "{summary}");
+        assert!(!summary.contains("Loses"), "{summary}");
         assert!(judged.best_single.metrics.slowdown > 1.2);
         assert!(trained.model.choices.len() <= 64);
         assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
-        said - found
     };
-    // What one log says errs with a standard deviation of 0.018: few inputs are held out, and each of them timed few choices.
-    let errors = [1, 2, 3].map(error_of_log);
-    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-    assert!(mean.abs() < 0.02, "the figures err by {errors:?}");
+    [1, 2, 3].into_iter().for_each(learns);
 }
 
 /// A decision takes time, and one that always takes the same choice saves none.

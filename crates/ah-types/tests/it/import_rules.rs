@@ -126,8 +126,7 @@ fn the_libraries_that_programs_link_stay_light() {
 /// A user who measures a function of their own waits until these are compiled.
 #[test]
 fn an_own_function_needs_at_most_60_crates() {
-    let flags =
-        "tree --offline --no-default-features --features cli -p ah-collect -e normal,build --prefix none";
+    let flags = "tree --offline --no-default-features -p ah-collect -e normal,build --prefix none";
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output =
         std::process::Command::new(cargo).args(flags.split(' ')).current_dir(root()).output().unwrap();

@@ -155,7 +155,9 @@ impl Race {
         let best = self.lanes.iter().min_by(|a, b| a.median.total_cmp(&b.median));
         match best {
             // In a round, another choice may have its second sample before the best one has.
-            Some(lane) if lane.samples.len() >= LEAST_BEFORE_EARLY_STOP => lane.samples.iter().copied().fold(0.0, f64::max),
+            Some(lane) if lane.samples.len() >= LEAST_BEFORE_EARLY_STOP => {
+                lane.samples.iter().copied().fold(0.0, f64::max)
+            }
             _ => f64::INFINITY,
         }
     }

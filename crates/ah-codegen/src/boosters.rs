@@ -11,7 +11,7 @@ use crate::expression::Syntax;
 use crate::names::Names;
 use crate::page::Lines;
 use crate::plan::{Plan, Planned, distinct_rankings};
-use crate::rust::RustSyntax;
+use crate::rust_syntax::RustSyntax;
 
 /// Returns values separated by commas, several a line.
 pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String {
@@ -260,7 +260,7 @@ pub fn python(
     signature: &str,
     body: &dyn Fn(&[Step]) -> String,
 ) -> Vec<String> {
-    use crate::python::{PythonSyntax, tuple};
+    use crate::python_syntax::{PythonSyntax, tuple};
     use crate::text::python_string;
     let (model, syntax) = (plan.model, PythonSyntax);
     let name = |id: ChoiceId| python_string(model.choice_name(id));

@@ -6,7 +6,7 @@ use ah_cli::{FatalError, exit};
 use ah_types::shown::quoted;
 use ah_types::{InvalidModel, ModelError, log};
 
-use crate::table::TableError;
+use crate::table_error::TableError;
 
 /// Code cannot be generated.
 #[derive(Debug, thiserror::Error)]

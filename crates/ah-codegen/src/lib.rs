@@ -33,10 +33,14 @@ mod names;
 mod page;
 mod plan;
 mod python;
+mod python_syntax;
 mod report;
 mod rust;
+mod rust_syntax;
+mod signature;
 mod skeleton;
 mod table;
+mod table_error;
 mod target;
 mod text;
 #[cfg(feature = "cli")]
@@ -53,7 +57,8 @@ pub use error::CodegenError;
 pub use python::{Inductor, Python, Pytorch, Triton};
 pub use report::{GeneratedFiles, Report};
 pub use rust::Rust;
-pub use table::{Table, TableError};
+pub use table::Table;
+pub use table_error::TableError;
 pub use target::Target;
 pub use write::{Change, WriteMode};
 

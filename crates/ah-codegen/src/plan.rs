@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::expression::Scope;
 use crate::facts::Facts;
 use crate::names::Names;
-use crate::target::Signature;
+use crate::signature::Signature;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
 const MOST_LEAVES: usize = 256;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::error::CodegenError;
 use crate::files::Files;
 use crate::plan::Plan;
+use crate::signature::Signature;
 
 /// A language or a program that reads generated files.
 pub trait Target: Debug + Sync {
@@ -35,6 +36,3 @@ pub struct Output {
     pub files: Files,
     pub signature: Signature,
 }
-
-/// The logged features that a caller gives, by slot, with their identifiers.
-pub type Signature = Vec<(usize, String)>;

@@ -22,6 +22,7 @@
 mod append;
 mod cli;
 mod collect;
+mod conformance;
 mod custom;
 mod error;
 mod measuring;

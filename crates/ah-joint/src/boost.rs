@@ -92,6 +92,12 @@ impl BoostedTrees {
         self.trees.iter().map(|(tree, values)| values[tree.leaf(&code)]).sum()
     }
 
+    /// Returns the predictions for these rows.
+    pub fn predict_all(&self, rows: &Coded) -> Vec<f64> {
+        let predict = |row: usize| self.predict(|column| rows.codes[column][row]);
+        (0..rows.groups.len()).into_par_iter().map(predict).collect()
+    }
+
     /// Returns how much the splits on each of these columns lower the squared error.
     pub fn gains(&self, columns: usize) -> Vec<f64> {
         let mut gains = vec![0.0; columns];

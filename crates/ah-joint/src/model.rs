@@ -49,7 +49,7 @@ impl JointModel {
         let fit = |number: u64| {
             let seed = random::mix(seed, 10 + number);
             let (broad, residuals) = BROAD.fit(&coded, &coded.targets, &even, seed);
-            let weights = coded.weights(&broad, &residuals);
+            let weights = coded.weights(&broad.predict_all(&coded), &residuals);
             let (focused, _) = FOCUSED.fit(&coded, &residuals, &weights, random::mix(seed, 1));
             [broad, focused]
         };

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::boost::BoostedTrees;
 use crate::columns::{Coding, Column, Numbers};
 use ah_types::random;
 
@@ -69,12 +68,11 @@ impl Coded {
         }
     }
 
-    /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as in
-    /// weighted least squares. `residuals` are what these trees leave of the targets. Times of 5 us vary by 4 % where those of 50 us
-    /// vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585 instead of 1.0617 (docs/laboratory.md).
-    pub fn weights(&self, trees: &BoostedTrees, residuals: &[f64]) -> Vec<u32> {
-        let predict = |row: usize| trees.predict(|column| self.codes[column][row]);
-        let predicted: Vec<f64> = (0..self.groups.len()).into_par_iter().map(predict).collect();
+    /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as
+    /// in weighted least squares. `predicted` has the prediction for each row, `residuals` what it leaves of the targets. Times
+    /// of 5 us vary by 4 % where those of 50 us vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585
+    /// instead of 1.0617 (docs/laboratory.md).
+    pub fn weights(&self, predicted: &[f64], residuals: &[f64]) -> Vec<u32> {
         let mut weights = Vec::with_capacity(predicted.len());
         for group in self.groups.chunk_by(|a, b| a == b) {
             let rows = weights.len()..weights.len() + group.len();

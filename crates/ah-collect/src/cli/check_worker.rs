@@ -7,9 +7,10 @@ use std::time::Duration;
 use ah_cli::{exit, printable, stdout};
 
 use super::collect::seconds;
+use crate::conformance;
 use crate::error::CollectError;
 use crate::process_group;
-use crate::worker::{self, Limits, Named, Worker};
+use crate::worker::{Limits, Named, Worker};
 
 /// The flags of `ah-collect check-worker`.
 #[derive(Clone, Debug, clap::Args)]
@@ -50,7 +51,7 @@ impl CheckWorkerFlags {
                 lines = stdout(&format!("{}\n", printable(&line)));
             }
         };
-        if let Err(fault) = worker::check(start, self.inputs.as_deref(), &mut each) {
+        if let Err(fault) = conformance::check(start, self.inputs.as_deref(), &mut each) {
             each(Err(fault));
         }
         lines?;

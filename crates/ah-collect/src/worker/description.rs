@@ -34,7 +34,7 @@ pub(super) fn subject(description: &Description, named: Named) -> Result<Subject
 }
 
 /// Returns what differs between the descriptions of two processes of one worker. Times that it measures may differ.
-pub(super) fn difference(before: &Description, now: &Description) -> Option<&'static str> {
+pub fn difference(before: &Description, now: &Description) -> Option<&'static str> {
     let timeless = |d: &Description| Description {
         feature_ms: BTreeMap::new(),
         decision_ns: BTreeMap::new(),

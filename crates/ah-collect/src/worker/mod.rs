@@ -4,9 +4,8 @@
 //! `docs/workers.md` defines the protocol, `ah_measure::protocol` has its messages, and `ah_measure::serve` is the other
 //! side in Rust. [`Worker`] starts a `process` and, if that does not answer in time, dies, or loses its device, ends it,
 //! starts another one and makes the same input again (`link`). The samples of the other choices are kept. `description`
-//! checks what a worker describes, `eligibility` leaves out what cannot run on an input, `conformance` asks everything.
+//! checks what a worker describes, `eligibility` leaves out what cannot run on an input.
 
-mod conformance;
 mod description;
 mod eligibility;
 mod link;
@@ -28,8 +27,7 @@ use crate::error::CollectError;
 use eligibility::Conditions;
 use link::Link;
 
-pub use conformance::check;
-pub use description::Named;
+pub use description::{Named, difference};
 pub use process::{Limits, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;

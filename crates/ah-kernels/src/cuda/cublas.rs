@@ -61,25 +61,21 @@ pub(crate) struct Cublas {
 // SAFETY: any thread may use a handle, one at a time; `&mut` or a single owner ensures that.
 unsafe impl Send for Cublas {}
 
-fn blas(doing: &'static str) -> impl Fn(result::CublasError) -> CudaError {
-    move |e| CudaError::Blas { doing, status: e.0 }
-}
-
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         Library::Cublas.require()?;
         gpu.enter()?;
         let bytes = if gpu.identity().capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
-        let handle = result::create_handle().map_err(blas("open cuBLAS"))?;
+        let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;
         let cublas = Self { handle, _workspace: workspace };
         let buffer = cublas._workspace.buffer();
         // SAFETY: handle, stream and workspace are alive, and the workspace lives as long as the handle.
         unsafe {
-            result::set_stream(handle, gpu.stream().cast()).map_err(blas("open cuBLAS"))?;
+            result::set_stream(handle, gpu.stream().cast()).map_err(CudaError::blas("open cuBLAS"))?;
             sys::cublasSetWorkspace_v2(handle, buffer.address as *mut c_void, bytes)
                 .result()
-                .map_err(blas("give cuBLAS its workspace"))?;
+                .map_err(CudaError::blas("give cuBLAS its workspace"))?;
         }
         Ok(cublas)
     }
@@ -111,7 +107,7 @@ impl Cublas {
         };
         // SAFETY: the matrices are device memory of these sizes; the scalars outlive the call.
         unsafe {
-            sys::cublasSetMathMode(self.handle, mode).result().map_err(blas(doing))?;
+            sys::cublasSetMathMode(self.handle, mode).result().map_err(CudaError::blas(doing))?;
             if p.element == Element::F32 {
                 return sys::cublasSgemm_v2(
                     self.handle,
@@ -130,7 +126,7 @@ impl Cublas {
                     ldc,
                 )
                 .result()
-                .map_err(blas(doing));
+                .map_err(CudaError::blas(doing));
             }
             let kind = p.element.cuda();
             result::gemm_ex(
@@ -154,25 +150,9 @@ impl Cublas {
                 sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
                 sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT_TENSOR_OP,
             )
-            .map_err(blas(doing))
+            .map_err(CudaError::blas(doing))
         }
     }
-}
-
-/// Returns cuBLAS's version, for example `13.0.2`.
-pub(super) fn version() -> Result<String, CudaError> {
-    use sys::libraryPropertyType_t as Property;
-    let property = |which| {
-        let mut value = 0;
-        // SAFETY: `value` is a place to write to.
-        unsafe { sys::cublasGetProperty(which, &mut value) }
-            .result()
-            .map_err(blas("ask for cuBLAS's version"))?;
-        Ok::<_, CudaError>(value)
-    };
-    let [major, minor, patch] =
-        [Property::MAJOR_VERSION, Property::MINOR_VERSION, Property::PATCH_LEVEL].map(property);
-    Ok(format!("{}.{}.{}", major?, minor?, patch?))
 }
 
 impl Drop for Cublas {

@@ -12,8 +12,9 @@ use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
 
 use super::arena::{Arena, Buffer};
+use super::argument::Arg;
 use super::clock::Clock;
-use super::cublas;
+use super::cublas_version::cublas_version;
 use super::error::CudaError;
 use super::kernels::Limits;
 use super::library::Library;
@@ -40,18 +41,6 @@ pub(crate) struct Kernel {
     function: CudaFunction,
     /// The limit of dynamic shared memory that was asked for; all clones share it, as they share the function.
     shared_memory: Arc<AtomicU32>,
-}
-
-/// A kernel's argument.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Arg {
-    Buffer(Buffer),
-    I32(i32),
-    I64(i64),
-    F32(f32),
-    F64(f64),
-    U32(u32),
-    U64(u64),
 }
 
 /// The number of blocks and of threads a block, and the dynamic shared memory in bytes.
@@ -136,7 +125,7 @@ impl Gpu {
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
             driver: watch.driver_version().unwrap_or_else(|| format!("CUDA {}.{}", supported.0, supported.1)),
-            runtime: format!("nvrtc {major}.{minor} cublas {}", cublas::version()?),
+            runtime: format!("nvrtc {major}.{minor} cublas {}", cublas_version()?),
         };
         Ok(Self {
             arena: RefCell::new(Arena::new(&context)),

@@ -2,7 +2,7 @@
 
 use cudarc::cublas::sys::cudaDataType;
 
-use super::device::Arg;
+use super::argument::Arg;
 use super::kernels::Half;
 
 /// A type of numbers. Its position is its number in `operands.cu` and `source/buffers.cu`.

@@ -1,5 +1,6 @@
 //! Errors on a GPU, and whether they cost the choice, the input, or the device.
 
+use cudarc::cublas::result::CublasError;
 use cudarc::cublas::sys::cublasStatus_t;
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
@@ -38,6 +39,10 @@ pub enum CudaError {
 impl CudaError {
     pub(crate) fn driver(doing: &'static str) -> impl Fn(DriverError) -> Self {
         move |e| Self::Driver { doing, code: e.0 }
+    }
+
+    pub(crate) fn blas(doing: &'static str) -> impl Fn(CublasError) -> Self {
+        move |e| Self::Blas { doing, status: e.0 }
     }
 
     pub(crate) fn out_of_memory(&self) -> bool {

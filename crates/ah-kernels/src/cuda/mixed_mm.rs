@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
+use super::argument::Arg;
 use super::cublas::{Cublas, Matrix, Product};
-use super::device::{Arg, Gpu, Grid, Kernel};
+use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::kernels::{Launch, MixedMm, MixedMmProblem};

@@ -10,13 +10,15 @@
 //! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, [`kernels`] | the compiler, and our kernels as text with their configurations |
-//! | `library`, `element`, `error` | the presence of CUDA's libraries, element types, errors |
+//! | `library`, `cublas_version`, `element`, `argument`, `error` | the presence of CUDA's libraries, cuBLAS's version, element types, kernels' arguments, errors |
 //!
 //! Nothing of CUDA is linked, so the same program runs on machines without it.
 
 mod arena;
+mod argument;
 mod clock;
 mod cublas;
+mod cublas_version;
 mod cublaslt;
 mod device;
 mod element;

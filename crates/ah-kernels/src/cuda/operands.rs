@@ -1,8 +1,9 @@
 //! Random operands made on the device, and the checks of results there.
 
 use super::arena::{Allocation, Buffer};
+use super::argument::Arg;
 use super::cublas::Matrix;
-use super::device::{Arg, Gpu, Grid, Kernel};
+use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::nvrtc::Source;

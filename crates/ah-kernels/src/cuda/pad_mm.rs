@@ -5,8 +5,9 @@ use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;
+use super::argument::Arg;
 use super::cublas::{Cublas, Matrix, Product};
-use super::device::{Arg, Gpu, Grid, Kernel};
+use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::nvrtc::Source;

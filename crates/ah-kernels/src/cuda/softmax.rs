@@ -5,7 +5,8 @@ use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;
-use super::device::{Arg, Gpu, Kernel};
+use super::argument::Arg;
+use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::kernels::{Launch, Softmax, SoftmaxProblem};

@@ -2,8 +2,9 @@
 //! every launch.
 
 use super::arena::Allocation;
+use super::argument::Arg;
 use super::cublas::Matrix;
-use super::device::{Arg, Gpu, Grid, Kernel};
+use super::device::{Gpu, Grid, Kernel};
 use super::error::CudaError;
 use super::kernels::Launch;
 use super::operands::int;

@@ -17,7 +17,8 @@ use std::sync::LazyLock;
 use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::folds::HeldOut;
+use super::held_out::HeldOut;
+use super::margin::{ALWAYS, NEVER};
 use crate::data::Table;
 use crate::params::{PromiseMode, SplitBy};
 
@@ -34,11 +35,6 @@ const STARTS: f64 = 2.0;
 const ROOM: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
 const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
-
-/// The margin that takes no choice but the fallback. Such a model is a constant: nothing needs to be asked.
-pub const NEVER: f64 = f64::INFINITY;
-/// The margin that takes every choice, also where the fallback has no score.
-pub const ALWAYS: f64 = f64::NEG_INFINITY;
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.

@@ -11,12 +11,12 @@ use ah_types::ChoiceId;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::calibrate::{ALWAYS, Calibration, NEVER};
+use super::calibrate::Calibration;
+use super::held_out::HeldOut;
+use super::margin::ALWAYS;
 use super::recipe::{Fitted, Recipe, View};
-use crate::data::Table;
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
-use crate::overhead::Overhead;
 
 /// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
 /// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random
@@ -26,29 +26,6 @@ const FOLDS: usize = 10;
 /// Without a promise, folds are judged until they hold out this many inputs. With 2000, pad_mm A100 (1245 inputs a fold)
 /// takes the smaller model with seed 1 and loses 1.0032; with 4000 it loses 1.0026, as with all folds.
 const ENOUGH: usize = 4000;
-
-/// What an ensemble decides on an input that it was not learned from.
-#[derive(Clone, Copy, Debug)]
-pub struct HeldOut {
-    /// The input.
-    pub input: u32,
-    /// The best choice that was measured there; the fallback where the model declines.
-    pub choice: ChoiceId,
-    /// What it saves against the fallback, by the scores.
-    pub saved: f64,
-    /// What asking adds.
-    pub overhead: Overhead,
-}
-
-impl HeldOut {
-    /// Returns the cost by the objective where choices that save at least `margin` are taken, the decision included.
-    pub fn cost(&self, table: &Table, fallback: ChoiceId, margin: f64) -> f64 {
-        let taken = if self.saved >= margin && margin < NEVER { self.choice } else { fallback };
-        // A constant asks nothing.
-        let overhead = if margin == NEVER { Overhead::default() } else { self.overhead };
-        overhead.cost(table, self.input, taken, fallback)
-    }
-}
 
 /// The folds of some inputs, and what the fit to each sees.
 pub struct Folds<'a> {

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use ah_types::{LearnerKind, Model, Promise};
 use serde::Serialize;
 
-use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, NEVER};
-use super::folds::{CrossFitted, Folds, HeldOut};
+use super::calibrate::{CONFIDENCE, CalibratedMargin};
+use super::folds::{CrossFitted, Folds};
+use super::held_out::HeldOut;
+use super::margin::{ALWAYS, NEVER};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::error::TrainError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
 
-use super::calibrate::{ALWAYS, NEVER};
+use super::margin::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, PENALTY, RankedFeatures, Subset, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;

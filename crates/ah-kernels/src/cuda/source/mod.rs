@@ -14,7 +14,8 @@ use ah_measure::{Burst, Failure, Times};
 use ah_types::{ChoiceId, Device, TimingPolicy};
 
 use super::arena::{Allocation, Buffer};
-use super::device::{Arg, Gpu, Grid, Kernel};
+use super::argument::Arg;
+use super::device::{Gpu, Grid, Kernel};
 use super::error::CudaError;
 use super::nvrtc::Source;
 use super::subject;

@@ -7,10 +7,9 @@ use ah_measure::sampling::Seed;
 use ah_measure::{Bench as _, Burst, Cell, Failure};
 use ah_types::{ChoiceId, Context};
 
-use super::Worker;
-use super::description::difference;
 use crate::plan;
 use crate::units::count;
+use crate::worker::{Worker, difference};
 
 /// The time that a worker has to end when its input ends.
 const END: Duration = Duration::from_secs(5);

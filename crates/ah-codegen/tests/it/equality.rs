@@ -124,9 +124,21 @@ fn run(command: &mut Command, input: &str, what: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
+/// Returns true if a category of an input, as hexadecimal digits, holds a NUL: no text in C does.
+fn has_nul(case: &Case, input: &str) -> bool {
+    let features = case.model.features.base().features();
+    features.iter().zip(input.split('\t')).any(|(feature, digits)| {
+        feature.kind == FeatureKind::Categorical && digits.as_bytes().chunks(2).any(|byte| byte == b"00")
+    })
+}
+
 fn compare(case: &Case, found: &[String], what: &str) {
     assert_eq!(case.expected.len(), found.len(), "{what}");
+    let is_c = ["gcc", "g++", "clang"].contains(&what);
     for ((expected, found), input) in case.expected.iter().zip(found).zip(case.input.lines()) {
+        if is_c && has_nul(case, input) {
+            continue;
+        }
         assert_eq!(expected.trim_end(), found.trim_end(), "{what}: {input}\n{}", case.model.to_json());
     }
 }

@@ -27,7 +27,8 @@ if [ "$backend" = auto ] && [ "$name" != distinct ]; then
   backend=cuda
   if ! reason=$("$bin/ah-collect" list --name pad_mm --backend cuda 2>&1 >/dev/null); then
     backend=cpu
-    echo "measuring on the CPU: ${reason#error: --backend cuda: }" >&2
+    reason=${reason#error: }
+    echo "measuring on the CPU: ${reason#--backend cuda: }" >&2
   fi
 fi
 [ "$name" != auto ] || { [ "$backend" = cuda ] && name=pad_mm || name=distinct; }

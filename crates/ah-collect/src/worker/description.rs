@@ -15,6 +15,7 @@ const MOST_CHOICES: usize = 10_000;
 #[derive(Clone, Debug)]
 pub enum Named {
     /// The worker describes it.
+    #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     ByWorker,
     /// The worker describes it but for its name.
     #[cfg(feature = "kernels")]

@@ -277,7 +277,7 @@ impl Target for C {
             at += ranking.len() + 1;
             ranking
                 .iter()
-                .map(|(id, allowed)| if *allowed { id.0 as i64 } else { -2 - i64::from(id.0) })
+                .map(|(id, allowed)| if *allowed { i64::from(id.0) } else { -2 - i64::from(id.0) })
                 .chain([-1])
                 .collect::<Vec<_>>()
         });

@@ -101,12 +101,12 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
                     let code = self.number(side, &facts);
                     self.float(code)
                 });
-                let value = self.conditional(&c_code, a, b, Type::Number);
+                let value = self.conditional(&c_code, &a, &b, Type::Number);
                 match defined {
                     None => value,
                     Some(defined) => {
                         let nan = Code::atom(self.syntax.float(f64::NAN));
-                        self.conditional(&defined, value, nan, Type::Number)
+                        self.conditional(&defined, &value, &nan, Type::Number)
                     }
                 }
             }
@@ -220,8 +220,8 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
         Code::call(&name, &operands.iter().collect::<Vec<_>>())
     }
 
-    fn conditional(&mut self, c: &Code, a: Code, b: Code, ty: Type) -> Code {
-        let value = self.syntax.conditional(c, &a, &b);
+    fn conditional(&mut self, c: &Code, a: &Code, b: &Code, ty: Type) -> Code {
+        let value = self.syntax.conditional(c, a, b);
         if value.text.len() <= S::WIDTHS[2] { value } else { self.scope.bind(ty, value) }
     }
 
@@ -391,10 +391,10 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
                 let (a, b) = (a.unwrap_or_else(yes), b.unwrap_or_else(yes));
                 let [a, b] = [a, b]
                     .map(|side| if side.text.len() > 24 { self.scope.bind(Type::Bool, side) } else { side });
-                Some(self.conditional(&c_code, a, b, Type::Bool))
+                Some(self.conditional(&c_code, &a, &b, Type::Bool))
             }
         };
-        let value = self.conditional(&c_code, a, b, ty);
+        let value = self.conditional(&c_code, &a, &b, ty);
         (self.both(defined, sides), value)
     }
 
@@ -448,7 +448,7 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
             truth => {
                 let (defined, value) = self.condition(truth, facts);
                 let [yes, no] = ["True", "False"].map(|text| Code::atom(self.syntax.text(text)));
-                (defined, self.conditional(&value, yes, no, Type::Category))
+                (defined, self.conditional(&value, &yes, &no, Type::Category))
             }
         }
     }

@@ -404,10 +404,10 @@ impl<'m> Facts<'m> {
             }
             Expr::Unary(Unary::Neg, a) => self.learn_range(a, -high, -low, false),
             Expr::Unary(Unary::Floor, a) => {
-                self.learn_range(a, low.ceil(), (high.floor() + 1.0).next_down(), false)
+                self.learn_range(a, low.ceil(), (high.floor() + 1.0).next_down(), false);
             }
             Expr::Unary(Unary::Ceil, a) => {
-                self.learn_range(a, (low.ceil() - 1.0).next_up(), high.floor(), false)
+                self.learn_range(a, (low.ceil() - 1.0).next_up(), high.floor(), false);
             }
             Expr::Unary(Unary::Ctz, a) => {
                 let zeros = low.ceil();

@@ -228,7 +228,7 @@ fn source(
     values.insert("is_crate", &plan.into.is_none());
     values.insert(
         "inline",
-        &(plan.into.is_some() && planned.tables.is_some()).then_some(ah_decide::SOURCE).unwrap_or_default(),
+        &if plan.into.is_some() && planned.tables.is_some() { ah_decide::SOURCE } else { Default::default() },
     );
     values.insert("tables", &planned.tables.is_some());
     skeleton::render("rust/lib.rs", &values)

@@ -122,8 +122,8 @@ impl<R: BenchmarkRunner> Session<R> {
     /// Adds an answer for each cell, or the one answer.
     fn answer(&mut self, request: Request, out: &mut Answers) -> io::Result<()> {
         let answer = match request {
-            Request::Check { cells } => return self.cells(&cells, out, |session, cell| session.check(cell)),
-            Request::Time { cells } => return self.cells(&cells, out, |session, cell| session.time(cell)),
+            Request::Check { cells } => return self.cells(&cells, out, Session::check),
+            Request::Time { cells } => return self.cells(&cells, out, Session::time),
             Request::Describe { .. } => Ok(json!(Description::of(&self.runner))),
             Request::Draw { seed } => {
                 let can = self.runner.can_draw().map_err(Failure::Failed);

@@ -130,7 +130,10 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
     }
     match generate(trained, args, ah_codegen::WriteMode::Check)? {
         Some(report) if !report.is_same() => Err(stale(&args.out)),
-        _ => Ok(status(&format!("{} is current\n", args.model.display()))),
+        _ => {
+            status(&format!("{} is current\n", args.model.display()));
+            Ok(())
+        }
     }
 }
 

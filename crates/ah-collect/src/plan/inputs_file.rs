@@ -47,7 +47,7 @@ impl InputsFile<'_> {
                 self.path,
                 (2, 0),
                 "a column for each feature",
-                &e.to_string(),
+                e.to_string(),
                 "see ah-collect list",
             )),
             Ok(_) => self.accept(0, context),

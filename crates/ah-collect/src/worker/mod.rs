@@ -48,6 +48,9 @@ pub struct Worker {
     link: Link,
 }
 
+/// Prints what a worker says that it works on.
+pub type Report = Box<dyn Fn(&str) + Send>;
+
 impl Worker {
     /// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this
     /// process.
@@ -94,7 +97,7 @@ impl Worker {
     }
 
     /// Calls `report` with what the worker says that it works on, in long requests; `None`: no longer.
-    pub fn report_to(&mut self, report: Option<Box<dyn Fn(&str) + Send>>) {
+    pub fn report_to(&mut self, report: Option<Report>) {
         *self.link.working.lock().unwrap_or_else(PoisonError::into_inner) = report;
     }
 

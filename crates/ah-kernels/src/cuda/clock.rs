@@ -73,7 +73,7 @@ impl Clock {
                 None => (0..burst.runs).try_for_each(|_| run()),
             };
             let times = in_time(burst.samples, |samples, lead| {
-                self.read(samples, if burst.cold { lead } else { 0 }, &launch)
+                self.read(samples, if burst.cold { lead } else { 0 }, launch)
             })?;
             let Some(reason) = self.watch.borrow_mut().throttled() else {
                 return Ok(times.into_iter().map(|ms| ms / f64::from(burst.runs)).collect());

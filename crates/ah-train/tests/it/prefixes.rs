@@ -52,7 +52,8 @@ fn neighbouring_prefixes_give_neighbouring_answers() {
         let kept = |size: usize| {
             std::fs::write(&prefix, part(&log, 0, size)).unwrap();
             let trained = train(&Params::new(vec![prefix.clone()], "T").check().unwrap()).unwrap();
-            let comparison = evaluate(&trained.model, &[fresh.clone()], false).unwrap().comparison;
+            let comparison =
+                evaluate(&trained.model, std::slice::from_ref(&fresh), false).unwrap().comparison;
             // The share of what the fallback loses that is saved.
             let [model, fallback] = [&comparison.model, &comparison.always_fallback.metrics];
             1.0 - model.slowdown.ln() / fallback.slowdown.ln()

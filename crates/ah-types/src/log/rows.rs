@@ -111,7 +111,7 @@ impl RowReader {
             };
             match *column {
                 Column::Feature { slot, kind: FeatureKind::Categorical } => {
-                    values[slot] = merger.category(field)
+                    values[slot] = merger.category(field);
                 }
                 Column::Feature { slot, kind: FeatureKind::Numerical } => {
                     let name = &merger.schema.features()[slot].name;

@@ -84,7 +84,7 @@ impl Tables {
         let (mut ends, mut ranking, mut expected, mut picks) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (_, leaf) in model.tree.leaves() {
-            ranking.extend(leaf.ranking.iter().map(|ranked| ranked.ranked()));
+            ranking.extend(leaf.ranking.iter().map(super::super::tree::RankedChoice::ranked));
             expected.extend(
                 leaf.ranking.iter().map(|ranked| ranked.expected || Some(ranked.choice) == model.fallback),
             );

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The slow proofs, which CI runs after `make test`: scripts/proofs.sh
+# The slow proofs, to run before a release: scripts/proofs.sh
 # Each is a test that takes a minute or more: hundreds of kills and races, and the wheel in an empty environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -42,7 +42,7 @@ def _fit(task: Task, train: Sequence[Input], flags: list[str]) -> Fitted:
         flags = [*flags, "--fallback", task.fallback]
     model = work / "model.json"
     _run("ah-train", work / "train.txt", "--heuristic-name", "Learned", "--no-codegen", "--model", model, *flags)
-    _run("ah-codegen", model, "--target", "python", "--out", work)
+    _run("ah-codegen", model, "--target", "python", "--out", work, "--force")
     source = next(work.rglob("*.py"))
     learned = _import(source)
 

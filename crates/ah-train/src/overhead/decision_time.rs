@@ -111,8 +111,8 @@ mod tests {
         // Sixteen leaves: some nanoseconds in Rust, a quarter of a microsecond in Python.
         assert!((4.0..8.0).contains(&ns(Target::Rust, &[])), "{}", ns(Target::Rust, &[]));
         assert!((150.0..300.0).contains(&ns(Target::Python, &[])), "{}", ns(Target::Python, &[]));
-        assert_eq!(ns(Target::Rust, &[("rust", 4.6)]), 2.0 * ns(Target::Rust, &[]));
-        assert_eq!(ns(Target::C, &[("rust", 4.6)]), 2.0 * ns(Target::C, &[]));
+        assert_eq!(ns(Target::Rust, &[("rust", 5.0)]), 2.0 * ns(Target::Rust, &[]));
+        assert_eq!(ns(Target::C, &[("rust", 5.0)]), 2.0 * ns(Target::C, &[]));
         assert_eq!(ns(Target::Python, &[("rust", 4.6), ("python", 0.0)]), ns(Target::Python, &[]));
         assert_eq!(ns(Target::Triton, &[("rust", 4.6)]), 0.0);
         let logged = [("rust".to_owned(), 3.0)].into();

@@ -253,8 +253,7 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
     /// Builds the steps of a node below what is known.
     fn node(&mut self, at: usize, facts: &Facts<'_>) -> Vec<Step> {
         match &self.model.tree.nodes[at] {
-            Node::Leaf(leaf) if self.ends_in_leaves => {
-                let _ = leaf;
+            Node::Leaf(_) if self.ends_in_leaves => {
                 let number = self.model.tree.leaves().position(|(index, _)| index == at).expect("a leaf");
                 vec![Step::Return(Outcome::Leaf(number), None)]
             }

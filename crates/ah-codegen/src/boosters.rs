@@ -26,9 +26,13 @@ pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String
     if line.is_empty() { text } else { text + &format!("{indent}{}\n", line.trim_end()) }
 }
 
-fn static_table(doc: &str, name: &str, ty: &str, values: Vec<String>) -> String {
+/// Returns an array, as a `static`, or as a `const` where a constant function reads it.
+fn table(keyword: &str, doc: &str, name: &str, ty: &str, values: Vec<String>) -> String {
     let count = values.len();
-    format!("/// {doc}\n#[rustfmt::skip]\nstatic {name}: [{ty}; {count}] = [\n{}];", wrapped(values, "    "))
+    format!(
+        "/// {doc}\n#[rustfmt::skip]\n{keyword} {name}: [{ty}; {count}] = [\n{}];",
+        wrapped(values, "    ")
+    )
 }
 
 /// Returns what a Rust file has beside a plain `choose`: tables, rankings, `choose_among`.
@@ -56,20 +60,23 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
             LEAF => format!("Node(LEAF, 0.0, {})", node.2),
             column => format!("Node({column}, {:?}, {})", node.1, node.2),
         };
-        parts.push(static_table("The tree.", "NODES", "Node", tables.nodes.iter().map(node).collect()));
-        parts.push(static_table(
+        parts.push(table("static", "The tree.", "NODES", "Node", tables.nodes.iter().map(node).collect()));
+        parts.push(table(
+            "static",
             "By leaf: the end of its choices.",
             "ENDS",
             "usize",
             tables.ends.iter().map(ToString::to_string).collect(),
         ));
-        let ranked =
-            |r: &ah_decide::Ranked| format!("ranked({}, {}, {})", r.choice, syntax.float(r.score), r.allowed);
-        parts.push("const fn ranked_choice(choice: u32, score: f64, allowed: bool) -> Ranked {\n    Ranked { choice, score, allowed }\n}".replace("ranked_choice", "ranked_"));
-        let ranking = tables.ranking.iter().map(|r| ranked(r).replace("ranked(", "ranked_(")).collect();
-        parts.push(static_table("The choices of all leaves.", "RANKING", "Ranked", ranking));
+        let ranked = |r: &ah_decide::Ranked| {
+            format!("ranked_({}, {}, {})", r.choice, syntax.float(r.score), r.allowed)
+        };
+        parts.push("const fn ranked_(choice: u32, score: f64, allowed: bool) -> Ranked {\n    Ranked { choice, score, allowed }\n}".to_owned());
+        let ranking = tables.ranking.iter().map(ranked).collect();
+        parts.push(table("static", "The choices of all leaves.", "RANKING", "Ranked", ranking));
         let expected = tables.expected.iter().map(ToString::to_string).collect();
-        parts.push(static_table(
+        parts.push(table(
+            "static",
             "Whether a program is expected to offer a choice that it did not list.",
             "EXPECTED",
             "bool",
@@ -77,15 +84,12 @@ pub fn rust(plan: &Plan<'_>, syntax: &RustSyntax<'_>, names: &Names, planned: &P
         ));
         let rule = tables.rule;
         let option = |x: Option<String>| x.map_or("None".to_owned(), |x| format!("Some({x})"));
-        parts.push(
-            format!(
-                "static RULE: Rule = Rule {{ fallback: {}, unit: {:?}, margin: {} }};",
-                option(rule.fallback.map(|x| x.to_string())),
-                rule.unit,
-                option(rule.margin.map(|x| format!("{x:?}")))
-            )
-            .replace("static RULE", "#[rustfmt::skip]\nstatic RULE"),
-        );
+        parts.push(format!(
+            "#[rustfmt::skip]\nstatic RULE: Rule = Rule {{ fallback: {}, unit: {:?}, margin: {} }};",
+            option(rule.fallback.map(|x| x.to_string())),
+            rule.unit,
+            option(rule.margin.map(|x| format!("{x:?}")))
+        ));
         let sums = if model.boosters.is_empty() {
             "&[]".to_owned()
         } else {
@@ -206,16 +210,15 @@ fn rust_boosters(tables: &ah_types::Tables) -> String {
     let boosters = &tables.boosters;
     let mut parts = Vec::new();
     let pairs = boosters.columns.iter().map(|(column, end)| format!("({column}, {end})")).collect();
-    parts.push(
-        static_table(
-            "The columns of the boosters, and the ends of their thresholds.",
-            "COLUMNS",
-            "(u16, u16)",
-            pairs,
-        )
-        .replace("static COLUMNS", "const COLUMNS"),
-    );
-    parts.push(static_table(
+    parts.push(table(
+        "const",
+        "The columns of the boosters, and the ends of their thresholds.",
+        "COLUMNS",
+        "(u16, u16)",
+        pairs,
+    ));
+    parts.push(table(
+        "static",
         "The thresholds, column after column.",
         "THRESHOLDS",
         "f64",
@@ -223,18 +226,17 @@ fn rust_boosters(tables: &ah_types::Tables) -> String {
     ));
     let splits =
         boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3)).collect();
-    parts.push(
-        static_table("The splits of the boosters.", "SPLITS", "Split", splits)
-            .replace("static SPLITS", "const SPLITS"),
-    );
-    parts.push(static_table(
+    parts.push(table("const", "The splits of the boosters.", "SPLITS", "Split", splits));
+    parts.push(table(
+        "static",
         "By booster: the row of its first leaf.",
         "FIRST_ROWS",
         "u16",
         boosters.first_rows.iter().map(ToString::to_string).collect(),
     ));
     let row = |row: &[i8; ah_decide::LANES]| format!("[{}]", row.map(|x| x.to_string()).join(", "));
-    parts.push(static_table(
+    parts.push(table(
+        "static",
         "The rows.",
         "ROWS",
         "[i8; decide::LANES]",
@@ -255,7 +257,6 @@ fn rust_boosters(tables: &ah_types::Tables) -> String {
 /// Returns what a Python file has beside a plain `choose`.
 pub fn python(
     plan: &Plan<'_>,
-    names: &Names,
     planned: &Planned,
     signature: &str,
     body: &dyn Fn(&[Step]) -> String,
@@ -265,7 +266,6 @@ pub fn python(
     let (model, syntax) = (plan.model, PythonSyntax);
     let name = |id: ChoiceId| python_string(model.choice_name(id));
     let nothing = |_: Outcome, _: bool| "return None".to_owned();
-    let _ = names;
     let mut parts = Vec::new();
     let (steps, all) = &planned.conditions;
     if !all.is_empty() {

@@ -118,7 +118,7 @@ pub fn values(plan: &Plan<'_>, case: Case) -> Result<(tera::Context, Names, Sign
     }
     values.insert("tables", &planned.tables.is_some());
     if plan.ranked || planned.tables.is_some() {
-        functions.extend(crate::boosters::python(plan, &names, &planned, &signature, &body));
+        functions.extend(crate::boosters::python(plan, &planned, &signature, &body));
     }
     values.insert("choose", &if planned.tables.is_some() { String::new() } else { body(&planned.body) });
     let distinct: Vec<String> = distinct

@@ -18,38 +18,16 @@ use crate::text::{code, markup, rust_string, sentence};
 #[derive(Clone, Copy, Debug)]
 pub struct Rust;
 
-/// The functions of expressions that Rust without std lacks or defines otherwise.
-const HELPERS: [(&str, &str); 8] = [
-    ("abs", "fn abs(x: f64) -> f64 {\n    x.abs()\n}"),
-    (
-        "divide",
-        "/// Undefined where `b` is 0.\nfn divide(a: f64, b: f64) -> f64 {\n    if b == 0.0 { f64::NAN } else { a / b }\n}",
-    ),
-    (
-        "min",
-        "/// Undefined where an operand is.\nfn min(a: f64, b: f64) -> f64 {\n    if b < a || b.is_nan() { b } else { a }\n}",
-    ),
-    (
-        "max",
-        "/// Undefined where an operand is.\nfn max(a: f64, b: f64) -> f64 {\n    if b > a || b.is_nan() { b } else { a }\n}",
-    ),
-    (
-        "modulo",
-        "/// The remainder, with the sign of `b`; undefined where `b` is 0.\nfn modulo(a: f64, b: f64) -> f64 {\n    if b == 0.0 {\n        return f64::NAN;\n    }\n    let r = a % b;\n    if r != 0.0 && (r < 0.0) != (b < 0.0) {\n        r + b\n    } else {\n        r\n    }\n}",
-    ),
-    (
-        "floor",
-        "/// The greatest whole number up to `x`.\nfn floor(x: f64) -> f64 {\n    // From 2^52 on every f64 is whole.\n    if x.abs() >= 4503599627370496.0 || x.is_nan() {\n        return x;\n    }\n    let whole = x as i64 as f64;\n    if whole > x { whole - 1.0 } else { whole }\n}",
-    ),
-    (
-        "ctz",
-        "/// The trailing zero bits of a whole number, at most 64; undefined for other numbers.\nfn ctz(x: f64) -> f64 {\n    if x == 0.0 {\n        return 64.0;\n    }\n    let (bits, one) = (x.to_bits(), 1 << 52);\n    let exponent = (bits >> 52 & 0x7ff) as i64;\n    let zeros = (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075;\n    if exponent == 0x7ff || zeros < 0 {\n        f64::NAN\n    } else {\n        zeros.min(64) as f64\n    }\n}",
-    ),
-    ("log2", "\u{1}"),
-];
-
+/// Returns a function of expressions that Rust without std lacks or defines otherwise.
 fn helper_text(name: &str) -> String {
     match name {
+        "abs" => "fn abs(x: f64) -> f64 {\n    x.abs()\n}".to_owned(),
+        "divide" => "/// Undefined where `b` is 0.\nfn divide(a: f64, b: f64) -> f64 {\n    if b == 0.0 { f64::NAN } else { a / b }\n}".to_owned(),
+        "min" => "/// Undefined where an operand is.\nfn min(a: f64, b: f64) -> f64 {\n    if b < a || b.is_nan() { b } else { a }\n}".to_owned(),
+        "max" => "/// Undefined where an operand is.\nfn max(a: f64, b: f64) -> f64 {\n    if b > a || b.is_nan() { b } else { a }\n}".to_owned(),
+        "modulo" => "/// The remainder, with the sign of `b`; undefined where `b` is 0.\nfn modulo(a: f64, b: f64) -> f64 {\n    if b == 0.0 {\n        return f64::NAN;\n    }\n    let r = a % b;\n    if r != 0.0 && (r < 0.0) != (b < 0.0) {\n        r + b\n    } else {\n        r\n    }\n}".to_owned(),
+        "floor" => "/// The greatest whole number up to `x`.\nfn floor(x: f64) -> f64 {\n    // From 2^52 on every f64 is whole.\n    if x.abs() >= 4503599627370496.0 || x.is_nan() {\n        return x;\n    }\n    let whole = x as i64 as f64;\n    if whole > x { whole - 1.0 } else { whole }\n}".to_owned(),
+        "ctz" => "/// The trailing zero bits of a whole number, at most 64; undefined for other numbers.\nfn ctz(x: f64) -> f64 {\n    if x == 0.0 {\n        return 64.0;\n    }\n    let (bits, one) = (x.to_bits(), 1 << 52);\n    let exponent = (bits >> 52 & 0x7ff) as i64;\n    let zeros = (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075;\n    if exponent == 0x7ff || zeros < 0 {\n        f64::NAN\n    } else {\n        zeros.min(64) as f64\n    }\n}".to_owned(),
         "ceil" => {
             "/// The least whole number from `x` on.\nfn ceil(x: f64) -> f64 {\n    -floor(-x)\n}".to_owned()
         }
@@ -69,10 +47,7 @@ fn helper_text(name: &str) -> String {
                 ah_types::expr::LOG2_LARGEST
             )
         }
-        name => HELPERS
-            .iter()
-            .find(|(other, _)| *other == name)
-            .map_or(String::new(), |(_, text)| (*text).to_owned()),
+        _ => String::new(),
     }
 }
 
@@ -313,7 +288,7 @@ fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
         arms.concat()
     ));
     let fields = Fields::new(model);
-    let config = if fields.columns.is_empty() { String::new() } else { configs(model, names, &fields) };
+    let config = if fields.columns.is_empty() { String::new() } else { configs(names, &fields) };
     Ok(format!(
         "/// The choices, sorted by name.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Choice {{\n{}}}\n\nimpl Choice {{\n    /// All \
          choices.\n{all}\n\n{name}\n}}{config}",
@@ -321,7 +296,7 @@ fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
     ))
 }
 
-fn configs(model: &Model, names: &Names, fields: &Fields) -> String {
+fn configs(names: &Names, fields: &Fields) -> String {
     let mut namer = crate::names::Namer::new(Case::Snake, &[RUST_WORDS]);
     let structured = fields.of.iter().filter(|all| !all.is_empty());
     let is_complete = structured.clone().count() == fields.of.len();
@@ -369,7 +344,6 @@ fn configs(model: &Model, names: &Names, fields: &Fields) -> String {
         };
         arms += &format!("            Self::{ident} => {config},\n");
     }
-    let _ = model;
     text + &format!(
         "}}\n\nimpl Choice {{\n    /// Returns the fields that the name lists{returns}.\n    #[rustfmt::skip]\n    pub fn config(self) -> {ty} {{\n        \
          match self {{\n{arms}        }}\n    }}\n}}"

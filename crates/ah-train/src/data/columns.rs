@@ -131,18 +131,6 @@ impl Columns {
         self.columns.iter().map(|column| Codes { codes: &column.codes, levels: column.levels() }).collect()
     }
 
-    /// Returns the codes of these rows, row by row.
-    pub fn by_row(&self, rows: &[u32]) -> Vec<u16> {
-        let width = self.columns.len();
-        let mut codes = vec![0; rows.len() * width];
-        for (at, column) in self.columns.iter().enumerate() {
-            for (codes, &row) in codes.chunks_exact_mut(width).zip(rows) {
-                codes[at] = column.codes[row as usize];
-            }
-        }
-        codes
-    }
-
     /// Returns all columns.
     pub fn all(&self) -> &[Column] {
         &self.columns

@@ -1,7 +1,5 @@
 //! The costs to learn from: for each input, what each measured choice costs.
 
-use std::ops::Range;
-
 use ah_types::{ChoiceId, Objective};
 
 use super::objective::Pricing;
@@ -41,12 +39,7 @@ pub struct Costs {
     objective: Objective,
     /// Whole numbers, at least 1, so that weighted sums stay exact.
     weights: Vec<u32>,
-    /// The first further input.
-    further: u32,
 }
-
-/// How much an input of the log counts beside a further one.
-const OF_LOG: u32 = 2;
 
 impl Costs {
     /// Returns the costs of a table. Rare choices have none, so they are never ranked.
@@ -57,7 +50,6 @@ impl Costs {
             costs: Vec::new(),
             objective: table.pricing.objective,
             weights: whole(&table.cost_weights()),
-            further: table.inputs.len() as u32,
         };
         for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
@@ -89,18 +81,6 @@ impl Costs {
         self
     }
 
-    /// Returns the same costs, where the inputs from `first` on are [further](Self::further) ones.
-    pub fn with_further(mut self, first: usize) -> Self {
-        self.further = first as u32;
-        self.weights[..first].iter_mut().for_each(|weight| *weight *= OF_LOG);
-        self
-    }
-
-    /// Returns the inputs that are not of the log: only boosted trees learn from them.
-    pub fn further(&self) -> Range<u32> {
-        self.further..self.inputs() as u32
-    }
-
     /// Returns the same with [saturated](Objective::saturate) costs.
     pub fn saturated(&self) -> Self {
         let saturate = |cost: u32| self.objective.saturate(f64::from(cost) / COST_ONE);
@@ -128,17 +108,10 @@ impl Costs {
         costs
     }
 
-    /// Costs with missing cells: for each input its measured (choice, log slowdown) and its weight.
-    pub fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
-        let mut targets = Self::empty(choices);
-        inputs.iter().for_each(|(cells, weight)| targets.push(cells, *weight));
-        targets
-    }
-
     /// Returns the costs of no input.
     pub fn empty(choices: usize) -> Self {
         let objective = Objective::Geomean;
-        Self { choices, offsets: vec![0], costs: Vec::new(), objective, weights: Vec::new(), further: 0 }
+        Self { choices, offsets: vec![0], costs: Vec::new(), objective, weights: Vec::new() }
     }
 
     /// Adds an input: its measured (choice, log slowdown) and its weight.
@@ -152,7 +125,6 @@ impl Costs {
         self.costs.extend(cells.iter().map(cost));
         self.offsets.push(self.costs.len() as u32);
         self.weights.push(weight);
-        self.further += 1;
     }
 
     /// Returns the objective.

@@ -81,15 +81,6 @@ impl Configuration {
         other
     }
 
-    /// Returns every learner with the depth and leaf size of this one; boosted trees only if this has them.
-    pub fn all_learners(&self) -> Vec<Self> {
-        let (max_depth, min_samples_leaf) = (self.max_depth(), self.min_samples_leaf());
-        let boosted = Some(self).filter(|c| matches!(c, Self::Boosted { .. })).cloned();
-        let linfa = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf };
-        let tree = Self::CostTree(CostTree::new(max_depth, min_samples_leaf));
-        [tree].into_iter().chain(boosted).chain([Self::Linfa(linfa)]).collect()
-    }
-
     /// Grows a tree, which [`finish`](Self::finish) finishes, without boosted ones.
     ///
     /// # Errors

@@ -15,8 +15,7 @@ zig=()
 [ "$(uname)" = Linux ] && zig=(--zig --compatibility manylinux_2_28)
 
 rm -rf target/wheels
-maturin build --quiet --release --locked --strip --manifest-path python/pyproject.toml --out target/wheels "${zig[@]}" 2> /dev/null ||
-  (cd python && maturin build --release --locked --strip --out ../target/wheels "${zig[@]}")
+(cd python && maturin build --quiet --release --locked --strip --out ../target/wheels "${zig[@]}")
 wheel=$(echo target/wheels/*.whl)
 size=$(wc -c < "$wheel")
 echo "$(basename "$wheel"): $((size / 1024)) KiB"
@@ -43,7 +42,7 @@ use() {
     venv/bin/ah-collect --version
     venv/bin/ah-codegen --version
     venv/bin/autoheuristic --help > /dev/null
-    venv/bin/ah-train import times.csv --features n --choice way --time ms --unit ms -o log.txt --quiet
+    venv/bin/ah-train import times.csv --name ways --features n --choice way --time ms --unit ms -o log.txt --quiet
     venv/bin/ah-train log.txt --heuristic-name Ways --target python --quiet
     file=$(echo ./*.py)
     venv/bin/python -c "

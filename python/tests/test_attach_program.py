@@ -210,7 +210,7 @@ def test_every_kernel_gets_enough_inputs_whatever_the_time(folder):
     again = "    kernels.other.run(x, y, n, 5, grid=(n,), warmup=False)\n"
     main.write_text(main.read_text().replace("print(len", again + "print(len"))
     (folder / "attached").mkdir()
-    options = ["--mode", "collect", "--folder", "attached", "--max-seconds", "0.1"]
+    options = ["--mode", "collect", "--folder", "attached", "--max-seconds", "0.001"]
     code, _, errors = run(folder, "attach", "tuned", *options, "--", sys.executable, "main.py", *range(1, 40), **tools)
     assert code == 0 and "kernels have fewer than 10 inputs: these go on" in errors, errors
     logs = list((folder / "attached" / "Fake_GPU").glob("*.txt"))

@@ -142,7 +142,7 @@ def _start(
     if after is not None:
         worker += ["--after", str(after.pid)]
     if limit < math.inf:
-        words += ["--max-seconds", f"{max(limit, 0.1):.1f}"]
+        words += ["--max-seconds", f"{max(limit, 0.001):.3f}"]
         worker += ["--compiling-seconds", f"{share * COMPILING_SHARE:.1f}"]
     return subprocess.Popen(tools.collecting(worker, words), env=tools.environment())
 

@@ -5,8 +5,13 @@ use crate::common;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, Unsure};
 use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
 
-fn allocations(run: impl FnMut()) -> u64 {
+fn allocations(run: impl FnOnce()) -> u64 {
     allocation_counter::measure(run).count_total
+}
+
+/// The least of five runs: tests of this process register heuristics, and the next decision then binds anew, which allocates.
+fn least_allocations(mut run: impl FnMut()) -> u64 {
+    (0..5).map(|_| allocations(&mut run)).min().unwrap()
 }
 
 #[test]
@@ -36,7 +41,8 @@ fn deciding_by_a_model_file_allocates_nothing() {
             .build()
             .unwrap();
         let (mut learned, mut precondition) = (0, 0);
-        let count = allocations(|| {
+        let count = least_allocations(|| {
+            (learned, precondition) = (0, 0);
             for m in [1.0, 17.0, 33.0, 100.0, 129.0] {
                 for k in [1024.0, 4096.0, 5000.0] {
                     let values = common::mixed_mm_values(m, k, 4096.0);
@@ -71,7 +77,7 @@ fn other_orders_of_features_and_every_reason_allocate_nothing() {
         ["float32".into(), 101.into(), 7.into()],
     ];
     let mut reasons = [None; 5];
-    let count = allocations(|| {
+    let count = least_allocations(|| {
         for (values, reason) in asked.iter().zip(&mut reasons) {
             *reason = auto.choose(values).fallback;
         }
@@ -93,7 +99,7 @@ fn a_remembered_pick_allocates_nothing() {
     for m in [1, 100, 200] {
         multi.run(&[m.into(), "float32".into()], |kernel| kernel(), None);
     }
-    let count = allocations(|| {
+    let count = least_allocations(|| {
         for m in [100, 101, 130, 200] {
             multi.run(&[m.into(), "float32".into()], |kernel| kernel(), None);
         }

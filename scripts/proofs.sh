@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The slow proofs, to run before a release: scripts/proofs.sh
-# Each is a test that takes a minute or more: hundreds of kills and races, and the wheel in an empty environment.
+# Each takes minutes: hundreds of kills and races, promises where the truth is known, a Slurm cluster whose nodes die, and the
+# wheel in an empty environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,6 +13,7 @@ step() {
   echo "$what: $((SECONDS - begin)) s"
 }
 step "tests that take minutes" cargo test --workspace --quiet --no-fail-fast --test it -- --ignored
+step "Slurm" scripts/slurm/test.sh
 step "the wheel, built and used" scripts/wheel.sh
 step "generated/ follows from data/" scripts/generate.sh --check
 [ ${#failed[@]} -eq 0 ] || { printf 'failed: %s\n' "${failed[@]}"; exit 1; }

@@ -39,7 +39,6 @@ if [ $name = test ]; then
   python_has torch || echo "  what needs PyTorch: pip install torch"
   has cc || echo "  compiling generated C: no cc"
   has cargo-deny || echo "  licences, advisories and duplicates: cargo install --locked cargo-deny"
-  has slurmctld || echo "  scripts/collect.sbatch: scripts/slurm/test.sh --install"
 fi
 echo
 
@@ -96,7 +95,6 @@ else
   fi
   step "workflows" workflows
   # Each says what it misses where it cannot run.
-  step "Slurm" scripts/slurm/test.sh
   step "Kubernetes" scripts/kubernetes/check.py
   step "licences, advisories, duplicates" licences
 fi

@@ -44,7 +44,7 @@ use() {
     venv/bin/autoheuristic --help > /dev/null
     venv/bin/ah-train import times.csv --name ways --features n --choice way --time ms --unit ms -o log.txt --quiet
     venv/bin/ah-train log.txt --heuristic-name Ways --target python --quiet
-    file=$(echo ./*.py)
+    file=generated/ways.py
     venv/bin/python -c "
 import importlib.util
 spec = importlib.util.spec_from_file_location('ways', '$file')

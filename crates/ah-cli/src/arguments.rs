@@ -38,7 +38,7 @@ impl TerminalFlags {
 
 /// Parses this process's arguments. Wrong ones, `--help` and `--version` end the process.
 pub fn parse<T: Parser>() -> T {
-    T::from_arg_matches(&matches(T::command().version(version()))).unwrap_or_else(|e| e.exit())
+    T::from_arg_matches(&matches(T::command(), std::env::args_os().collect())).unwrap_or_else(|e| e.exit())
 }
 
 /// Returns the version of the tools, with the commit where it is known: `0.2.0 (1b6064bfa)`.
@@ -50,16 +50,11 @@ fn version() -> &'static str {
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("AH_COMMIT"), ")")
 }
 
-/// Matches this process's arguments against a command; see [`parse`].
-pub fn matches(command: Command) -> clap::ArgMatches {
-    matches_from(command, std::env::args_os().collect())
-}
-
 /// Matches these arguments against a command, the program's name included; see [`parse`].
-pub fn matches_from(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
+pub fn matches(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     #[cfg(feature = "shell")]
     let command = command.color(color(&arguments));
-    command.get_matches_from(arguments)
+    command.version(version()).get_matches_from(arguments)
 }
 
 /// Returns the value of `--color`: clap prints its own errors before all arguments are known.

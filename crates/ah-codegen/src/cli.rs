@@ -14,7 +14,6 @@ use crate::{TARGETS, Target, WriteMode};
 /// valid; 4 reading or writing failed.
 #[derive(Debug, Parser)]
 #[command(
-    version,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = EXAMPLES,

@@ -14,7 +14,6 @@ use crate::params::Params;
 /// Learn from a log which choice to take, and generate the code that takes it.
 #[derive(Parser)]
 #[command(
-    version,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = TRAIN_EXAMPLES,

@@ -34,7 +34,6 @@ use report::ReportFlags;
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "ah-collect",
-    version,
     args_conflicts_with_subcommands = true,
     mut_arg("verbose", |arg| arg.help("Print details too: a line for each input"))
 )]
@@ -78,7 +77,7 @@ enum Mode<F: clap::Args> {
 pub(crate) fn main<P: Program>(program: &P, about: &str, examples: &'static str) -> ExitCode {
     let command = Cli::<P::Flags>::command().about(about.to_owned()).after_help(examples);
     let arguments = terminal_flags_last(std::env::args_os().collect());
-    let matches = ah_cli::arguments::matches_from(command, arguments);
+    let matches = ah_cli::arguments::matches(command, arguments);
     let flags = Cli::<P::Flags>::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     flags.terminal.apply();
     ah_cli::finish(run(program, flags.mode.unwrap_or(Mode::Collect(flags.collect))))

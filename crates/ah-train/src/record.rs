@@ -23,6 +23,7 @@ pub fn logs(dataset: &Dataset) -> impl Iterator<Item = LogRecord> {
     dataset.sources.iter().map(|source| LogRecord {
         file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         blake3: source.hash.clone(),
+        date: source.date.clone(),
         rows: source.rows,
     })
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ah_types::log::{Log, ReadOptions};
+use ah_types::log::{Log, Metadata, ReadOptions};
 use ah_types::shown::listed;
 use ah_types::{Model, Value, artefact};
 
@@ -49,6 +49,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
         });
     }
     let mut warnings = irregularities::warnings(&log.irregularities);
+    warnings.extend(of_another_device(model, &log.metadata));
     let slots = slots(model, &log, &mut warnings);
     let hashes: Vec<String> = log.sources.iter().map(|source| source.hash.clone()).collect();
     let asking = Asking::of_model(model, &log.metadata);
@@ -85,6 +86,24 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
 /// Returns whether training kept some choices of many, so that the others are missing on purpose.
 fn keeps_some_of_many(model: &Model) -> bool {
     model.provenance.parameters.get("portfolio").is_some_and(|portfolio| !portfolio.is_null())
+}
+
+/// Returns a warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but
+/// its capability and shared memory.
+fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
+    let difference = match (&model.device, log.device()) {
+        (Some(learned), Some(here)) => learned.admits(here).err()?.to_string(),
+        _ => {
+            let ((major, minor), (here_major, here_minor)) = (model.device_capa, log.device_capa);
+            let differs = (model.device_capa, model.shared_memory) != (log.device_capa, log.shared_memory);
+            // A log of several devices has no capability, and serves all.
+            if !differs || [model.device_capa, log.device_capa].contains(&(0, 0)) {
+                return None;
+            }
+            format!("learned on a device of capability {major}.{minor}, here {here_major}.{here_minor}")
+        }
+    };
+    Some(format!("the log is of another device, where the model's promise does not hold: {difference}"))
 }
 
 /// Returns whether the model was learned from a log with one of these hashes.

@@ -57,6 +57,8 @@ pub struct Source {
     pub path: PathBuf,
     /// BLAKE3 of the unpacked bytes, in hex; empty without the feature `hash`.
     pub hash: String,
+    /// The day of measuring, `2026-11-24`; empty if unknown.
+    pub date: String,
     /// The number of rows; 0 if the file repeats an earlier one.
     pub rows: u64,
     /// The number of inputs that no earlier file contains.

@@ -170,6 +170,7 @@ fn add<R: Read>(
         }
     }
     let hash = lines.hash();
+    let date = head.metadata.collection.map(|collection| collection.date).unwrap_or_default();
     if !hash.is_empty() && merger.sources.iter().any(|source| source.hash == hash) {
         // The same bytes add no input or choice, so only the samples are removed again.
         merger.samples.truncate(samples_before);
@@ -180,7 +181,7 @@ fn add<R: Read>(
         merger.irregularities.unterminated.push(path.to_owned());
     }
     let new_inputs = (merger.inputs.len() - inputs_before) as u64;
-    merger.sources.push(Source { path: path.to_owned(), hash, rows, new_inputs });
+    merger.sources.push(Source { path: path.to_owned(), hash, date, rows, new_inputs });
     Ok(())
 }
 

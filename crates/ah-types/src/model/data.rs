@@ -151,6 +151,9 @@ pub struct LogRecord {
     pub file: String,
     /// BLAKE3 of its unpacked bytes, in hex.
     pub blake3: String,
+    /// The day of measuring, `2026-11-24`; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub date: String,
     /// Its rows.
     pub rows: u64,
 }

@@ -176,7 +176,8 @@ function rest() {
     : `The slowest repetition of a choice on an input took ${loss(median)} longer than the fastest in the median, ` +
       `${loss(p95)} in the worst twentieth (${cells} pairs of choice and input).`;
   const { logs, ...record } = facts.provenance;
-  table(at("logs"), ["log", "rows", "BLAKE3"], logs.map((log) => [log.file, String(log.rows), log.blake3]));
+  table(at("logs"), ["log", "rows", "measured on", "BLAKE3"],
+    logs.map((log) => [log.file, String(log.rows), log.date ?? "unknown", log.blake3]));
   at("record").textContent = JSON.stringify(record, null, 2);
 }
 

@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 use ah_types::{ChoiceId, Context, Cpu, Device, Feature, Optimization, TimingPolicy};
 use rand::Rng as _;
 
@@ -56,7 +56,7 @@ const MANNERS: [(&str, Manner); 10] = [
 
 /// The fake device.
 struct Fake {
-    subject: Subject,
+    experiment: Experiment,
     has_faults: bool,
     /// The real duration of a sample.
     pace: Duration,
@@ -76,7 +76,7 @@ fn main() -> std::io::Result<()> {
         features: vec![Feature { integer: true, ..Feature::numerical("size") }, Feature::categorical("kind")],
         ..Optimization::new("fake")
     };
-    let subject = Subject {
+    let experiment = Experiment {
         optimization,
         device: Device::Cpu(Cpu { model: "fake".to_owned(), cores: 1, ..Cpu::default() }),
         choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -85,7 +85,7 @@ fn main() -> std::io::Result<()> {
     };
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
     let has_faults = std::env::args().nth(1).is_some_and(|argument| argument == "faults");
-    ah_measure::serve(Ok::<_, String>(Fake { subject, has_faults, pace: Duration::from_micros(pace) }))
+    ah_measure::serve(Ok::<_, String>(Fake { experiment, has_faults, pace: Duration::from_micros(pace) }))
 }
 
 impl Fake {
@@ -98,8 +98,8 @@ impl Fake {
 impl BenchmarkRunner for Fake {
     type Input = FakeInput;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ah_measure::{Failure, Measurement, Subject};
+use ah_measure::{Experiment, Failure, Measurement};
 use ah_types::Outcome;
 
 use crate::append::Appender;
@@ -34,8 +34,8 @@ pub(crate) fn collect(
     stop: &AtomicBool,
     progress: &mut Progress,
 ) -> Result<Summary, CollectError> {
-    let subject = common_subject(workers)?;
-    let schema = subject.optimization.schema()?;
+    let experiment = common_subject(workers)?;
+    let schema = experiment.optimization.schema()?;
     let (appender, earlier, torn_line) = Appender::open(options, &workers[0])?;
     let (done, short) = (earlier.done(), earlier.short());
     let plan = Plan::new(options, earlier, schema.clone());
@@ -55,7 +55,7 @@ pub(crate) fn collect(
         appender,
         summary: Summary::new(done, workers.len()),
         undefined: UndefinedFeatures::new(&schema),
-        choices: subject.choices,
+        choices: experiment.choices,
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
@@ -74,18 +74,18 @@ pub(crate) fn collect(
     result.map(|()| record.summary)
 }
 
-/// Returns the subject of all workers.
-fn common_subject(workers: &[Worker]) -> Result<Subject, CollectError> {
+/// Returns the experiment of all workers.
+fn common_subject(workers: &[Worker]) -> Result<Experiment, CollectError> {
     let Some(first) = workers.first() else {
         return Err(CollectError::Usage("there is nothing to measure".to_owned()));
     };
-    let device = &first.subject().device;
-    if let Some(other) = workers.iter().map(|w| &w.subject().device).find(|other| *other != device) {
+    let device = &first.experiment().device;
+    if let Some(other) = workers.iter().map(|w| &w.experiment().device).find(|other| *other != device) {
         return Err(CollectError::Device(format!(
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
-    Ok(first.subject().clone())
+    Ok(first.experiment().clone())
 }
 
 /// Where measured inputs go.

@@ -30,10 +30,10 @@ pub fn check(
     each: &mut dyn FnMut(Result<String, String>),
 ) -> Result<(), String> {
     let mut worker = start()?;
-    let subject = worker.subject().clone();
-    let (name, choices) = (&subject.optimization.name, subject.choices.len());
-    each(Ok(format!("describe: {name:?}, {}, on {}", count(choices as u64, "choice"), subject.device)));
-    let schema = subject.optimization.schema().map_err(|e| e.to_string())?;
+    let experiment = worker.experiment().clone();
+    let (name, choices) = (&experiment.optimization.name, experiment.choices.len());
+    each(Ok(format!("describe: {name:?}, {}, on {}", count(choices as u64, "choice"), experiment.device)));
+    let schema = experiment.optimization.schema().map_err(|e| e.to_string())?;
     let mut second = start()?;
     let listed = inputs.map(|path| plan::read_inputs(path, &mut worker, &schema)).transpose();
     let contexts = match listed.map_err(|e| e.to_string())? {
@@ -75,10 +75,10 @@ pub fn check(
 fn input(worker: &mut Worker, context: &Context, seed: Seed) -> Result<String, String> {
     worker.accepts(context)?;
     worker.load(context, seed).map_err(|e| e.to_string())?;
-    let all: Vec<ChoiceId> = (0..).map(ChoiceId).take(worker.subject().choices.len()).collect();
+    let all: Vec<ChoiceId> = (0..).map(ChoiceId).take(worker.experiment().choices.len()).collect();
     let (mut timed, mut skipped, mut reasons) = (0, 0, Vec::new());
     for choice in all {
-        let name = worker.subject().choices[choice.index()].clone();
+        let name = worker.experiment().choices[choice.index()].clone();
         match times(worker, choice) {
             Ok(()) => timed += 1,
             Err(Failure::Skipped(_)) => skipped += 1,

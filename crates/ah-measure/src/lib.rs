@@ -35,5 +35,5 @@ pub use failure::Failure;
 pub use host::this_cpu;
 pub use measure::{Measurement, measure_choices};
 pub use race::{Race, Standing};
-pub use runner::{BenchmarkRunner, NoRunner, Subject};
+pub use runner::{BenchmarkRunner, Experiment, NoRunner};
 pub use serve::serve;

@@ -51,7 +51,7 @@ pub fn measure_choices<B: Bench + ?Sized>(
     policy: &TimingPolicy,
     seed: Seed,
 ) -> Measurement {
-    let mut contest = Contest {
+    let mut run = InputRun {
         race: Race::new(*policy, choices, seed),
         policy,
         failures: vec![None; choices],
@@ -64,14 +64,14 @@ pub fn measure_choices<B: Bench + ?Sized>(
     let batch = bench.batch().max(1);
     let all: Vec<ChoiceId> = (0..choices).map(choice_id).collect();
     for some in all.chunks(batch) {
-        contest.admit(bench, some);
+        run.admit(bench, some);
     }
     loop {
-        let turn = contest.race.turn(batch);
+        let turn = run.race.turn(batch);
         if turn.is_empty() {
-            return contest.finish();
+            return run.finish();
         }
-        contest.sample(bench, &turn);
+        run.sample(bench, &turn);
     }
 }
 
@@ -87,7 +87,7 @@ struct Timed {
     spent_ms: f64,
 }
 
-struct Contest<'p> {
+struct InputRun<'p> {
     race: Race,
     policy: &'p TimingPolicy,
     failures: Vec<Option<Failure>>,
@@ -100,7 +100,7 @@ struct Contest<'p> {
     lost: Option<String>,
 }
 
-impl Contest<'_> {
+impl InputRun<'_> {
     /// Checks the results of some choices, warms them up and finds how many runs of each fill a sample.
     fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId]) {
         let start = Instant::now();

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::bench::Burst;
 use crate::draws::Draw;
 use crate::failure::Failure;
-use crate::runner::{BenchmarkRunner, Subject};
+use crate::runner::{BenchmarkRunner, Experiment};
 use crate::sampling::Seed;
 
 /// The version of the protocol.
@@ -167,7 +167,7 @@ const BATCH: usize = 128;
 impl Description {
     /// Describes a runner of this process. Its optimization may name choices of other devices; they are left out.
     pub(crate) fn of<R: BenchmarkRunner>(runner: &R) -> Self {
-        let Subject { optimization, device, choices, timing } = runner.subject().clone();
+        let Experiment { optimization, device, choices, timing } = runner.experiment().clone();
         let is_here = |name: &String| choices.contains(name);
         let timing = serde_json::to_value(timing).ok();
         let ahead = runner.compiles_ahead().then_some("compile");

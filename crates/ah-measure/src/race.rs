@@ -22,7 +22,7 @@ pub enum Standing {
     /// It has spent its budget.
     OverBudget,
     /// It is surely slower than another choice.
-    OutOfTheRunning,
+    Dominated,
     /// It failed, or is not offered here.
     Withdrawn,
 }
@@ -44,7 +44,7 @@ pub enum Standing {
 ///     race.record(choice, ms, ms);
 /// }
 /// assert_eq!(race.standing(0), Standing::Precise);
-/// assert_eq!(race.standing(1), Standing::OutOfTheRunning);
+/// assert_eq!(race.standing(1), Standing::Dominated);
 /// assert!(race.samples(1).len() <= 3);
 /// ```
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ impl Race {
         lane.standing = if n >= policy.max_samples.max(1) as usize {
             Standing::Full
         } else if n >= LEAST_BEFORE_EARLY_STOP && fastest > best_slowest * policy.early_stop_ratio {
-            Standing::OutOfTheRunning
+            Standing::Dominated
         } else if lane.spent_ms >= policy.budget_ms {
             Standing::OverBudget
         } else if n >= policy.min_samples as usize
@@ -245,11 +245,11 @@ mod tests {
     }
 
     #[test]
-    fn one_hiccup_puts_nobody_out_of_the_running() {
+    fn one_hiccup_makes_no_choice_dominated() {
         let hiccup = |choice, i| if choice == 1 && i == 0 { 50.0 } else { 1.0 };
         let (race, _) = run(TimingPolicy { budget_ms: 1e9, ..TimingPolicy::default() }, 2, hiccup);
         assert!(race.samples(1).len() >= interval::LEAST_SAMPLES);
-        assert_ne!(race.standing(1), Standing::OutOfTheRunning);
+        assert_ne!(race.standing(1), Standing::Dominated);
     }
 
     #[test]
@@ -261,9 +261,9 @@ mod tests {
             _ => 3.7,
         };
         let (race, _) = run(TimingPolicy::default(), 3, time);
-        assert_ne!(race.standing(1), Standing::OutOfTheRunning);
+        assert_ne!(race.standing(1), Standing::Dominated);
         assert!(race.samples(2).len() <= 3, "as soon as the best has a second sample");
-        assert_eq!(race.standing(2), Standing::OutOfTheRunning);
+        assert_eq!(race.standing(2), Standing::Dominated);
     }
 
     #[test]

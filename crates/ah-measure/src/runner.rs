@@ -8,7 +8,7 @@ use crate::sampling::Rng;
 
 /// The constant facts of a runner: the decision, the device, the choices and the timing policy.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct Experiment {
     /// The decision: name, features, fallback.
     pub optimization: Optimization,
     /// The device that the choices run on.
@@ -35,7 +35,7 @@ pub trait BenchmarkRunner {
     type Input;
 
     /// Returns the decision, the device, the choices and how they are timed.
-    fn subject(&self) -> &Subject;
+    fn experiment(&self) -> &Experiment;
 
     /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the same seed
     /// gives the same inputs.
@@ -125,7 +125,7 @@ pub enum NoRunner {}
 impl BenchmarkRunner for NoRunner {
     type Input = ();
 
-    fn subject(&self) -> &Subject {
+    fn experiment(&self) -> &Experiment {
         match *self {}
     }
     fn draw(&self, _: &mut Rng) -> Context {

@@ -115,7 +115,7 @@ struct Session<R: BenchmarkRunner> {
 
 impl<R: BenchmarkRunner> Session<R> {
     fn new(runner: R) -> Self {
-        let schema = runner.subject().optimization.schema().unwrap_or_default();
+        let schema = runner.experiment().optimization.schema().unwrap_or_default();
         Self { runner, schema, input: None }
     }
 
@@ -207,7 +207,7 @@ impl<R: BenchmarkRunner> Session<R> {
     }
 
     fn choice(&self, cell: &WireCell) -> Result<ChoiceId, Failure> {
-        let id = self.runner.subject().choices.iter().position(|choice| *choice == cell.choice);
+        let id = self.runner.experiment().choices.iter().position(|choice| *choice == cell.choice);
         let id = id.and_then(|id| u32::try_from(id).ok()).map(ChoiceId);
         id.ok_or_else(|| Failure::failed(format!("{:?} is none of the choices", cell.choice)))
     }

@@ -42,13 +42,13 @@ impl Appender {
         options: &Options,
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), CollectError> {
-        let (path, policy, subject) = (&options.output, options.policy, worker.subject());
-        let schema = subject.optimization.schema()?;
+        let (path, policy, experiment) = (&options.output, options.policy, worker.experiment());
+        let schema = experiment.optimization.schema()?;
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker, &schema), &schema)?;
         let log_file = LogFile::open(path)?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
-        let choices = subject.choices.clone();
+        let choices = experiment.choices.clone();
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
@@ -156,24 +156,24 @@ impl LogFile {
 
 /// Returns the first line of the log.
 fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
-    let subject = worker.subject();
+    let experiment = worker.experiment();
     let mut decision_ns = worker.description().decision_ns.clone();
     decision_ns.insert("rust".to_owned(), ah_measure::decision_ns());
     let collection = Collection {
         format: 1,
-        device: Some(subject.device.clone()),
+        device: Some(experiment.device.clone()),
         timing: Some(options.policy),
         seed: options.seed,
-        eligible: subject.optimization.eligible(),
-        fallback: subject.optimization.fallback.clone(),
-        feature_ms: subject.optimization.training.feature_ms.clone(),
+        eligible: experiment.optimization.eligible(),
+        fallback: experiment.optimization.fallback.clone(),
+        feature_ms: experiment.optimization.training.feature_ms.clone(),
         decision_ns,
         date: today(),
         commands_hash: worker.description().commands_hash.clone(),
         timeout_ms: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
-    Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)
+    Metadata::new(&experiment.optimization.name, schema, experiment.choices.clone(), collection)
 }
 
 /// Returns the day, as `2026-11-24`.

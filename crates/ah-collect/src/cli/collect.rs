@@ -73,15 +73,15 @@ impl<F: clap::Args> CollectFlags<F> {
         let Some(worker) = workers.first_mut() else {
             return Err(CollectError::Usage("there is nothing to measure".to_owned()));
         };
-        let subject = worker.subject().clone();
+        let experiment = worker.experiment().clone();
         let inputs = match &self.inputs {
-            Some(path) => Some(plan::read_inputs(path, worker, &subject.optimization.schema()?)?),
+            Some(path) => Some(plan::read_inputs(path, worker, &experiment.optimization.schema()?)?),
             None => None,
         };
         let unlimited = self.max_seconds.is_some() || self.draws.is_some() || inputs.is_some();
         let options = Options {
             output: self.output,
-            policy: policy(subject.timing, self.num_reps),
+            policy: policy(experiment.timing, self.num_reps),
             seed: self.seed,
             num_samples: self.num_samples.or((!unlimited).then_some(NUM_SAMPLES)),
             max_time: self.max_seconds,

@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug};
 use std::time::Duration;
 
-use ah_measure::Subject;
+use ah_measure::Experiment;
 use ah_types::Optimization;
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub(crate) trait Program {
     /// As [`workers`](Self::workers).
     fn list(&self, flags: &Self::Flags) -> Result<Vec<Listing>, CollectError> {
         let workers = self.workers(flags, Limits::default())?;
-        Ok(workers.iter().map(|worker| Listing::of(worker.subject())).collect())
+        Ok(workers.iter().map(|worker| Listing::of(worker.experiment())).collect())
     }
 }
 
@@ -68,10 +68,10 @@ impl Listing {
         }
     }
 
-    /// Returns the listing of a worker's subject.
-    pub fn of(subject: &Subject) -> Self {
-        let device = Some(subject.device.to_string());
-        Self { device, ..Self::new(&subject.optimization, Some(subject.choices.clone())) }
+    /// Returns the listing of a worker's experiment.
+    pub fn of(experiment: &Experiment) -> Self {
+        let device = Some(experiment.device.to_string());
+        Self { device, ..Self::new(&experiment.optimization, Some(experiment.choices.clone())) }
     }
 }
 

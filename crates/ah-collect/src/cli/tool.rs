@@ -254,7 +254,7 @@ impl Program for Tool {
             return Ok(vec![Listing::new(&file.optimization, Some(choices))]);
         }
         let list = |flags: &ToolFlags| match self.workers(flags, Limits::default()) {
-            Ok(workers) => Ok(workers.iter().map(|worker| Listing::of(worker.subject())).collect()),
+            Ok(workers) => Ok(workers.iter().map(|worker| Listing::of(worker.experiment())).collect()),
             Err(CollectError::Usage(_)) if flags.name.is_some() => {
                 Ok(vec![Listing::new(&flags.optimization(None)?, None)])
             }

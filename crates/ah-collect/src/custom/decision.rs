@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ah_measure::sampling::Rng;
-use ah_measure::{Subject, this_cpu};
+use ah_measure::{Experiment, this_cpu};
 use ah_types::{ChoiceRule, Context, Optimization, TimingPolicy};
 
 use super::feature_value::FeatureValue;
@@ -47,7 +47,7 @@ impl NamedDecision {
         draw: impl Fn(&mut Rng) -> T + Send + Sync + 'static,
     ) -> Decision<T> {
         Decision {
-            subject: Subject {
+            experiment: Experiment {
                 optimization: Optimization::new(&self.name),
                 device: this_cpu(),
                 choices: Vec::new(),
@@ -67,7 +67,7 @@ impl NamedDecision {
 
 /// A decision between functions that change an input of type `T`; see [`decision`].
 pub struct Decision<T> {
-    pub(super) subject: Subject,
+    pub(super) experiment: Experiment,
     functions: Functions<T>,
     /// Mistakes in the description, reported when it is complete.
     mistakes: Vec<String>,
@@ -77,7 +77,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// Returns one or two sentences for `list` and `--help`.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.subject.optimization.description = text.into();
+        self.experiment.optimization.description = text.into();
         self
     }
 
@@ -97,7 +97,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         name: &str,
         value: impl Fn(&T) -> V + Send + Sync + 'static,
     ) -> Self {
-        self.subject.optimization.features.push(V::feature(name));
+        self.experiment.optimization.features.push(V::feature(name));
         self.functions.features.push(Box::new(move |input| value(input).into()));
         self
     }
@@ -105,7 +105,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// Adds a choice. Its result stays in the input; a returned value is dropped within the time.
     #[must_use]
     pub fn choice<R>(mut self, name: &str, run: impl Fn(&mut T) -> R + Send + Sync + 'static) -> Self {
-        self.subject.choices.push(name.to_owned());
+        self.experiment.choices.push(name.to_owned());
         self.functions.choices.push(Box::new(move |input| _ = std::hint::black_box(run(input))));
         self
     }
@@ -114,9 +114,9 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// 2048`. The log has the expression, and generated code obeys it.
     #[must_use]
     pub fn eligible(mut self, expression: &str) -> Self {
-        match self.subject.choices.last() {
+        match self.experiment.choices.last() {
             Some(name) => self
-                .subject
+                .experiment
                 .optimization
                 .choices
                 .push(ChoiceRule { name: name.clone(), eligible: Some(expression.to_owned()) }),
@@ -128,7 +128,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// Names the fallback, if it is not the first choice.
     #[must_use]
     pub fn fallback(mut self, choice: &str) -> Self {
-        self.subject.optimization.fallback = vec![choice.to_owned()];
+        self.experiment.optimization.fallback = vec![choice.to_owned()];
         self
     }
 
@@ -152,13 +152,13 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// Sets a timing policy instead of the default one.
     #[must_use]
     pub fn timing(mut self, policy: TimingPolicy) -> Self {
-        self.subject.timing = policy;
+        self.experiment.timing = policy;
         self
     }
 
     /// Returns the parts of a runner.
-    pub(super) fn validate(mut self) -> Result<(Subject, Arc<Functions<T>>), CollectError> {
-        let Subject { optimization, choices, timing, .. } = &mut self.subject;
+    pub(super) fn validate(mut self) -> Result<(Experiment, Arc<Functions<T>>), CollectError> {
+        let Experiment { optimization, choices, timing, .. } = &mut self.experiment;
         if optimization.fallback.is_empty() {
             optimization.fallback = choices.first().cloned().into_iter().collect();
         }
@@ -190,6 +190,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
         if let Some(mistake) = mistakes.first() {
             return Err(CollectError::Usage(format!("the decision {:?}: {mistake}", optimization.name)));
         }
-        Ok((self.subject, Arc::new(self.functions)))
+        Ok((self.experiment, Arc::new(self.functions)))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 use ah_types::{ChoiceId, Context, Value};
 
 use super::feature_time::feature_ms;
@@ -40,7 +40,7 @@ pub(super) enum Check<T> {
 
 /// Measures functions in this process.
 pub(super) struct FunctionRunner<T> {
-    subject: Subject,
+    experiment: Experiment,
     functions: Arc<Functions<T>>,
 }
 
@@ -76,16 +76,16 @@ impl<T: Clone> Input<T> {
 }
 
 impl<T> FunctionRunner<T> {
-    pub(super) fn new(mut subject: Subject, functions: Arc<Functions<T>>) -> Self {
-        let optimization = &mut subject.optimization;
+    pub(super) fn new(mut experiment: Experiment, functions: Arc<Functions<T>>) -> Self {
+        let optimization = &mut experiment.optimization;
         let names = optimization.features.iter().map(|feature| feature.name.as_str());
         optimization.training.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
-        Self { subject, functions }
+        Self { experiment, functions }
     }
 
     /// Returns the features of an input.
     fn context(&self, input: &T) -> Context {
-        let features = self.subject.optimization.features.iter().zip(&self.functions.features);
+        let features = self.experiment.optimization.features.iter().zip(&self.functions.features);
         features.map(|(feature, value)| (feature.name.as_str(), value(input))).collect()
     }
 
@@ -120,8 +120,8 @@ impl<T> FunctionRunner<T> {
 impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
     type Input = Input<T>;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -158,7 +158,7 @@ impl<T: Clone> BenchmarkRunner for FunctionRunner<T> {
                 if equal(&input.copies[0], reference) {
                     return Ok(());
                 }
-                let first = &self.subject.choices[0];
+                let first = &self.experiment.choices[0];
                 Err(Failure::failed(format!("wrong result: it differs from that of {first}")))
             }
         }

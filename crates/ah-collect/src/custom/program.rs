@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ah_cli::warning;
-use ah_measure::Subject;
+use ah_measure::Experiment;
 
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
@@ -21,9 +21,9 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// that panics, ends the process or never ends costs only its time on that input. So call this first in
     /// `main`.
     pub fn main(self) -> ExitCode {
-        let about = self.subject.optimization.description.clone();
+        let about = self.experiment.optimization.description.clone();
         match self.validate() {
-            Ok((subject, functions)) => cli::main(&Functional { subject, functions }, &about, ""),
+            Ok((experiment, functions)) => cli::main(&Functional { experiment, functions }, &about, ""),
             Err(mistake) => ah_cli::finish(Err(mistake)),
         }
     }
@@ -31,7 +31,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
 
 /// A program that decides between functions.
 struct Functional<T> {
-    subject: Subject,
+    experiment: Experiment,
     functions: Arc<Functions<T>>,
 }
 
@@ -42,12 +42,12 @@ impl<T: Clone + Send + 'static> Program for Functional<T> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
-        let named = Named::Optimization(Box::new(self.subject.optimization.clone()));
+        let named = Named::Optimization(Box::new(self.experiment.optimization.clone()));
         Ok(vec![Worker::start(worker::command()?, limits, named, true)?])
     }
 
     fn serve(&self, _: NoFlags, _: Duration) -> std::io::Result<()> {
         let functions = Arc::clone(&self.functions);
-        ah_measure::serve(Ok::<_, String>(FunctionRunner::new(self.subject.clone(), functions)))
+        ah_measure::serve(Ok::<_, String>(FunctionRunner::new(self.experiment.clone(), functions)))
     }
 }

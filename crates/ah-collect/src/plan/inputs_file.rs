@@ -117,7 +117,7 @@ impl InputsFile<'_> {
         match self.worker.accepts(&context) {
             Ok(()) => Ok(context),
             Err(found) => {
-                let name = &self.worker.subject().optimization.name;
+                let name = &self.worker.experiment().optimization.name;
                 let expected = format!("a context that {name} can measure here");
                 let found = format!("{context}: {found}");
                 Err(LogError::malformed(self.path, (line, 0), expected, found, "change it or take it out"))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Deref;
 
 use ah_measure::protocol::Description;
-use ah_measure::{Subject, this_cpu};
+use ah_measure::{Experiment, this_cpu};
 use ah_types::{Optimization, TimingPolicy};
 use serde_json::Value as Json;
 
@@ -26,12 +26,12 @@ pub enum Named {
     Optimization(Box<Optimization>),
 }
 
-/// Returns the subject that is described.
+/// Returns the experiment that is described.
 ///
 /// # Errors
 /// The first mistake: expected and found.
-pub(super) fn subject(description: &Description, named: Named) -> Result<Subject, String> {
-    Described(description).subject(named)
+pub(super) fn experiment(description: &Description, named: Named) -> Result<Experiment, String> {
+    Described(description).experiment(named)
 }
 
 /// Returns what differs between the descriptions of two processes of one worker. Times that it measures may differ.
@@ -65,7 +65,7 @@ impl Deref for Described<'_> {
 }
 
 impl Described<'_> {
-    fn subject(&self, named: Named) -> Result<Subject, String> {
+    fn experiment(&self, named: Named) -> Result<Experiment, String> {
         self.check_choices()?;
         let mut optimization = match named {
             Named::Optimization(optimization) => self.expect_features_of(*optimization)?,
@@ -79,7 +79,7 @@ impl Described<'_> {
         // What the optimization states wins over what the worker measured.
         let stated = std::mem::take(&mut optimization.training.feature_ms);
         optimization.training.feature_ms = self.feature_ms.clone().into_iter().chain(stated).collect();
-        Ok(Subject {
+        Ok(Experiment {
             optimization,
             device: self.device.clone().unwrap_or_else(this_cpu),
             choices: self.choices.clone(),

@@ -1,6 +1,6 @@
 //! Leaves out the choices that cannot run on an input, by the conditions in their optimization.
 
-use ah_measure::{Failure, Subject};
+use ah_measure::{Experiment, Failure};
 use ah_types::expr::{self, Expr};
 use ah_types::{Context, Schema};
 
@@ -9,18 +9,18 @@ use ah_types::{Context, Schema};
 pub(super) struct Conditions(Vec<Option<(String, Expr)>>);
 
 impl Conditions {
-    /// Reads the conditions of a subject's choices.
+    /// Reads the conditions of an experiment's choices.
     ///
     /// # Errors
     /// The first mistake, with the choice and its expression.
-    pub(super) fn of(subject: &Subject, schema: &Schema) -> Result<Self, String> {
-        let mut conditions = vec![None; subject.choices.len()];
-        for (choice, text) in subject.optimization.eligible() {
+    pub(super) fn of(experiment: &Experiment, schema: &Schema) -> Result<Self, String> {
+        let mut conditions = vec![None; experiment.choices.len()];
+        for (choice, text) in experiment.optimization.eligible() {
             let parsed = expr::parse(&text).map_err(|e| e.to_string());
             let holds = parsed.and_then(|e| e.resolve_bool(schema).map_err(|e| e.to_string()));
             let holds =
                 holds.map_err(|e| format!("the choice {choice:?} is eligible where {text:?}: {e}"))?;
-            if let Some(at) = subject.choices.iter().position(|name| *name == choice) {
+            if let Some(at) = experiment.choices.iter().position(|name| *name == choice) {
                 conditions[at] = Some((text, holds));
             }
         }

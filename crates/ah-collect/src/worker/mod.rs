@@ -20,7 +20,7 @@ use std::time::Duration;
 use ah_measure::draws::{self, Draw};
 use ah_measure::protocol::{Answer, Description, Request, WireCell, WireContext, WireGroup};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Cell, Failure, Measurement, Subject, Times, measure_choices};
+use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, measure_choices};
 use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
 
 use crate::error::CollectError;
@@ -37,7 +37,7 @@ const CLOCKS_DIFFER: f64 = 1.1;
 
 /// What is measured: a process that knows one optimization on one device; see the [module](self).
 pub struct Worker {
-    subject: Subject,
+    experiment: Experiment,
     schema: Schema,
     description: Description,
     /// How features are drawn, in their order; `None`: the worker draws.
@@ -71,24 +71,24 @@ impl Worker {
             Failure::DeviceLost(reason) => CollectError::Device(reason),
             mistake => CollectError::Worker(mistake.reason().to_owned()),
         })?;
-        let subject = description::subject(&description, named).map_err(CollectError::Worker)?;
-        let schema = subject.optimization.schema()?;
+        let experiment = description::experiment(&description, named).map_err(CollectError::Worker)?;
+        let schema = experiment.optimization.schema()?;
         let draws = match description.inputs.is_empty() {
             true => None,
             false => {
-                let draws = draws::check(&description.inputs, &subject.optimization);
+                let draws = draws::check(&description.inputs, &experiment.optimization);
                 Some(draws.map_err(|e| CollectError::Worker(format!("inputs{e}")))?)
             }
         };
-        let name = &subject.optimization.name;
+        let name = &experiment.optimization.name;
         let conditions =
-            Conditions::of(&subject, &schema).map_err(|e| CollectError::Usage(format!("{name}: {e}")))?;
-        Ok(Self { subject, schema, description, draws, conditions, refusals: Vec::new(), link })
+            Conditions::of(&experiment, &schema).map_err(|e| CollectError::Usage(format!("{name}: {e}")))?;
+        Ok(Self { experiment, schema, description, draws, conditions, refusals: Vec::new(), link })
     }
 
     /// Returns the decision, the device, the choices and how they are timed.
-    pub fn subject(&self) -> &Subject {
-        &self.subject
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// Returns the rest of what the worker describes.
@@ -113,7 +113,7 @@ impl Worker {
     /// [`Failure::DeviceLost`], concerns all inputs.
     pub fn draw(&mut self, seed: Seed) -> Result<Context, Failure> {
         if let Some(draws) = &self.draws {
-            let optimization = &self.subject.optimization;
+            let optimization = &self.experiment.optimization;
             draws::complete(optimization, draws, "the worker's `inputs`").map_err(Failure::DeviceLost)?;
             return Ok(draws::draw(optimization, draws, &mut seed.rng()));
         }
@@ -170,7 +170,7 @@ impl Worker {
         policy: &TimingPolicy,
     ) -> Result<Measurement, Failure> {
         self.load(context, seed)?;
-        let choices = self.subject.choices.len();
+        let choices = self.experiment.choices.len();
         let mut measurement = measure_choices(self, choices, policy, seed);
         if let Err(failure) = self.link.release(self.description.can.contains("release")) {
             measurement.lost.get_or_insert_with(|| failure.reason().to_owned());
@@ -184,7 +184,7 @@ impl Worker {
     }
 
     fn cell(&self, choice: ChoiceId) -> WireCell {
-        WireCell { choice: self.subject.choices[choice.index()].clone(), burst: None }
+        WireCell { choice: self.experiment.choices[choice.index()].clone(), burst: None }
     }
 
     /// Asks about a batch of cells. `read` gets the answer to each and the milliseconds that all took. Of a batch in which

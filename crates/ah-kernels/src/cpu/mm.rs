@@ -7,7 +7,7 @@ use super::kernels::MatMul;
 use super::operands::{self, Operand, Projection};
 use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 /// Least and greatest size of a drawn dimension.
 const SIZES: (u64, u64) = (1, 2048);
@@ -17,18 +17,18 @@ const MAX_WORK: u64 = 512 << 20;
 /// Measures `mm` on the processor.
 #[derive(Debug)]
 pub(super) struct MmRunner {
-    subject: Subject,
+    experiment: Experiment,
 }
 
 impl MmRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
-        let subject = Subject {
+        let experiment = Experiment {
             optimization,
             device: ah_measure::this_cpu(),
             choices: MatMul::CHOICES.iter().map(MatMul::name).collect(),
             timing: TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() },
         };
-        Self { subject }
+        Self { experiment }
     }
 }
 
@@ -51,8 +51,8 @@ impl Input {
 impl BenchmarkRunner for MmRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {

@@ -7,7 +7,7 @@ use super::operands::{Operand, Projection};
 use super::{clock, operands};
 use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 /// Least and greatest size of a drawn dimension.
 const SIZES: (u64, u64) = (4, 1024);
@@ -17,7 +17,7 @@ const MAX_WORK: u64 = 48 << 20;
 /// Measures `pad_mm` on the processor.
 #[derive(Debug)]
 pub(super) struct PadMmRunner {
-    subject: Subject,
+    experiment: Experiment,
     memory: Padded,
 }
 
@@ -31,8 +31,8 @@ impl PadMmRunner {
             ..TimingPolicy::default()
         };
         let choices = PadMm::CHOICES.into_iter().map(|c| c.name().to_owned()).collect();
-        let subject = Subject { optimization, device: ah_measure::this_cpu(), choices, timing };
-        Self { subject, memory: Padded::default() }
+        let experiment = Experiment { optimization, device: ah_measure::this_cpu(), choices, timing };
+        Self { experiment, memory: Padded::default() }
     }
 }
 
@@ -67,8 +67,8 @@ const PADDING: Padding = Padding { alignment: ALIGNMENT as u64, keeps_one: false
 impl BenchmarkRunner for PadMmRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {

@@ -7,7 +7,7 @@ use super::clock;
 use super::kernels::{Softmax, reference};
 use super::operands::{elements, size};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 /// Most elements in a drawn input: 16 MiB, beyond the caches of one core.
 const MAX_ELEMENTS: u64 = 4 << 20;
@@ -17,20 +17,20 @@ const TOLERANCE: f64 = 1e-5;
 /// Measures `softmax` on the processor.
 #[derive(Debug)]
 pub(super) struct SoftmaxRunner {
-    subject: Subject,
+    experiment: Experiment,
     choices: Vec<Softmax>,
 }
 
 impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
         let choices = Softmax::choices();
-        let subject = Subject {
+        let experiment = Experiment {
             optimization,
             device: ah_measure::this_cpu(),
             choices: choices.iter().map(Softmax::name).collect(),
             timing: TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() },
         };
-        Self { subject, choices }
+        Self { experiment, choices }
     }
 }
 
@@ -60,8 +60,8 @@ fn shape(context: &Context) -> Result<(usize, usize), String> {
 impl BenchmarkRunner for SoftmaxRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {

@@ -11,22 +11,22 @@ use super::cublas::{Cublas, Matrix, Product};
 use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
+use super::experiment;
 use super::kernels::{Launch, MixedMm, MixedMmProblem};
 use super::nvrtc::Source;
 use super::operands::{GUARD, Operands, ProductReference};
 use super::shape::{self, Shape};
-use super::subject;
 use super::workspace::Workspace;
 use crate::features;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 const SOURCE: Source = Source::shipped("mixed_mm.cu", MixedMm::SOURCE);
 const CONVERT: Source = Source::shipped("convert.cu", include_str!("convert.cu"));
 
 /// Measures `mixed_mm` on a GPU.
 pub(super) struct MixedMmRunner {
-    subject: Subject,
+    experiment: Experiment,
     /// By name, for weights whose rows (first) or columns (second) are contiguous.
     ours: BTreeMap<String, [Option<MixedMm>; 2]>,
     gpu: Gpu,
@@ -59,9 +59,9 @@ impl MixedMmRunner {
         }
         let choices =
             std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
-        let timing = TimingPolicy { budget_ms: 20.0, ..subject::timing() };
+        let timing = TimingPolicy { budget_ms: 20.0, ..experiment::timing() };
         Ok(Self {
-            subject: subject::subject(optimization, &gpu, choices, timing),
+            experiment: experiment::experiment(optimization, &gpu, choices, timing),
             ours,
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
@@ -92,7 +92,7 @@ impl MixedMmRunner {
             return Ok(None);
         }
         let transposed = input.problem.transposed;
-        let ours = self.ours[&self.subject.choices[choice.index()]][usize::from(transposed)]
+        let ours = self.ours[&self.experiment.choices[choice.index()]][usize::from(transposed)]
             .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
         let launch = ours.launch(&input.problem, &self.gpu.limits())?;
         self.workspace.admits(&launch)?;
@@ -109,8 +109,8 @@ impl MixedMmRunner {
 impl BenchmarkRunner for MixedMmRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// Draws from PyTorch's ranges (m up to 128, k and n from 1024 up), with its strides: the weights are

@@ -9,15 +9,15 @@ use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
+use super::experiment;
 use super::kernels::{Launch, Mm, MmProblem};
 use super::nvrtc::Source;
 use super::operands::{GUARD, Operands, ProductReference};
 use super::shape::{self, Shape};
-use super::subject;
 use super::workspace::Workspace;
 use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 const SOURCE: Source = Source::shipped("mm.cu", Mm::SOURCE);
 
@@ -30,7 +30,7 @@ const MAX_WORK_F32: u64 = 1 << 34;
 
 /// Measures `mm` on a GPU.
 pub(super) struct MmRunner {
-    subject: Subject,
+    experiment: Experiment,
     algorithms: Vec<Algorithm>,
     gpu: Gpu,
     cublas: Cublas,
@@ -60,9 +60,9 @@ impl MmRunner {
             .chain(algorithms.iter().map(ToString::to_string))
             .chain(Mm::choices().iter().map(Mm::name))
             .collect();
-        let timing = TimingPolicy { budget_ms: 25.0, ..subject::timing() };
+        let timing = TimingPolicy { budget_ms: 25.0, ..experiment::timing() };
         Ok(Self {
-            subject: subject::subject(optimization, &gpu, choices, timing),
+            experiment: experiment::experiment(optimization, &gpu, choices, timing),
             algorithms,
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
@@ -114,8 +114,8 @@ fn problem(product: &Product) -> Option<MmProblem> {
 impl BenchmarkRunner for MmRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// Draws from PyTorch's ranges: few to many rows, inner and outer sizes as in models, mostly aligned.

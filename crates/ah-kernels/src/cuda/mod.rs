@@ -6,7 +6,7 @@
 //! | `pad_mm`, `mm`, `mixed_mm`, `softmax` | the runner of one optimization |
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
-//! | `subject`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
+//! | `experiment`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
 //! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, [`kernels`] | the compiler, and our kernels as text with their configurations |
@@ -23,6 +23,7 @@ mod cublaslt;
 mod device;
 mod element;
 mod error;
+mod experiment;
 pub mod kernels;
 mod library;
 mod mixed_mm;
@@ -36,7 +37,6 @@ mod products;
 mod shape;
 mod softmax;
 pub mod source;
-mod subject;
 mod workspace;
 
 use ah_measure::BenchmarkRunner;

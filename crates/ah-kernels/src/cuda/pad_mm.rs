@@ -10,13 +10,13 @@ use super::cublas::{Cublas, Matrix, Product};
 use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
+use super::experiment;
 use super::nvrtc::Source;
 use super::operands::{GUARD, Operands, ProductReference, int};
 use super::shape::{self, Shape};
-use super::subject;
 use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 const SOURCE: Source = Source::shipped("padding.cu", include_str!("padding.cu"));
 
@@ -31,7 +31,7 @@ const LARGE: f64 = 0.04;
 
 /// Measures `pad_mm` on a GPU.
 pub(super) struct PadMmRunner {
-    subject: Subject,
+    experiment: Experiment,
     gpu: Gpu,
     cublas: Cublas,
     operands: Operands,
@@ -93,9 +93,9 @@ impl PadMmRunner {
         };
         let choices = vec!["orig".to_owned(), "pad".to_owned()];
         // Both choices are measured to the end: how much padding loses matters too.
-        let timing = TimingPolicy { early_stop_ratio: 20.0, ..subject::timing() };
+        let timing = TimingPolicy { early_stop_ratio: 20.0, ..experiment::timing() };
         Ok(Self {
-            subject: subject::subject(optimization, &gpu, choices, timing),
+            experiment: experiment::experiment(optimization, &gpu, choices, timing),
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
             padding: [padding(2)?, padding(4)?],
@@ -169,8 +169,8 @@ impl PadMmRunner {
 impl BenchmarkRunner for PadMmRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {

@@ -124,7 +124,7 @@ fn compare<R: ProductRunner>(
     element: Element,
     tf32: bool,
 ) -> usize {
-    let choices = runner.subject().choices.clone();
+    let choices = runner.experiment().choices.clone();
     let (sizes, mut expected, mut ran) = (sizes.map(|size| size as usize), None, 0);
     for (id, choice) in (0..).map(ChoiceId).zip(&choices) {
         let mut rng = sampling::Seed(7, sizes.iter().sum::<usize>() as u64).rng();

@@ -9,20 +9,20 @@ use super::argument::Arg;
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
+use super::experiment;
 use super::kernels::{Launch, Softmax, SoftmaxProblem};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
 use super::shape::{element, size};
-use super::subject;
 use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 const SOURCE: Source = Source::shipped("softmax.cu", Softmax::SOURCE);
 
 /// Measures `softmax` on a GPU.
 pub(super) struct SoftmaxRunner {
-    subject: Subject,
+    experiment: Experiment,
     gpu: Gpu,
     operands: Operands,
 }
@@ -48,9 +48,9 @@ impl SoftmaxRunner {
         // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
         // less are a percent: choices near the best get up to 36 samples. Ninety halve the spread within a run (1.7 to
         // 0.7 %) but not the spread between runs, and take twice the time.
-        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..subject::timing() };
-        let subject = subject::subject(optimization, &gpu, choices, timing);
-        Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
+        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..experiment::timing() };
+        let experiment = experiment::experiment(optimization, &gpu, choices, timing);
+        Ok(Self { experiment, operands: Operands::new(&gpu)?, gpu })
     }
 
     fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
@@ -70,8 +70,8 @@ impl SoftmaxRunner {
 impl BenchmarkRunner for SoftmaxRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// From a row of a small head to a vocabulary; at most 2 GiB are read and written.

@@ -315,11 +315,17 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
     run.write("a.txt", log(40));
     run.learns(&["a.txt"]);
     // Another GPU.
-    let other = log(40).replace("[8, 0]", "[9, 0]").replace(",pad,", ",other,").replace("torch.float32", "torch.int8");
+    let other = log(40)
+        .replace("[8, 0]", "[9, 0]")
+        .replace(",pad,", ",other,")
+        .replace("torch.float32", "torch.int8");
     run.write("b.txt", other);
     let (stdout, stderr) = run.succeeds(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
     assert!(stderr.contains("the model does not know these choices and never takes them: other"), "{stderr}");
-    assert!(stderr.contains("another device, where the model's promise does not hold: learned on"), "{stderr}");
+    assert!(
+        stderr.contains("another device, where the model's promise does not hold: learned on"),
+        "{stderr}"
+    );
     assert!(stdout.starts_with("T: 1.000 times as fast as always orig (40 logged inputs)"), "{stdout}");
     let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
     assert_eq!(decisions.lines().count(), 40);

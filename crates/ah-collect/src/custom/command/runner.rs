@@ -6,7 +6,7 @@ use std::time::Duration;
 use ah_kernels::Server;
 use ah_measure::protocol::shorten;
 use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times, draws, this_cpu};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, draws, this_cpu};
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use tempfile::TempDir;
 
@@ -31,8 +31,9 @@ const TIMING: TimingPolicy = TimingPolicy {
 impl Commands {
     /// Returns the worker of these commands. A command is killed after `limit`.
     pub(crate) fn server(self, optimization: Optimization, limit: Duration) -> Server {
-        let subject = Subject { optimization, device: this_cpu(), choices: self.names(), timing: TIMING };
-        let runner = CommandRunner { subject, commands: self, limit };
+        let experiment =
+            Experiment { optimization, device: this_cpu(), choices: self.names(), timing: TIMING };
+        let runner = CommandRunner { experiment, commands: self, limit };
         Box::new(|| {
             start_guard();
             ah_measure::serve(Ok::<_, String>(runner))
@@ -42,7 +43,7 @@ impl Commands {
 
 /// Measures commands.
 struct CommandRunner {
-    subject: Subject,
+    experiment: Experiment,
     commands: Commands,
     limit: Duration,
 }
@@ -107,16 +108,16 @@ impl CommandRunner {
 impl BenchmarkRunner for CommandRunner {
     type Input = Input;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn can_draw(&self) -> Result<(), String> {
-        draws::complete(&self.subject.optimization, &self.commands.inputs, "[commands.inputs]")
+        draws::complete(&self.experiment.optimization, &self.commands.inputs, "[commands.inputs]")
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
-        draws::draw(&self.subject.optimization, &self.commands.inputs, rng)
+        draws::draw(&self.experiment.optimization, &self.commands.inputs, rng)
     }
 
     /// A command may print a time that did not pass here.

@@ -3,7 +3,7 @@
 use ah_kernels::Server;
 use ah_kernels::cuda::source::{UserInput, UserKernel};
 use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times, draws};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, draws};
 use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
@@ -16,8 +16,8 @@ impl CudaKernel {
             let bench = UserKernel::open(self.source.clone(), device);
             let runner = bench.map(|bench| {
                 let (device, choices) = (bench.device(), self.names());
-                let subject = Subject { device, choices, timing: UserKernel::timing(), optimization };
-                CudaRunner { subject, kernel: self, bench, is_compiled: false }
+                let experiment = Experiment { device, choices, timing: UserKernel::timing(), optimization };
+                CudaRunner { experiment, kernel: self, bench, is_compiled: false }
             });
             ah_measure::serve(runner.map_err(|e| format!("a kernel in a TOML file needs a GPU: {e}")))
         })
@@ -26,7 +26,7 @@ impl CudaKernel {
 
 /// Measures the configurations of one kernel.
 struct CudaRunner {
-    subject: Subject,
+    experiment: Experiment,
     kernel: CudaKernel,
     bench: UserKernel,
     is_compiled: bool,
@@ -35,16 +35,16 @@ struct CudaRunner {
 impl BenchmarkRunner for CudaRunner {
     type Input = UserInput;
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     fn can_draw(&self) -> Result<(), String> {
-        draws::complete(&self.subject.optimization, &self.kernel.draws, "[cuda.inputs]")
+        draws::complete(&self.experiment.optimization, &self.kernel.draws, "[cuda.inputs]")
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
-        draws::draw(&self.subject.optimization, &self.kernel.draws, rng)
+        draws::draw(&self.experiment.optimization, &self.kernel.draws, rng)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {

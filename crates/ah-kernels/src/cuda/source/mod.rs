@@ -17,8 +17,8 @@ use super::arena::{Allocation, Buffer};
 use super::argument::Arg;
 use super::device::{Gpu, Grid, Kernel};
 use super::error::CudaError;
+use super::experiment;
 use super::nvrtc::Source;
-use super::subject;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
 /// More bytes than any device has; sums of them stay far from overflow.
@@ -140,7 +140,7 @@ impl UserKernel {
 
     /// Returns the timing policy for unknown kernels.
     pub fn timing() -> TimingPolicy {
-        TimingPolicy { budget_ms: 30.0, ..subject::timing() }
+        TimingPolicy { budget_ms: 30.0, ..experiment::timing() }
     }
 
     /// Compiles the file under each of these definitions, in parallel. A failure shows when the choice is checked.

@@ -1,6 +1,6 @@
 //! The facts that all runners on a GPU share: the device, and how it is timed.
 
-use ah_measure::Subject;
+use ah_measure::Experiment;
 use ah_types::{Device, Optimization, TimingPolicy};
 
 use super::device::Gpu;
@@ -24,12 +24,12 @@ pub(super) fn timing() -> TimingPolicy {
     }
 }
 
-/// Returns the subject of a runner on this GPU.
-pub(super) fn subject(
+/// Returns the experiment of a runner on this GPU.
+pub(super) fn experiment(
     optimization: Optimization,
     gpu: &Gpu,
     choices: Vec<String>,
     timing: TimingPolicy,
-) -> Subject {
-    Subject { optimization, device: Device::Cuda(gpu.identity().clone()), choices, timing }
+) -> Experiment {
+    Experiment { optimization, device: Device::Cuda(gpu.identity().clone()), choices, timing }
 }

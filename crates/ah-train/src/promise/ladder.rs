@@ -264,9 +264,8 @@ fn choose(
     let limit = size.greatest_slowdown(over_best(least), one_leaf);
     let is_as_good = |candidate: &Candidate<'_>| {
         let (more, error) = difference(&candidate.costs, &candidates[best].costs, weights);
-        // One leaf is a choice that a program names. Something must surely be better to be asked.
         let few = (FEW / candidate.costs.len() as f64).min(1.0);
-        // A constant gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
+        // One leaf gets no such favour: where a tree saves it gives the whole gain up, and few inputs would turn the answer over.
         let errors = match candidate.rung.leaves {
             1 => 0.0,
             _ => WITHIN_NOISE + (BEYOND_NOISE - WITHIN_NOISE) * few,

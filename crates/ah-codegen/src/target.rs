@@ -1,7 +1,7 @@
 //! The trait [`Target`]: a language or a program that reads generated files.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::CodegenError;
 use crate::files::Files;
@@ -35,4 +35,17 @@ pub struct Output {
     /// The texts by their paths below the folder; a single file has the path "".
     pub files: Files,
     pub signature: Signature,
+}
+
+impl Output {
+    /// Returns one file: at the place that was asked for, or of this name below the folder.
+    pub fn file(
+        plan: &Plan<'_>,
+        name: &str,
+        text: String,
+        signature: Signature,
+    ) -> Result<Self, CodegenError> {
+        let place = plan.into.map_or_else(|| plan.out.join(name), Path::to_owned);
+        Ok(Self { place, signature, files: [(String::new(), text)].into() })
+    }
 }

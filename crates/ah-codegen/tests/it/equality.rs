@@ -397,9 +397,7 @@ def stand_in(name, **names):
 
 class Context:
     def __init__(self, values):
-        self.values = values
-    def get_value(self, name):
-        return self.values[name]
+        self.context_dict = values
 
 class Decision:
     pass

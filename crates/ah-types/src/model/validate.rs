@@ -177,7 +177,7 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
     }
 }
 
-/// The most bytes of leaf masks, which grow with the product of trees and splits. 192 trees of 64 leaves need 18.7 million.
+/// The most bytes of leaf masks, which grow with the product of trees and splits. 192 trees of 64 leaves need 18.6 million.
 const MOST_MASK_BYTES: usize = 24 << 20;
 
 /// The greatest margin. Scores of one unit and this margin keep 32 bits below the point.

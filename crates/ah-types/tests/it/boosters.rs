@@ -310,5 +310,5 @@ fn masks_that_would_fill_the_memory_are_refused() {
     let with = |count: usize| Model { boosters: (0..count).map(|at| tree(at, 64)).collect(), ..model() };
     assert!(with(192).validate().is_ok());
     let problem = with(255).validate().unwrap_err().to_string();
-    assert!(problem.contains("expected masks of at most 25165824 bytes, found 33929280"), "{problem}");
+    assert!(problem.contains("expected masks of at most 25165824 bytes, found 33931392"), "{problem}");
 }

@@ -485,12 +485,12 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return Some(Choice::ExternMm); // 17, 1.021, 1.071
         }
         if c.mat2_stride_0 <= 3500 {
-            if modulo(c.k as f64, 8.0) == 0.0 && c.mat1_dtype != "torch.float32" {
+            if c.mat1_dtype != "torch.float32" {
                 return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 41, 1.007, 1.098
             }
             return Some(Choice::ExternMm); // 41, 1.096, 1.220
         }
-        if modulo(c.k as f64, 8.0) == 0.0 && c.mat1_dtype != "torch.float32" {
+        if c.mat1_dtype != "torch.float32" {
             return Some(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3); // 30, 1.013, 1.062
         }
         return Some(Choice::ExternMm); // 30, 1.111, 1.202
@@ -511,7 +511,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.mat1_stride_1 <= 3000 {
             return Some(Choice::ExternMm); // 21, 1.040, 1.127
         }
-        if modulo(c.k as f64, 8.0) == 0.0 && c.mat1_dtype != "torch.float32" {
+        if c.mat1_dtype != "torch.float32" {
             return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 11, 1.011, 1.074
         }
         return Some(Choice::ExternMm); // 11, 1.150, 1.235
@@ -519,7 +519,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
     // m*n
     let m_times_n = c.m as f64 * c.n as f64;
     if m_times_n > 37000000.0 {
-        if modulo(c.k as f64, 8.0) == 0.0 && c.mat1_dtype != "torch.float32" {
+        if c.mat1_dtype != "torch.float32" {
             return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 14, 1.006, 1.033
         }
         return Some(Choice::ExternMm); // 14, 1.030, 1.100
@@ -539,7 +539,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
     if arith_intensity > 370.0 {
         return Some(Choice::ExternMm); // 13, 1.004, 1.038
     }
-    if modulo(c.k as f64, 8.0) == 0.0 && c.mat1_dtype != "torch.float32" {
+    if c.mat1_dtype != "torch.float32" {
         return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 14, 1.008, 1.041
     }
     Some(Choice::ExternMm) // 14, 1.047, 1.192
@@ -578,19 +578,6 @@ fn floor(x: f64) -> f64 {
     }
     let whole = x as i64 as f64;
     if whole > x { whole - 1.0 } else { whole }
-}
-
-/// The remainder, with the sign of `b`; undefined where `b` is 0.
-fn modulo(a: f64, b: f64) -> f64 {
-    if b == 0.0 {
-        return f64::NAN;
-    }
-    let r = a % b;
-    if r != 0.0 && (r < 0.0) != (b < 0.0) {
-        r + b
-    } else {
-        r
-    }
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.

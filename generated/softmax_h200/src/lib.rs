@@ -294,41 +294,23 @@ pub fn choose(c: &Context) -> Choice {
         let ctz_columns = ctz(c.columns as f64).min(16.0);
         if ctz_columns > 1.0 {
             if c.rows <= 970 {
-                if c.columns % 2 == 0 {
-                    return Choice::TypeCudaPersistentRegistersThreads128Width2; // 206, 1.005, 1.019
-                }
-                return Choice::TypeCudaPersistentRegistersThreads128Width1; // 206, 1.005, 1.025
+                return Choice::TypeCudaPersistentRegistersThreads128Width2; // 206, 1.005, 1.019
             }
-            if c.columns % 2 == 0 {
-                return Choice::TypeCudaPersistentRegistersThreads32Width2Rows4; // 138, 1.008, 1.033
-            }
-            if c.columns % 4 == 0 {
-                return Choice::TypeCudaPersistentRegistersThreads32Width4Rows4; // 138, 1.010, 1.055
-            }
-            if c.columns % 4 == 0 {
-                return Choice::TypeCudaPersistentRegistersThreads64Width4; // 138, 1.013, 1.103
-            }
-            return Choice::TypeCudaPersistentRegistersThreads32Width1Rows4; // 138, 1.018, 1.065
+            return Choice::TypeCudaPersistentRegistersThreads32Width2Rows4; // 138, 1.008, 1.033
         }
-        if ctz_columns <= 0.5 {
-            if c.rows <= 600 {
-                return Choice::TypeCudaPersistentRegistersThreads128Width1; // 46, 1.001, 1.018
-            }
-            if c.columns <= 1099 {
-                return Choice::TypeCudaPersistentRegistersThreads32Width1Rows4; // 40, 1.005, 1.033
-            }
-            return Choice::TypeCudaPersistentRegistersThreads128Width1; // 18, 1.003, 1.022
-        }
-        if c.rows <= 996 {
-            if c.columns % 2 == 0 {
+        if ctz_columns > 0.5 {
+            if c.rows <= 996 {
                 return Choice::TypeCudaPersistentRegistersThreads128Width2; // 28, 1.003, 1.020
             }
-            return Choice::TypeCudaPersistentRegistersThreads128Width1; // 28, 1.005, 1.018
-        }
-        if c.columns % 2 == 0 {
             return Choice::TypeCudaPersistentRegistersThreads32Width2Rows4; // 19, 1.004, 1.028
         }
-        return Choice::TypeCudaPersistentRegistersThreads32Width1Rows4; // 19, 1.016, 1.046
+        if c.rows <= 600 {
+            return Choice::TypeCudaPersistentRegistersThreads128Width1; // 46, 1.001, 1.018
+        }
+        if c.columns <= 1099 {
+            return Choice::TypeCudaPersistentRegistersThreads32Width1Rows4; // 40, 1.005, 1.033
+        }
+        return Choice::TypeCudaPersistentRegistersThreads128Width1; // 18, 1.003, 1.022
     }
     if c.columns <= 16480 {
         if c.columns <= 8192 && c.columns % 4 == 0 {
@@ -383,36 +365,27 @@ pub fn choose(c: &Context) -> Choice {
         return Choice::TypeCudaPersistentRegistersCluster8Threads512Width1; // 108, 1.014, 1.279
     }
     if c.columns > 135000 {
-        if modulo(c.columns as f64, 4.0) == 0.0 {
-            return Choice::TypeCudaPersistentRegistersCluster8Threads512Width4; // 66, 1.001, 1.042
-        }
-        return Choice::TypeCudaPersistentRegistersCluster8Threads512Width1; // 66, 1.086, 1.244
+        return Choice::TypeCudaPersistentRegistersCluster8Threads512Width4; // 66, 1.001, 1.042
     }
     if c.rows <= 60 {
-        if c.columns <= 131072 && c.columns % 4 == 0 {
+        if c.columns <= 131072 {
             return Choice::TypeCudaPersistentRegistersCluster8Threads256Width4; // 83, 1.000, 1.000
         }
         return Choice::TypeCudaPersistentRegistersCluster8Threads512Width1; // 83, 1.032, 1.248
     }
-    if c.columns <= 65536 && c.columns % 4 == 0 {
+    if c.columns <= 65536 {
         return Choice::TypeCudaPersistentRegistersCluster4Threads256Width4; // 85, 1.021, 1.157
     }
-    if c.columns <= 131072 && c.columns % 4 == 0 {
+    if c.columns <= 131072 {
         return Choice::TypeCudaPersistentRegistersCluster8Threads256Width4; // 85, 1.032, 1.203
     }
-    if c.columns <= 65536 && c.columns % 4 == 0 {
+    if c.columns <= 65536 {
         return Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4; // 85, 1.162, 1.342
     }
-    if c.columns <= 57216 && c.columns % 4 == 0 {
+    if c.columns <= 57216 {
         return Choice::TypeCudaPersistentSharedStages1Threads1024Width4; // 85, 1.118, 1.308
     }
-    if c.columns % 4 == 0 {
-        return Choice::TypeCudaPersistentRegistersCluster8Threads512Width4; // 85, 1.164, 1.431
-    }
-    if c.columns <= 57216 && c.columns % 4 == 0 {
-        return Choice::TypeCudaPersistentSharedStages1Threads512Width4; // 85, 1.129, 1.308
-    }
-    Choice::TypeCudaPersistentRegistersCluster8Threads512Width1 // 85, 1.186, 1.452
+    Choice::TypeCudaPersistentRegistersCluster8Threads512Width4 // 85, 1.164, 1.431
 }
 
 /// The trailing zero bits of a whole number, at most 64; undefined for other numbers.
@@ -427,19 +400,6 @@ fn ctz(x: f64) -> f64 {
         f64::NAN
     } else {
         zeros.min(64) as f64
-    }
-}
-
-/// The remainder, with the sign of `b`; undefined where `b` is 0.
-fn modulo(a: f64, b: f64) -> f64 {
-    if b == 0.0 {
-        return f64::NAN;
-    }
-    let r = a % b;
-    if r != 0.0 && (r < 0.0) != (b < 0.0) {
-        r + b
-    } else {
-        r
     }
 }
 

@@ -86,21 +86,21 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let training = &parts.training;
 
     // Search.
-    let view = Arc::new(View::new(learning, plan, training)?);
-    let searched = search::search(learning, plan, &view.ranked.columns, training)?;
+    let view = Arc::new(View::new(learning, plan, training));
+    let searched = search::search(learning, plan, &view.ranked.columns, training);
 
     // Fit and promise: once to be judged, once to ship.
     let recipe =
         Recipe { dataset: learning, plan, configuration: &searched.best.configuration, max_leaves: None };
-    let climbed = promise::climb(&recipe, training, &view)?;
+    let climbed = promise::climb(&recipe, training, &view);
     let ladder = climbed.ladder;
     let judging = Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
-    let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable)?;
+    let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable);
 
     // Judge.
-    let elsewhere = elsewhere(&recipe, &ladder, training, &view)?;
-    let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared)?;
-    let study = params.study.then(|| Study::new(&judging, &prepared)).transpose()?;
+    let elsewhere = elsewhere(&recipe, &ladder, training, &view);
+    let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
+    let study = params.study.then(|| Study::new(&judging, &prepared));
 
     // Write.
     let no_promise = no_promise(params, &prepared, &shipped);
@@ -136,19 +136,14 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
 }
 
 /// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets.
-fn elsewhere(
-    recipe: &Recipe<'_>,
-    ladder: &Ladder,
-    training: &[u32],
-    view: &Arc<View>,
-) -> Result<Option<f64>, TrainError> {
+fn elsewhere(recipe: &Recipe<'_>, ladder: &Ladder, training: &[u32], view: &Arc<View>) -> Option<f64> {
     let rung = ladder.rung();
     let is_constant = rung.leaves == 1 && rung.boosted_trees == 0;
     if !is_constant || recipe.plan.asking.targets.contains(&Target::Rust) {
-        return Ok(None);
+        return None;
     }
     let plan = &recipe.plan.asked_in(Target::Rust);
-    Ok(Some(promise::climb(&Recipe { plan, ..*recipe }, training, view)?.ladder.rung().speedup))
+    Some(promise::climb(&Recipe { plan, ..*recipe }, training, view).ladder.rung().speedup)
 }
 
 /// Returns why the model has no promise that decides.

@@ -156,16 +156,15 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset with further derived features, which are numbers.
-    pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
+    /// Returns the same dataset with further derived features, which are numbers; without them where they do not fit the log.
+    pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Self {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
-        self.features = Features::new(logged, &derived).map_err(|source| TrainError::Derived {
-            optimization: self.optimization.name.clone(),
-            source: Box::new(source),
-        })?;
-        self.values = FeatureValues::new(&self.table, &self.features);
-        Ok(self)
+        if let Ok(features) = Features::new(logged, &derived) {
+            self.values = FeatureValues::new(&self.table, &features);
+            self.features = features;
+        }
+        self
     }
 
     /// Returns the same dataset with other cells of the same inputs and choices.

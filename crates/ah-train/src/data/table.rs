@@ -29,8 +29,6 @@ pub struct Cell {
     pub interval: (f64, f64),
     /// The number of measurements; copies of one measurement count once. 0 for an estimate.
     pub samples: u32,
-    /// True if the interval overlaps the winner's: the measurements cannot distinguish the two.
-    pub ties_winner: bool,
 }
 
 impl Cell {
@@ -112,7 +110,6 @@ impl Table {
                     log_slowdown: 0.0,
                     interval,
                     samples: if copied { 1 } else { index(feedback.len()) },
-                    ties_winner: false,
                 });
             }
             let best = compare(&mut cells[start..]);
@@ -344,17 +341,14 @@ impl Table {
 
 /// Returns the cell of an estimated time.
 fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
-    Cell { choice, time, log_slowdown: 0.0, interval: (time, time), samples: 0, ties_winner: false }
+    Cell { choice, time, log_slowdown: 0.0, interval: (time, time), samples: 0 }
 }
 
 /// Compares the cells of an input with its winner. Returns the winner's time.
 fn compare(cells: &mut [Cell]) -> f64 {
     let best = cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
-    let winner = cells.iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
     for cell in cells {
-        let usable = cell.time.is_finite();
-        cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
-        cell.ties_winner = usable && cell.interval.0 <= winner;
+        cell.log_slowdown = if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };
     }
     best
 }

@@ -16,7 +16,6 @@ use super::held_out::HeldOut;
 use super::margin::ALWAYS;
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::split::{self, Partition};
-use crate::error::TrainError;
 
 /// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
 /// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random
@@ -51,10 +50,7 @@ impl<'a> Folds<'a> {
     /// Cuts `inputs` into folds: those that calibrate the promise, else those of the search until they hold out enough. Folds by
     /// input are the default, as the promise is for inputs drawn like these. Folds by dimensions, for new shapes, cost more (mm
     /// A100: 1.020 against 1.015). `whole` is what a fit to all inputs sees.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn new(recipe: &Recipe<'_>, inputs: &'a [u32], whole: &Arc<View>) -> Result<Self, TrainError> {
+    pub fn new(recipe: &Recipe<'_>, inputs: &'a [u32], whole: &Arc<View>) -> Self {
         let Recipe { dataset, plan, .. } = *recipe;
         let (by, count) = match plan.max_risk {
             Some(_) => (plan.promise.held_out_together(), FOLDS),
@@ -75,25 +71,22 @@ impl<'a> Folds<'a> {
             })
             .collect();
         let groups = parts.iter().flat_map(|part| &part.held_out).map(|input| of_input[input]).collect();
-        let view = |part: &Partition| View::new(dataset, plan, &part.training).map(Arc::new);
-        let of_parts = parts.par_iter().map(view).collect::<Result<_, _>>()?;
+        let view = |part: &Partition| Arc::new(View::new(dataset, plan, &part.training));
+        let of_parts = parts.par_iter().map(view).collect();
         let fallback = dataset.fallback(inputs);
-        Ok(Self { inputs, fallback, groups, parts, whole: whole.clone(), of_parts })
+        Self { inputs, fallback, groups, parts, whole: whole.clone(), of_parts }
     }
 
     /// Learns from all inputs and from the training inputs of each fold. `trees` lends its trees to boosted ones beside the same
     /// kind of tree.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn fit(&self, recipe: &Recipe<'_>, trees: Option<&CrossFitted>) -> Result<CrossFitted, TrainError> {
+    pub fn fit(&self, recipe: &Recipe<'_>, trees: Option<&CrossFitted>) -> CrossFitted {
         let fit_part = |(at, view): (usize, &Arc<View>)| {
             recipe.fit(view, trees.map(|trees| &trees.of_parts[at].ensemble))
         };
-        let fit_parts = || self.of_parts.par_iter().enumerate().map(fit_part).collect::<Result<Vec<_>, _>>();
+        let fit_parts = || self.of_parts.par_iter().enumerate().map(fit_part).collect();
         let (whole, of_parts) =
             rayon::join(|| recipe.fit(&self.whole, trees.map(|trees| &trees.whole.ensemble)), fit_parts);
-        Ok(CrossFitted { whole: whole?, of_parts: of_parts? })
+        CrossFitted { whole, of_parts }
     }
 
     /// Returns what the ensembles decide, with trees of at most `most` leaves, on the inputs that the folds hold out.

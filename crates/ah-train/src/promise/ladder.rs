@@ -15,7 +15,6 @@ use super::held_out::HeldOut;
 use super::margin::{ALWAYS, NEVER};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
-use crate::error::TrainError;
 use crate::overhead::ModelUse;
 use crate::params::Size;
 use crate::plan::TrainPlan;
@@ -113,12 +112,9 @@ struct Candidate<'c> {
 
 /// Learns models of each size from these inputs, with the tree of `recipe` and its boosted trees, and takes one. `view` is what a
 /// fit to all of them sees.
-///
-/// # Errors
-/// Those of the learners.
-pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Climbed, TrainError> {
+pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Climbed {
     let plan = recipe.plan;
-    let folds = Folds::new(recipe, inputs, view)?;
+    let folds = Folds::new(recipe, inputs, view);
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
         LearnerKind::Boosted => {
@@ -130,7 +126,7 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Cl
     let mut trees: Option<CrossFitted> = None;
     if let Some(configuration) = &single {
         let recipe = Recipe { configuration, ..*recipe };
-        let fitted = folds.fit(&recipe, None)?;
+        let fitted = folds.fit(&recipe, None);
         for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
             let candidate = Candidate::new(&recipe, configuration, &folds, &fitted, most);
             // Pruning may skip sizes.
@@ -147,7 +143,7 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Cl
     if let Some(configuration) = &boosted {
         let recipe = Recipe { configuration, ..*recipe };
         let lent = trees.as_ref().filter(|_| single.as_ref().is_some_and(|s| configuration.has_tree_of(s)));
-        let fitted = folds.fit(&recipe, lent)?;
+        let fitted = folds.fit(&recipe, lent);
         candidates.push(Candidate::new(&recipe, configuration, &folds, &fitted, None));
     }
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
@@ -158,26 +154,23 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Cl
     let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
     let heuristic = recipe.heuristic(fitted, &folds, *calibrated, *margin);
-    Ok(Climbed { ladder, configuration: (*configuration).clone(), heuristic })
+    Climbed { ladder, configuration: (*configuration).clone(), heuristic }
 }
 
 impl Recipe<'_> {
     /// Learns a heuristic of this size from these inputs, with a promise if the plan has one.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
-        let view = Arc::new(View::new(self.dataset, self.plan, inputs)?);
+    pub fn learn(&self, inputs: &[u32]) -> Heuristic {
+        let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         if self.plan.max_risk.is_none() {
-            let fitted = self.sized(&self.fit(&view, None)?, self.max_leaves);
+            let fitted = self.sized(&self.fit(&view, None), self.max_leaves);
             let always = self.model(&fitted, self.dataset.fallback(inputs), ALWAYS);
-            return Ok(Heuristic { model: always.clone(), always, calibrated: None });
+            return Heuristic { model: always.clone(), always, calibrated: None };
         }
-        let folds = Folds::new(self, inputs, &view)?;
-        let fitted = folds.fit(self, None)?;
+        let folds = Folds::new(self, inputs, &view);
+        let fitted = folds.fit(self, None);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
         let (calibrated, margin) = self.margin(&folds, &held_out);
-        Ok(self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin))
+        self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin)
     }
 
     /// Returns the calibrated margin, and the one that the heuristic gets: without a promise it always decides, and with one that

@@ -16,7 +16,7 @@ use crate::judge::{Evaluation, Study, TestReport};
 use crate::params::{MaxRisk, ValidParams};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
-use crate::promise::{self, Ladder, Recipe, View};
+use crate::promise::{self, Folds, Ladder, Recipe, View};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration};
 
@@ -87,12 +87,13 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
 
     // Search.
     let view = Arc::new(View::new(learning, plan, training));
-    let searched = search::search(learning, plan, &view.ranked.columns, training);
+    let folds = Folds::new(learning, plan, training, &view);
+    let searched = search::search(learning, plan, folds.of_search(), training.len());
 
     // Fit and promise: once to be judged, once to ship.
     let recipe =
         Recipe { dataset: learning, plan, configuration: &searched.best.configuration, max_leaves: None };
-    let climbed = promise::climb(&recipe, training, &view);
+    let climbed = promise::climb(&recipe, &folds);
     let ladder = climbed.ladder;
     let judging = Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
     let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable);
@@ -143,7 +144,8 @@ fn elsewhere(recipe: &Recipe<'_>, ladder: &Ladder, training: &[u32], view: &Arc<
         return None;
     }
     let plan = &recipe.plan.asked_in(Target::Rust);
-    Some(promise::climb(&Recipe { plan, ..*recipe }, training, view).ladder.rung().speedup)
+    let folds = Folds::new(recipe.dataset, plan, training, view);
+    Some(promise::climb(&Recipe { plan, ..*recipe }, &folds).ladder.rung().speedup)
 }
 
 /// Returns why the model has no promise that decides.

@@ -110,11 +110,9 @@ struct Candidate<'c> {
     rung: Rung,
 }
 
-/// Learns models of each size from these inputs, with the tree of `recipe` and its boosted trees, and takes one. `view` is what a
-/// fit to all of them sees.
-pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Climbed {
+/// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one.
+pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let plan = recipe.plan;
-    let folds = Folds::new(recipe, inputs, view);
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
         LearnerKind::Boosted => {
@@ -128,7 +126,7 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Climbed {
         let recipe = Recipe { configuration, ..*recipe };
         let fitted = folds.fit(&recipe, None);
         for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
-            let candidate = Candidate::new(&recipe, configuration, &folds, &fitted, most);
+            let candidate = Candidate::new(&recipe, configuration, folds, &fitted, most);
             // Pruning may skip sizes.
             if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
                 candidates.push(candidate);
@@ -144,16 +142,16 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Climbed {
         let recipe = Recipe { configuration, ..*recipe };
         let lent = trees.as_ref().filter(|_| single.as_ref().is_some_and(|s| configuration.has_tree_of(s)));
         let fitted = folds.fit(&recipe, lent);
-        candidates.push(Candidate::new(&recipe, configuration, &folds, &fitted, None));
+        candidates.push(Candidate::new(&recipe, configuration, folds, &fitted, None));
     }
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
     let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
-    let price = price(&candidates, &folds, recipe.dataset, &weights);
+    let price = price(&candidates, folds, recipe.dataset, &weights);
     let ladder =
         Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted, price };
     let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
-    let heuristic = recipe.heuristic(fitted, &folds, *calibrated, *margin);
+    let heuristic = recipe.heuristic(fitted, folds, *calibrated, *margin);
     Climbed { ladder, configuration: (*configuration).clone(), heuristic }
 }
 
@@ -166,7 +164,7 @@ impl Recipe<'_> {
             let always = self.model(&fitted, self.dataset.fallback(inputs), ALWAYS);
             return Heuristic { model: always.clone(), always, calibrated: None };
         }
-        let folds = Folds::new(self, inputs, &view);
+        let folds = Folds::new(self.dataset, self.plan, inputs, &view);
         let fitted = folds.fit(self, None);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
         let (calibrated, margin) = self.margin(&folds, &held_out);

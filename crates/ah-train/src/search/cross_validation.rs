@@ -14,6 +14,15 @@ use crate::tree::GrownTree;
 /// declared optimization, whose features nobody chose, are tested.
 pub const BEYOND_NOISE: f64 = 1.645;
 
+/// A fold.
+#[derive(Clone, Copy)]
+pub struct Fold<'a> {
+    /// The inputs to learn from, and those that it holds out.
+    pub part: &'a Partition,
+    /// The columns, whose categories are ordered by the inputs to learn from alone.
+    pub columns: &'a Columns,
+}
+
 /// A configuration and its cost on held-out folds.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScoredConfiguration {
@@ -31,19 +40,14 @@ pub struct ScoredConfiguration {
 /// Learns every configuration of the grid and judges it on the folds.
 ///
 /// One growth serves all depths: the tree is grown to the greatest depth and cut back.
-pub fn cross_validate(
-    grid: &Grid,
-    columns: &Columns,
-    folds: &[Partition],
-    costs: &Costs,
-) -> Vec<ScoredConfiguration> {
+pub fn cross_validate(grid: &Grid, folds: &[Fold<'_>], costs: &Costs) -> Vec<ScoredConfiguration> {
     let tasks: Vec<(usize, usize)> =
         (0..grid.growths.len()).flat_map(|g| (0..folds.len()).map(move |f| (g, f))).collect();
     // By growth and fold: for each depth the tree, and the cost of each held-out input.
     let by_task: Vec<Vec<(GrownTree, Vec<f64>)>> = tasks
         .into_par_iter()
         .map(|(g, fold)| {
-            let Partition { training, held_out } = &folds[fold];
+            let Fold { part: Partition { training, held_out }, columns } = folds[fold];
             let rows = Subset { columns, inputs: training };
             let grown = grid.growths[g].grow(&rows, costs);
             let by_depth = |depth: &usize| {
@@ -62,7 +66,7 @@ pub fn cross_validate(
         of_growth.iter().flat_map(move |fold| fold[depth].1.iter().copied())
     };
     let weights: Vec<f64> =
-        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(costs.weight(i))).collect();
+        folds.iter().flat_map(|fold| &fold.part.held_out).map(|&i| f64::from(costs.weight(i))).collect();
     let total: f64 = weights.iter().sum();
     let deepest = grid.depths.len() - 1;
     let score = |g: usize, depth: usize| {

@@ -34,8 +34,6 @@ pub struct TrainedModel {
     pub tried: Vec<ScoredConfiguration>,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
-    /// The share of all cells that were measured, if a joint model estimates the others.
-    pub timed: Option<f64>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// The same with each input of the test part, for a report.
@@ -101,13 +99,13 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     // Judge.
     let elsewhere = elsewhere(&recipe, &ladder, training, &view);
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
-    let study = params.study.then(|| Study::new(&judging, &prepared));
+    let study = (params.study && prepared.judging.timed.is_none()).then(|| Study::new(&judging, &prepared));
 
     // Write.
     let no_promise = no_promise(params, &prepared, &shipped);
     let mut model = shipped.model;
     model.provenance =
-        record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), prepared.timed, &model);
+        record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
         && held_out.comparison.model.coverage > 0.0
@@ -123,7 +121,6 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         configuration: climbed.configuration.clone(),
         ladder,
         tried: searched.tried,
-        timed: prepared.timed,
         evaluation: Evaluation::of_test_part(prepared.judging, &held_out),
         portfolio: prepared.portfolio,
         held_out,

@@ -69,6 +69,9 @@ pub struct Table {
     pub copies: usize,
     /// What choices cost.
     pub pricing: Pricing,
+    /// The share of the cells that were measured, where a missing time means that it was not: what decisions lose is then not
+    /// known. Otherwise `None`: a choice without a time cannot run.
+    pub timed: Option<f64>,
     /// By choice: true if too few inputs of the log measure it to learn it. A corrupt name must not ship.
     rare: Vec<bool>,
 }
@@ -121,7 +124,7 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
-        Self { choices, inputs, cells, copies, pricing: Pricing::default(), rare }
+        Self { choices, inputs, cells, copies, pricing: Pricing::default(), timed: None, rare }
     }
 
     /// Returns the same table with other costs.
@@ -175,7 +178,7 @@ impl Table {
         });
         let inputs = inputs.collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
-        Self { choices, inputs, cells, copies: self.copies, pricing: self.pricing, rare }
+        Self { choices, inputs, cells, rare, ..*self }
     }
 
     /// Returns whether some cells are estimates.

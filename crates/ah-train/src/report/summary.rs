@@ -20,15 +20,7 @@ const NAME: usize = 32;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = verdict(trained);
-    text += &match trained.timed {
-        None => figures(model.objective(), "held-out", comparison),
-        // On most inputs the pick has no time, and a decline's price would be taken for a loss.
-        Some(share) => format!(
-            "What it loses is not known: the log times {:.0} % of the choices on each input. Judge it on inputs that time all: \
-             ah-train evaluate MODEL LOG.\n",
-            share * 100.0
-        ),
-    };
+    text += &figures(model.objective(), "held-out", comparison);
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
@@ -258,9 +250,23 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     notes
 }
 
+/// Returns why the figures are not known, where the inputs have times of few choices.
+pub(super) fn unknown(comparison: &BaselineComparison) -> Option<String> {
+    comparison.timed.map(|share| {
+        format!(
+            "What it loses is not known: the log times {:.0} % of the choices on each input. Judge it on inputs that time all: \
+             ah-train evaluate MODEL LOG.",
+            share * 100.0
+        )
+    })
+}
+
 /// Returns the figures of a model on some inputs. Each includes the time of the decisions.
 fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
+    if let Some(text) = unknown(comparison) {
+        return format!("{text}\n");
+    }
     let fallback = name(&always_fallback.choice);
     let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
     let without = match model.inputs - model.comparable {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::data::Table;
 use crate::judge::evaluation::is_learned_from;
 use crate::judge::{Evaluation, Study};
+use crate::report::summary;
 
 /// The most inputs on the map. More are thinned evenly.
 const MOST_POINTS: usize = 4000;
@@ -31,7 +32,10 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
     let Evaluation { table, judged, comparison, .. } = evaluation;
     let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap_or(ChoiceId(0));
     let single = |input: u32| comparison.single.taken(|choice| table.usable(input, choice).is_some());
-    let taken: Vec<Taken> = judged
+    // Where few choices have times, no figure of an input is known.
+    let unknown = summary::unknown(comparison);
+    let known = if unknown.is_some() { &[][..] } else { &judged[..] };
+    let taken: Vec<Taken> = known
         .iter()
         .map(|j| {
             let choice = j.ranking.first().copied().unwrap_or(fallback);
@@ -65,6 +69,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
         "learned_from_these": is_learned_from(model, &evaluation.hashes),
         "learned_from": evaluation.learned_from,
         "comparison": comparison,
+        "unknown": unknown,
         "max_slowdown": comparison.max_slowdown,
         "promise": model.promise,
         "provenance": model.provenance,
@@ -73,7 +78,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
         "study": study,
         "features": features,
         "points": points,
-        "inputs": taken.len(),
+        "inputs": judged.len(),
         "choices": choices(table, &taken),
         "worst": worst(model, evaluation, &taken),
         "noise": noise(table, &taken),

@@ -104,8 +104,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     // Write.
     let no_promise = no_promise(params, &prepared, &shipped);
     let mut model = shipped.model;
-    model.provenance =
-        record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
+    model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
         && held_out.comparison.model.coverage > 0.0

@@ -284,6 +284,7 @@ impl Dataset {
 
 /// Returns the table of a log, with the weights of its inputs.
 fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
+    let schema = log.schema.clone();
     let mut table = Table::new(log);
     if table.copies > 0 {
         warnings.push(format!(
@@ -301,7 +302,7 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
         ));
     }
     if let Some(path) = &params.weights {
-        warnings.extend(weights::read(path, &mut table)?);
+        warnings.extend(weights::read(path, &schema, &mut table)?);
     }
     Ok(table)
 }

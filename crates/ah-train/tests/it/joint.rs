@@ -137,7 +137,10 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         // JSON, `evaluate` and the page say the same of a log that times few choices.
         let sparse = evaluate(&trained.model, &[folder.path().join("log.txt")], false).unwrap();
         let figures = serde_json::json!(sparse.comparison);
-        assert!(figures["model"]["slowdown"].is_null() && figures["model"]["over_limit"].is_null(), "{figures}");
+        assert!(
+            figures["model"]["slowdown"].is_null() && figures["model"]["over_limit"].is_null(),
+            "{figures}"
+        );
         assert!(figures["best_single"]["metrics"]["total"].is_null(), "{figures}");
         let metrics = &trained.model.provenance.metrics["held_out"];
         assert!(metrics["slowdown"].is_null() && metrics["inputs"].is_u64(), "{metrics}");

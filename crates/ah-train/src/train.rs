@@ -16,9 +16,9 @@ use crate::judge::{Evaluation, Study, TestReport};
 use crate::params::{MaxRisk, ValidParams};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
-use crate::promise::{self, Folds, Ladder, Recipe, View};
+use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
 use crate::record;
-use crate::search::{self, Configuration, Portfolio, ScoredConfiguration};
+use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, SearchResult};
 
 /// A trained model, and how it came about.
 pub struct TrainedModel {
@@ -83,21 +83,15 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let Prepared { plan, parts, learning, shipping, .. } = &prepared;
     let training = &parts.training;
 
-    // Search.
-    let view = Arc::new(View::new(learning, plan, training));
-    let folds = Folds::new(learning, plan, training, &view);
-    let searched = search::search(learning, plan, folds.of_search(), training.len());
-
-    // Fit and promise: once to be judged, once to ship.
-    let recipe =
-        Recipe { dataset: learning, plan, configuration: &searched.best.configuration, max_leaves: None };
-    let climbed = promise::climb(&recipe, &folds);
+    // Search, fit and promise: once to be judged, once to ship.
+    let (tried, climbed) = learn(learning, plan, training);
     let ladder = climbed.ladder;
-    let judging = Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
+    let max_leaves = ladder.rung().most;
+    let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
     let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable);
 
     // Judge.
-    let elsewhere = elsewhere(&recipe, &ladder, training, &view);
+    let elsewhere = elsewhere(&prepared, &ladder);
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
     let study = (params.study && prepared.judging.timed.is_none()).then(|| Study::new(&judging, &prepared));
 
@@ -119,7 +113,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         model,
         configuration: climbed.configuration.clone(),
         ladder,
-        tried: searched.tried,
+        tried,
         evaluation: Evaluation::of_test_part(prepared.judging, &held_out),
         portfolio: prepared.portfolio,
         held_out,
@@ -132,16 +126,28 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     })
 }
 
-/// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets.
-fn elsewhere(recipe: &Recipe<'_>, ladder: &Ladder, training: &[u32], view: &Arc<View>) -> Option<f64> {
+/// Learns from these inputs the heuristic that is judged. Returns all configurations that were tried, too.
+fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> (Vec<ScoredConfiguration>, Climbed) {
+    let view = Arc::new(View::new(dataset, plan, inputs));
+    let folds = Folds::new(dataset, plan, inputs, &view);
+    let SearchResult { best, tried } = search::search(dataset, plan, folds.of_search(), inputs.len());
+    let recipe = Recipe { dataset, plan, configuration: &best.configuration, max_leaves: None };
+    (tried, promise::climb(&recipe, &folds))
+}
+
+/// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets: what a
+/// training for Rust prints.
+fn elsewhere(prepared: &Prepared, ladder: &Ladder) -> Option<f64> {
+    let Prepared { plan, parts, learning, .. } = prepared;
     let rung = ladder.rung();
     let is_constant = rung.leaves == 1 && rung.boosted_trees == 0;
-    if !is_constant || recipe.plan.asking.targets.contains(&Target::Rust) {
+    if !is_constant || plan.asking.targets.contains(&Target::Rust) {
         return None;
     }
-    let plan = &recipe.plan.asked_in(Target::Rust);
-    let folds = Folds::new(recipe.dataset, plan, training, view);
-    Some(promise::climb(&Recipe { plan, ..*recipe }, &folds).ladder.rung().speedup)
+    let plan = &plan.asked_in(Target::Rust);
+    let (_, Climbed { configuration, heuristic, .. }) = learn(learning, plan, &parts.training);
+    let recipe = Recipe { dataset: learning, plan, configuration: &configuration, max_leaves: None };
+    Some(TestReport::new(&recipe, &heuristic, prepared).comparison.model.speedup_over_fallback)
 }
 
 /// Returns why the model has no promise that decides.

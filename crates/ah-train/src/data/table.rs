@@ -57,6 +57,17 @@ pub struct Input {
     cells: Range<u32>,
 }
 
+/// The greatest over the least time of a choice on an input.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// The pairs of choice and input that were measured more than once.
+    pub cells: usize,
+    /// The median over these.
+    pub median: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+}
+
 /// Inputs × choices.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -201,6 +212,18 @@ impl Table {
     pub fn cells(&self, input: u32) -> &[Cell] {
         let range = &self.inputs[input as usize].cells;
         &self.cells[range.start as usize..range.end as usize]
+    }
+
+    /// Returns how much the repetitions on these inputs differ; `None` without repetitions.
+    pub fn spread(&self, inputs: &[u32]) -> Option<Spread> {
+        let cells = inputs.iter().flat_map(|&input| self.cells(input));
+        let mut spreads: Vec<f64> = cells
+            .filter(|cell| cell.samples > 1 && cell.time.is_finite())
+            .map(|cell| cell.interval.1 / cell.interval.0)
+            .collect();
+        spreads.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| spreads.get((spreads.len() as f64 * share) as usize).copied();
+        Some(Spread { cells: spreads.len(), median: at(0.5)?, p95: at(0.95)? })
     }
 
     /// Returns the cell of a choice on an input, where it was measured.

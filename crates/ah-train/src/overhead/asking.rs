@@ -68,8 +68,8 @@ impl Asking {
         let settings = model.provenance.parameters.get("settings");
         let setting = |name: &str, part: &str| settings?.get(name)?.get(part);
         let recorded = |name: &str| setting(name, "value").cloned().unwrap_or_default();
-        let is_named = setting("for", "from").is_some_and(|from| from.as_str() != Some("default"));
-        let targets: Vec<Target> = serde_json::from_value(recorded("for")).unwrap_or_default();
+        let is_named = setting("target", "from").is_some_and(|from| from.as_str() != Some("default"));
+        let targets: Vec<Target> = serde_json::from_value(recorded("target")).unwrap_or_default();
         let mut ms: BTreeMap<String, f64> =
             serde_json::from_value(recorded("feature_ms")).unwrap_or_default();
         if let Some(collection) = &metadata.collection {

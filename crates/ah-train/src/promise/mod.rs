@@ -12,6 +12,6 @@ pub mod margin;
 pub mod recipe;
 
 pub use folds::Folds;
-pub use ladder::{Heuristic, Ladder, Rung, climb};
+pub use ladder::{Climbed, Heuristic, Ladder, Rung, climb};
 pub use margin::NEVER;
 pub use recipe::{Recipe, View};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ah_types::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
-use crate::data::Table;
+use crate::data::{Spread, Table};
+use crate::decisions::JudgedInput;
 use crate::judge::evaluation::is_learned_from;
 use crate::judge::{Evaluation, Study};
 use crate::report::summary;
@@ -81,7 +82,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
         "inputs": judged.len(),
         "choices": choices(table, &taken),
         "worst": worst(model, evaluation, &taken),
-        "noise": noise(table, &taken),
+        "noise": noise(table, judged),
         "tree": nodes(model, evaluation, &taken),
         "boosted": model.boosters.len(),
     })
@@ -154,16 +155,13 @@ fn worst(model: &Model, evaluation: &Evaluation, taken: &[Taken]) -> Vec<Value> 
     order.iter().take(WORST).filter(|t| t.log_slowdown > 0.0).map(listed).collect()
 }
 
-/// Returns the spread of the repetitions: greatest over least time of a choice on an input.
-fn noise(table: &Table, taken: &[Taken]) -> Value {
-    let cells = taken.iter().flat_map(|t| table.cells(t.input));
-    let mut spreads: Vec<f64> = cells
-        .filter(|cell| cell.samples > 1 && cell.time.is_finite())
-        .map(|cell| cell.interval.1 / cell.interval.0)
-        .collect();
-    spreads.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| spreads.get((spreads.len() as f64 * share) as usize).copied();
-    json!({ "cells": spreads.len(), "median": at(0.5), "p95": at(0.95) })
+/// Returns the spread of the repetitions.
+fn noise(table: &Table, judged: &[JudgedInput]) -> Value {
+    let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+    match table.spread(&inputs) {
+        Some(Spread { cells, median, p95 }) => json!({ "cells": cells, "median": median, "p95": p95 }),
+        None => json!({ "cells": 0 }),
+    }
 }
 
 /// Returns the nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower

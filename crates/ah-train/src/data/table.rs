@@ -1,7 +1,7 @@
 //! The table to learn from: rows are inputs, columns are choices, cells hold the median feedback.
 //! Most cells may be missing (83 % in PyTorch's `mm` logs), so a row is a short list of cells.
 //!
-//! Subset are sorted by their text and samples by their value, so the order of the log's rows does
+//! Inputs are sorted by their text and samples by their value, so the order of the log's rows does
 //! not matter from here on.
 
 use std::ops::Range;

@@ -171,7 +171,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, class: usize, rows: i64) {
-        // Subset without a winner (`usize::MAX`) are the class 0.
+        // Inputs without a winner (`usize::MAX`) are the class 0.
         let class = class.wrapping_add(1);
         if self.by_class.len() <= class {
             self.by_class.resize(class + 1, 0);

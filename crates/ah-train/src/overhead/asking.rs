@@ -47,7 +47,7 @@ impl Asking {
             |(name, ms): (&String, &f64)| FeatureTime { slots: slot(name).into_iter().collect(), ms: *ms };
         let is_gpu = match metadata.device() {
             Some(device) => matches!(device, Device::Cuda(_)),
-            // PyTorch's logs have the capability of a GPU and no device. Of a table nobody knows it: SpMV formats on a V100
+            // PyTorch's logs have the capability of a GPU and no device. A table names neither: SpMV formats on a V100
             // take 5 us and more, and a decision that overlaps costs nothing there.
             None => metadata.device_capa != (0, 0) || !is_named,
         };

@@ -18,16 +18,25 @@ quick=(logs:: log_limits:: models:: expressions:: optimizations:: formats:: tune
 
 has() { command -v "$1" > /dev/null 2>&1; }
 
-# The Python tests need pytest, which a fresh machine lacks: they run in an environment of their own, which sees the packages
-# of the machine's (PyTorch, NumPy).
+# A fresh machine lacks pytest, zizmor and clang: they come into an environment of our own, which sees the packages of the
+# machine's (PyTorch, NumPy). Where there is no clang, that of Zig compiles the generated C.
 venv=target/venv
 python=$venv/bin/python
 python_has() { $python -c "import $1" 2> /dev/null; }
-if ! { python_has pytest && [ -x $venv/bin/zizmor ]; }; then
-  python3 -m venv --clear --system-site-packages $venv &&
-    $python -m pip install --quiet --disable-pip-version-check pytest zizmor ||
-    echo "pip cannot install pytest and zizmor into $venv: see the skipped steps"
+wanted=(pytest zizmor)
+has clang || wanted+=(ziglang)
+if ! { python_has pytest && [ -x $venv/bin/zizmor ] && { has clang || [ -x $venv/bin/clang ]; }; }; then
+  if python3 -m venv --clear --system-site-packages $venv &&
+    $python -m pip install --quiet --disable-pip-version-check "${wanted[@]}"; then
+    if ! has clang; then
+      printf '#!/bin/sh\nexec "%s" -m ziglang cc "$@"\n' "$PWD/$python" > $venv/bin/clang
+      chmod +x $venv/bin/clang
+    fi
+  else
+    echo "pip cannot install ${wanted[*]} into $venv: see the skipped steps"
+  fi
 fi
+export PATH=$PATH:$PWD/$venv/bin # Last: the machine's own tools come first.
 
 echo "Steps, with their seconds here the last time:"
 if [ -s $times ]; then cat $times; else echo "  not known: nobody ran this here (compiling is most of it)"; fi

@@ -56,7 +56,7 @@ fn regressed(numbers: &Numbers, timings: &[Timing]) -> Vec<Tiling> {
     let mut found = Vec::new();
     while found.len() < MAX_TILINGS {
         let whole = dot(&left, &left);
-        // Wasted work costs time: a tiling that saves some is none.
+        // Wasted work costs time, so a tiling never saves any.
         let explained = |term: &[f64]| match dot(&left, term) {
             product if product > 0.0 => product.powi(2) / dot(term, term).max(f64::MIN_POSITIVE),
             _ => 0.0,

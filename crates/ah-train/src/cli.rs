@@ -72,7 +72,7 @@ Examples:
 pub enum Command {
     /// Judge a model on logs of its optimization.
     Evaluate(EvaluateArgs),
-    /// Explain a model's decision for one input: the path, the evidence, the alternatives, and what would change it
+    /// Explain a model's decision for one input: the path, the evidence and the alternatives
     Explain(ExplainArgs),
     /// Write a page about a model on logs: gain, promise, maps, the tree, the worst inputs
     Report(ReportArgs),

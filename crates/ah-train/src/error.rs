@@ -61,9 +61,6 @@ pub enum TrainError {
     /// The log has more features than learning has memory for.
     #[error("expected at most {most} features, found {found}; leave columns out of the log")]
     TooManyFeatures { most: usize, found: usize },
-    /// linfa refuses the data or its parameters.
-    #[error("linfa: {0}")]
-    Linfa(#[from] linfa::Error),
     /// The model cannot be read or written.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -100,8 +97,7 @@ impl ah_cli::FatalError for TrainError {
             | Self::OtherOptimization { .. }
             | Self::Mismatch { .. }
             | Self::Malformed { .. }
-            | Self::TooManyFeatures { .. }
-            | Self::Linfa(_) => exit::BAD_INPUT,
+            | Self::TooManyFeatures { .. } => exit::BAD_INPUT,
             Self::TooLittle { .. } => exit::TOO_LITTLE,
         }
     }

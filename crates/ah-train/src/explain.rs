@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::shown::did_you_mean;
-use ah_types::{ChoiceId, Explanation, Feature, FeatureKind, Model, Value};
+use ah_types::shown::{did_you_mean, listed};
+use ah_types::{ChoiceId, Explanation, Feature, FeatureKind, Model, Unsure, Value};
 
 use crate::error::TrainError;
 
-/// Explains the decision of `model` for an input of `feature=value` pairs. A feature that is not given is
-/// undefined. `offered` are the choices that the program offers; empty if it does not list them.
+/// Explains the decision of `model` for an input of `feature=value` pairs. `offered` are the choices that the program offers;
+/// empty if it does not list them.
+///
+/// # Errors
+/// [`TrainError`] names a wrong pair, and the features that are not given where the decision needs them.
 pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<Explanation, TrainError> {
-    let values = values(model, input)?;
+    let (values, absent) = values(model, input)?;
     let unknown = |name: &String| TrainError::UnknownChoice {
         flag: "--offered",
         choice: name.clone(),
@@ -19,18 +22,27 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<Ex
     let ids: Result<BTreeSet<ChoiceId>, TrainError> =
         offered.iter().map(|name| model.choice_id(name).ok_or_else(|| unknown(name))).collect();
     let ids = ids?;
+    if !absent.is_empty() && matches!(model.choose(&values), Err(Unsure::Undefined(_) | Unsure::Precondition))
+    {
+        return Err(TrainError::parameter(
+            "the input",
+            "a value of each feature that the decision needs (FEATURE= if it has none)",
+            format_args!("none of {}", listed(&absent)),
+        ));
+    }
     let is_offered = |choice| ids.contains(&choice);
     Ok(model.explain(&values, if ids.is_empty() { None } else { Some(&is_offered) }))
 }
 
-/// Returns the values by slot.
-fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
+/// Returns the values by slot, and the features that are not given: they are undefined.
+fn values(model: &Model, input: &[String]) -> Result<(Vec<Value>, Vec<String>), TrainError> {
     let features = model.features.base().features();
     let undefined = |feature: &Feature| match feature.kind {
         FeatureKind::Numerical => Value::Number(f64::NAN),
         FeatureKind::Categorical => Value::Category("".into()),
     };
     let mut values: Vec<Value> = features.iter().map(undefined).collect();
+    let mut absent: Vec<String> = features.iter().map(|feature| feature.name.clone()).collect();
     for pair in input {
         let error = |expected: &str, proposal: &str| {
             TrainError::parameter("the input", expected, format_args!("{pair:?}{proposal}"))
@@ -40,6 +52,7 @@ fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
             let known: Vec<String> = features.iter().map(|f| f.name.clone()).collect();
             error(&format!("one of the features {}", known.join(", ")), &did_you_mean(name, &known))
         })?;
+        absent.retain(|feature| feature != name);
         values[slot] = match features[slot].kind {
             FeatureKind::Categorical => value.into(),
             FeatureKind::Numerical if value.is_empty() => Value::Number(f64::NAN),
@@ -48,5 +61,5 @@ fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
             }
         };
     }
-    Ok(values)
+    Ok((values, absent))
 }

@@ -51,7 +51,7 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, adapt};
-pub use ah_types::{LearnerKind, Target, TrainingPolicy};
+pub use ah_types::{LearnerKind, Target};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};

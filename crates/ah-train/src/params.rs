@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_types::{LearnerKind, Objective, Target, TrainingPolicy};
+use ah_types::{LearnerKind, Objective, Target};
 use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
@@ -98,9 +98,6 @@ pub struct Params {
     /// Also judge other learners, and learn from fewer inputs, for a report.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub study: bool,
-    /// A training policy that replaces the optimization's, apart from empty dimensions.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    pub training: Option<TrainingPolicy>,
 }
 
 /// The share of inputs for which a promise may be broken.

@@ -26,8 +26,6 @@ pub struct Prepared {
     pub judging: Table,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
-    /// The share of all cells that were measured, if a joint model estimates the others.
-    pub timed: Option<f64>,
 }
 
 impl Prepared {
@@ -61,7 +59,8 @@ impl Prepared {
             }
             None => (dataset.clone(), dataset.clone()),
         };
-        let judging = Table::clone(&dataset.table);
+        let mut judging = Table::clone(&dataset.table);
+        judging.timed = timed;
         let plan = TrainPlan::resolve(params, &learning, training)?;
         let portfolio = portfolio::choose(&learning, training, plan.max_choices);
         let narrowed = |dataset: Dataset| match &portfolio {
@@ -69,7 +68,7 @@ impl Prepared {
             None => dataset,
         };
         let (learning, shipping) = (narrowed(learning), narrowed(shipping));
-        Ok(Self { plan, parts, learning, shipping, judging, portfolio, timed })
+        Ok(Self { plan, parts, learning, shipping, judging, portfolio })
     }
 
     /// Returns the model's fallback in the table to judge by.

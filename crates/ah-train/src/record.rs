@@ -28,13 +28,12 @@ pub fn logs(dataset: &Dataset) -> impl Iterator<Item = LogRecord> {
     })
 }
 
-/// Returns the record of a training. `timed` is the share of all cells that were measured, if the others are estimates.
+/// Returns the record of a training.
 pub fn provenance(
     recipe: &Recipe<'_>,
     ladder: &Ladder,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
-    timed: Option<f64>,
     model: &Model,
 ) -> Provenance {
     let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "curve": p.curve }));
@@ -56,7 +55,7 @@ pub fn provenance(
     if !learned.is_empty() {
         parameters.insert("learned_eligible".to_owned(), json!(learned));
     }
-    if let Some(share) = timed {
+    if let Some(share) = held_out.comparison.timed {
         parameters.insert("timed".to_owned(), share.into());
     }
     let mut metrics = object(json!({

@@ -16,9 +16,9 @@ use crate::judge::{Evaluation, Study, TestReport};
 use crate::params::{MaxRisk, ValidParams};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
-use crate::promise::{self, Ladder, Recipe, View};
+use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
 use crate::record;
-use crate::search::{self, Configuration, Portfolio, ScoredConfiguration};
+use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, SearchResult};
 
 /// A trained model, and how it came about.
 pub struct TrainedModel {
@@ -34,8 +34,6 @@ pub struct TrainedModel {
     pub tried: Vec<ScoredConfiguration>,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
-    /// The share of all cells that were measured, if a joint model estimates the others.
-    pub timed: Option<f64>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
     /// The same with each input of the test part, for a report.
@@ -85,28 +83,22 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let Prepared { plan, parts, learning, shipping, .. } = &prepared;
     let training = &parts.training;
 
-    // Search.
-    let view = Arc::new(View::new(learning, plan, training)?);
-    let searched = search::search(learning, plan, &view.ranked.columns, training)?;
-
-    // Fit and promise: once to be judged, once to ship.
-    let recipe =
-        Recipe { dataset: learning, plan, configuration: &searched.best.configuration, max_leaves: None };
-    let climbed = promise::climb(&recipe, training, &view)?;
+    // Search, fit and promise: once to be judged, once to ship.
+    let (tried, climbed) = learn(learning, plan, training);
     let ladder = climbed.ladder;
-    let judging = Recipe { configuration: &climbed.configuration, max_leaves: ladder.rung().most, ..recipe };
-    let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable)?;
+    let max_leaves = ladder.rung().most;
+    let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
+    let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable);
 
     // Judge.
-    let elsewhere = elsewhere(&recipe, &ladder, training, &view)?;
-    let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared)?;
-    let study = params.study.then(|| Study::new(&judging, &prepared)).transpose()?;
+    let elsewhere = elsewhere(&prepared, &ladder);
+    let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
+    let study = (params.study && prepared.judging.timed.is_none()).then(|| Study::new(&judging, &prepared));
 
     // Write.
     let no_promise = no_promise(params, &prepared, &shipped);
     let mut model = shipped.model;
-    model.provenance =
-        record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), prepared.timed, &model);
+    model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
         && held_out.comparison.model.coverage > 0.0
@@ -121,8 +113,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         model,
         configuration: climbed.configuration.clone(),
         ladder,
-        tried: searched.tried,
-        timed: prepared.timed,
+        tried,
         evaluation: Evaluation::of_test_part(prepared.judging, &held_out),
         portfolio: prepared.portfolio,
         held_out,
@@ -135,20 +126,28 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     })
 }
 
-/// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets.
-fn elsewhere(
-    recipe: &Recipe<'_>,
-    ladder: &Ladder,
-    training: &[u32],
-    view: &Arc<View>,
-) -> Result<Option<f64>, TrainError> {
+/// Learns from these inputs the heuristic that is judged. Returns all configurations that were tried, too.
+fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> (Vec<ScoredConfiguration>, Climbed) {
+    let view = Arc::new(View::new(dataset, plan, inputs));
+    let folds = Folds::new(dataset, plan, inputs, &view);
+    let SearchResult { best, tried } = search::search(dataset, plan, folds.of_search(), inputs.len());
+    let recipe = Recipe { dataset, plan, configuration: &best.configuration, max_leaves: None };
+    (tried, promise::climb(&recipe, &folds))
+}
+
+/// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets: what a
+/// training for Rust prints.
+fn elsewhere(prepared: &Prepared, ladder: &Ladder) -> Option<f64> {
+    let Prepared { plan, parts, learning, .. } = prepared;
     let rung = ladder.rung();
     let is_constant = rung.leaves == 1 && rung.boosted_trees == 0;
-    if !is_constant || recipe.plan.asking.targets.contains(&Target::Rust) {
-        return Ok(None);
+    if !is_constant || plan.asking.targets.contains(&Target::Rust) {
+        return None;
     }
-    let plan = &recipe.plan.asked_in(Target::Rust);
-    Ok(Some(promise::climb(&Recipe { plan, ..*recipe }, training, view)?.ladder.rung().speedup))
+    let plan = &plan.asked_in(Target::Rust);
+    let (_, Climbed { configuration, heuristic, .. }) = learn(learning, plan, &parts.training);
+    let recipe = Recipe { dataset: learning, plan, configuration: &configuration, max_leaves: None };
+    Some(TestReport::new(&recipe, &heuristic, prepared).comparison.model.speedup_over_fallback)
 }
 
 /// Returns why the model has no promise that decides.

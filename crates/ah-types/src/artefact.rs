@@ -87,7 +87,7 @@ pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = open(path)?.take((most_mib << 20) + 1).read_to_string(&mut text)?;
     if read as u64 > most_mib << 20 {
-        let why = format!("it is larger than {most_mib} MiB, as no honest one is");
+        let why = format!("it is larger than {most_mib} MiB, more than such a file ever needs");
         return Err(io::Error::new(ErrorKind::FileTooLarge, why));
     }
     Ok(text)

@@ -66,7 +66,7 @@ pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use file_lock::lock_within;
 pub use model::{
-    BoosterTables, CalibrationMode, Change, Evidence, Explanation, InvalidModel, LogRecord, LoggedRow, Model,
+    BoosterTables, CalibrationMode, Evidence, Explanation, InvalidModel, LogRecord, LoggedRow, Model,
     ModelError, ModelPlace, Path, Precondition, Predicted, Promise, Provenance, ROW_NUMBERS, Reached,
     ScoreRow, ScoreTree, Sums, Tables, add_row,
 };

@@ -143,7 +143,7 @@ pub struct RankedChoice {
     /// The ranking's order, least first: the mean log slowdown, shrunk towards the mean of the nodes above.
     /// With a promise, inputs on which the choice is too slow cost more.
     pub score: f64,
-    /// The share of the leaf's inputs on which it wins (ties are shared).
+    /// The share of the leaf's inputs on which its median is the least; equal medians share the input.
     pub probability: f64,
     /// The number of the leaf's inputs on which it was measured; at least 1.
     pub measured: u64,

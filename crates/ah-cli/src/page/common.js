@@ -28,6 +28,14 @@ const colored = facts.choices.length > PALETTE.length ? byWins : [...byWins].sor
 const color = (choice) => PALETTE[colored.indexOf(choice)] ?? OTHER;
 const colorOf = (name) => color(facts.choices.findIndex((choice) => choice.name === name));
 
+/** Of a logarithmic axis that spans decades, only ticks whose labels do not overlap: 1, 2 and 5 times powers of ten, or these alone. */
+function thin(axis) {
+  const decades = Math.log10(axis.max / axis.min);
+  const first = (value) => value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const kept = decades > 3 ? [1] : [1, 2, 5];
+  if (decades > 1) axis.ticks = axis.ticks.filter(({ value }) => kept.some((digit) => Math.abs(first(value) - digit) < 0.01));
+}
+
 /** One feature as an axis: positive numbers on a logarithmic scale, categories by position. */
 function axis(slot, ink) {
   const { name, numerical } = facts.features[slot];
@@ -42,7 +50,8 @@ function axis(slot, ink) {
     return { scale, place: (point, i) => categories.indexOf(point.values[slot]) + ((i * 0.618) % 1) * 0.6 - 0.3 };
   }
   const positive = facts.points.every((point) => point.values[slot] > 0);
-  return { scale: { type: positive ? "logarithmic" : "linear", title, ticks: { color: ink } }, place: (point) => point.values[slot] };
+  const type = positive ? { type: "logarithmic", afterBuildTicks: thin } : { type: "linear" };
+  return { scale: { ...type, title, ticks: { color: ink } }, place: (point) => point.values[slot] };
 }
 
 let map;

@@ -1,10 +1,9 @@
-//! Processors: kernels that run on the host, and a runner for each optimization.
+//! Processors: kernels that run on the host, and their runners.
 
 mod clock;
 pub mod kernels;
-mod mm;
 mod operands;
-mod pad_mm;
+mod product;
 mod softmax;
 
 use ah_types::Optimization;
@@ -20,8 +19,8 @@ pub fn server(optimization: Optimization) -> Option<Server> {
         Box::new(move || ah_measure::serve(clock::start_threads().map(|()| new(optimization))))
     }
     Some(match optimization.name.as_str() {
-        "pad_mm" => over(pad_mm::PadMmRunner::new, optimization),
-        "mm" => over(mm::MmRunner::new, optimization),
+        "pad_mm" => over(product::ProductRunner::pad_mm, optimization),
+        "mm" => over(product::ProductRunner::mm, optimization),
         "softmax" => over(softmax::SoftmaxRunner::new, optimization),
         _ => return None,
     })

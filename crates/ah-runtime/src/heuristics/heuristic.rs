@@ -73,8 +73,8 @@ pub trait Heuristic: Send + Sync {
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure>;
 
     /// Explains the decision for these values to people: the choice, or the reason for declining, and the
-    /// first five of its ranking. A [`LoadedModel`](crate::LoadedModel) also gives the path through the tree, the
-    /// evidence, and what would change the decision.
+    /// first five of its ranking. A [`LoadedModel`](crate::LoadedModel) also gives the path through the tree and
+    /// the evidence.
     fn explain(&self, values: &[Scalar<'_>]) -> String {
         let choices = self.choices();
         let name = |choice: usize| choices.get(choice).copied().unwrap_or_default();

@@ -54,7 +54,7 @@ fn an_answer_is_explained() {
     let auto = consulting();
     let text = auto.explain_choice(&values("float32", 101.0, 64.0));
     assert!(text.starts_with("pad_mm: pad\nTest takes pad.\n"), "{text}");
-    assert!(text.contains("training inputs") && text.contains("The nearest values found"), "{text}");
+    assert!(text.contains("training inputs"), "{text}");
     let text = auto.explain_choice(&values("float32", 101.0, 7.0));
     assert!(text.contains("Test declines: its precondition does not hold"), "{text}");
     let text = builder().build().unwrap().explain_choice(&values("float32", 101.0, 64.0));

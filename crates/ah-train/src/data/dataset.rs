@@ -156,16 +156,15 @@ impl Dataset {
         })
     }
 
-    /// Returns the same dataset with further derived features, which are numbers.
-    pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
+    /// Returns the same dataset with further derived features, which are numbers; without them where they do not fit the log.
+    pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Self {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
-        self.features = Features::new(logged, &derived).map_err(|source| TrainError::Derived {
-            optimization: self.optimization.name.clone(),
-            source: Box::new(source),
-        })?;
-        self.values = FeatureValues::new(&self.table, &self.features);
-        Ok(self)
+        if let Ok(features) = Features::new(logged, &derived) {
+            self.values = FeatureValues::new(&self.table, &features);
+            self.features = features;
+        }
+        self
     }
 
     /// Returns the same dataset with other cells of the same inputs and choices.
@@ -285,6 +284,7 @@ impl Dataset {
 
 /// Returns the table of a log, with the weights of its inputs.
 fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
+    let schema = log.schema.clone();
     let mut table = Table::new(log);
     if table.copies > 0 {
         warnings.push(format!(
@@ -302,7 +302,7 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
         ));
     }
     if let Some(path) = &params.weights {
-        warnings.extend(weights::read(path, &mut table)?);
+        warnings.extend(weights::read(path, &schema, &mut table)?);
     }
     Ok(table)
 }

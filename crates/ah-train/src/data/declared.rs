@@ -19,7 +19,7 @@ pub fn optimization(
     warnings: &mut Vec<String>,
 ) -> Result<(Optimization, bool), TrainError> {
     let metadata = &log.metadata;
-    let (mut optimization, ad_hoc) = match &params.optimization {
+    let (optimization, ad_hoc) = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
             if optimization.name != metadata.name {
@@ -37,12 +37,6 @@ pub fn optimization(
             (found.optimization, !found.is_built_in)
         }
     };
-    if let Some(training) = &params.training {
-        let declared = std::mem::replace(&mut optimization.training, training.clone());
-        if optimization.training.dimensions.is_empty() {
-            optimization.training.dimensions = declared.dimensions;
-        }
-    }
     check_training(&optimization)?;
     Ok((optimization, ad_hoc))
 }

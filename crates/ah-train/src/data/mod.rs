@@ -33,4 +33,4 @@ pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
 pub use objective::Pricing;
 pub use subset::Subset;
-pub use table::{Cell, LEAST_MS, Table};
+pub use table::{Cell, LEAST_MS, Spread, Table};

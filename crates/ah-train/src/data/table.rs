@@ -1,7 +1,7 @@
 //! The table to learn from: rows are inputs, columns are choices, cells hold the median feedback.
 //! Most cells may be missing (83 % in PyTorch's `mm` logs), so a row is a short list of cells.
 //!
-//! Subset are sorted by their text and samples by their value, so the order of the log's rows does
+//! Inputs are sorted by their text and samples by their value, so the order of the log's rows does
 //! not matter from here on.
 
 use std::ops::Range;
@@ -29,8 +29,6 @@ pub struct Cell {
     pub interval: (f64, f64),
     /// The number of measurements; copies of one measurement count once. 0 for an estimate.
     pub samples: u32,
-    /// True if the interval overlaps the winner's: the measurements cannot distinguish the two.
-    pub ties_winner: bool,
 }
 
 impl Cell {
@@ -59,6 +57,17 @@ pub struct Input {
     cells: Range<u32>,
 }
 
+/// The greatest over the least time of a choice on an input.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// The pairs of choice and input that were measured more than once.
+    pub cells: usize,
+    /// The median over these.
+    pub median: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+}
+
 /// Inputs × choices.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -71,6 +80,9 @@ pub struct Table {
     pub copies: usize,
     /// What choices cost.
     pub pricing: Pricing,
+    /// The share of the cells that were measured, where a missing time means that it was not: what decisions lose is then not
+    /// known. Otherwise `None`: a choice without a time cannot run.
+    pub timed: Option<f64>,
     /// By choice: true if too few inputs of the log measure it to learn it. A corrupt name must not ship.
     rare: Vec<bool>,
 }
@@ -112,7 +124,6 @@ impl Table {
                     log_slowdown: 0.0,
                     interval,
                     samples: if copied { 1 } else { index(feedback.len()) },
-                    ties_winner: false,
                 });
             }
             let best = compare(&mut cells[start..]);
@@ -124,7 +135,7 @@ impl Table {
             measured[cell.choice.index()] += 1;
         }
         let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
-        Self { choices, inputs, cells, copies, pricing: Pricing::default(), rare }
+        Self { choices, inputs, cells, copies, pricing: Pricing::default(), timed: None, rare }
     }
 
     /// Returns the same table with other costs.
@@ -178,7 +189,7 @@ impl Table {
         });
         let inputs = inputs.collect();
         let (choices, rare) = (self.choices.clone(), self.rare.clone());
-        Self { choices, inputs, cells, copies: self.copies, pricing: self.pricing, rare }
+        Self { choices, inputs, cells, rare, ..*self }
     }
 
     /// Returns whether some cells are estimates.
@@ -201,6 +212,18 @@ impl Table {
     pub fn cells(&self, input: u32) -> &[Cell] {
         let range = &self.inputs[input as usize].cells;
         &self.cells[range.start as usize..range.end as usize]
+    }
+
+    /// Returns how much the repetitions on these inputs differ; `None` without repetitions.
+    pub fn spread(&self, inputs: &[u32]) -> Option<Spread> {
+        let cells = inputs.iter().flat_map(|&input| self.cells(input));
+        let mut spreads: Vec<f64> = cells
+            .filter(|cell| cell.samples > 1 && cell.time.is_finite())
+            .map(|cell| cell.interval.1 / cell.interval.0)
+            .collect();
+        spreads.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| spreads.get((spreads.len() as f64 * share) as usize).copied();
+        Some(Spread { cells: spreads.len(), median: at(0.5)?, p95: at(0.95)? })
     }
 
     /// Returns the cell of a choice on an input, where it was measured.
@@ -344,17 +367,14 @@ impl Table {
 
 /// Returns the cell of an estimated time.
 fn estimate(&(choice, time): &(ChoiceId, f64)) -> Cell {
-    Cell { choice, time, log_slowdown: 0.0, interval: (time, time), samples: 0, ties_winner: false }
+    Cell { choice, time, log_slowdown: 0.0, interval: (time, time), samples: 0 }
 }
 
 /// Compares the cells of an input with its winner. Returns the winner's time.
 fn compare(cells: &mut [Cell]) -> f64 {
     let best = cells.iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
-    let winner = cells.iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
     for cell in cells {
-        let usable = cell.time.is_finite();
-        cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
-        cell.ties_winner = usable && cell.interval.0 <= winner;
+        cell.log_slowdown = if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };
     }
     best
 }

@@ -1,11 +1,13 @@
 //! `--weights FILE`: how often each input occurs.
 //!
 //! Each line is one input: its features as in the log, joined by commas, then a tab and a number above
-//! 0. Inputs that are not listed count 1.
+//! 0. Inputs that are not listed count 1. Values count, not their text: `64` and `64.0` are one input.
 
 use std::path::Path;
 
 use ah_types::artefact::read_text;
+use ah_types::log::input_text;
+use ah_types::{Feature, FeatureKind, Schema, Value, number};
 use rustc_hash::FxHashMap;
 
 use super::table::Table;
@@ -14,28 +16,37 @@ use crate::error::TrainError;
 /// Ten million inputs.
 const MAX_MIB: u64 = 1024;
 
-/// Multiplies the weights of the table's inputs by those of the file. Returns warnings.
-pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
+/// Multiplies the weights of the table's inputs, which have the features of `schema`, by those of the file. Returns warnings.
+pub fn read(path: &Path, schema: &Schema, table: &mut Table) -> Result<Vec<String>, TrainError> {
     let text = read_text(path, MAX_MIB).map_err(TrainError::io(path, "read the weights"))?;
-    let mut weights: FxHashMap<&str, (f64, bool)> = FxHashMap::default();
-    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    let mut weights: FxHashMap<String, (f64, bool)> = FxHashMap::default();
+    while reader.read_record(&mut record).unwrap_or(false) {
+        let line = record.position().map_or(0, csv::Position::line);
         let wrong = |expected: &str, found: &str| {
             let (expected, found) = (expected.to_owned(), format!("{found:?}"));
             Err(TrainError::Malformed { path: path.to_owned(), line, expected, found })
         };
-        let Some((features, weight)) = text.rsplit_once('\t') else {
-            return wrong("the features joined by commas, a tab and a weight", text);
+        let mut fields: Vec<&str> = record.iter().collect();
+        let last = fields.pop().unwrap_or_default();
+        if fields.is_empty() && last.trim().is_empty() {
+            continue;
+        }
+        let Some((feature, weight)) = last.rsplit_once('\t') else {
+            return wrong("the features joined by commas, a tab and a weight", last);
         };
+        fields.push(feature);
         let weight = match weight.trim().parse::<f64>() {
             Ok(weight) if weight > 0.0 && weight.is_finite() => weight,
             _ => return wrong("a weight above 0", weight),
         };
-        if weights.insert(features, (weight, false)).is_some_and(|(other, _)| other != weight) {
-            return wrong(
-                "one weight for an input",
-                &format!("{weight} here and another weight above for {features}"),
-            );
+        let features = key(schema, &fields);
+        if weights.get(&features).is_some_and(|(other, _)| *other != weight) {
+            let found = format!("{weight} here and another weight above for {features}");
+            return wrong("one weight for an input", &found);
         }
+        weights.insert(features, (weight, false));
     }
     let mut unlisted = 0;
     for input in &mut table.inputs {
@@ -57,4 +68,19 @@ pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
         warnings.push(format!("{}: {unused} lines name no input of the log", path.display()));
     }
     Ok(warnings)
+}
+
+/// Returns the text of the input with these fields: equal values have equal texts, however they are written.
+fn key(schema: &Schema, fields: &[&str]) -> String {
+    let value = |(feature, field): (&Feature, &&str)| match feature.kind {
+        FeatureKind::Numerical if field.trim().is_empty() => Some(Value::Number(f64::NAN)),
+        FeatureKind::Numerical => number(field).map(Value::Number),
+        FeatureKind::Categorical => Some(Value::from(*field)),
+    };
+    let values: Option<Vec<Value>> = schema.features().iter().zip(fields).map(value).collect();
+    match values.filter(|_| schema.len() == fields.len()) {
+        Some(values) => input_text(&values),
+        // No input has it.
+        None => fields.join(","),
+    }
 }

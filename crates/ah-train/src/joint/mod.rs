@@ -72,8 +72,7 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
     let completed = |inputs: &[u32]| Estimator::fit(table, inputs, seed).complete(table);
     let (learning, shipping) = rayon::join(|| completed(training), || completed(usable));
     let warning = format!(
-        "inputs time {timed:.0} of {} choices on average. Training estimates the other times; the figures are of the timed \
-         choices alone: the best one of an input may be among those that it does not time",
+        "inputs time {timed:.0} of {} choices on average. Training estimates the other times",
         table.choices.len()
     );
     Ok(Some(Completed { learning, shipping, warning }))

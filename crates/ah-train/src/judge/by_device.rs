@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::metrics::Metrics;
 use crate::data::devices::LoggedDevice;
 use crate::decisions;
-use crate::error::TrainError;
 use crate::prepared::Prepared;
 use crate::promise::Recipe;
 
@@ -22,7 +21,7 @@ pub struct DeviceReport {
 
 impl DeviceReport {
     /// Judges each device. The shapes of the test part are in no training part.
-    pub fn all(recipe: &Recipe<'_>, prepared: &Prepared) -> Result<Vec<Self>, TrainError> {
+    pub fn all(recipe: &Recipe<'_>, prepared: &Prepared) -> Vec<Self> {
         let (dataset, plan, parts) = (recipe.dataset, recipe.plan, &prepared.parts);
         let logged = dataset.features.base();
         let report = |device: &LoggedDevice| {
@@ -30,14 +29,14 @@ impl DeviceReport {
                 |input: &u32| device.measured(logged, &dataset.table.inputs[*input as usize].values);
             let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
             let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
-            let judge = |training: &[u32]| -> Result<Metrics, TrainError> {
-                let model = recipe.learn_without_promise(training)?;
+            let judge = |training: &[u32]| -> Metrics {
+                let model = recipe.learn_without_promise(training);
                 let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
                 let judged = decisions::decide(&model, logged, table, &test, &plan.asking);
-                Ok(Metrics::new(table, &judged, fallback, plan.max_slowdown))
+                Metrics::new(table, &judged, fallback, plan.max_slowdown)
             };
-            let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
-            Ok(Self { device: device.name(), never_measured, learned_there })
+            let (never_measured, learned_there) = (judge(&others), judge(&there));
+            Self { device: device.name(), never_measured, learned_there }
         };
         dataset.devices.iter().map(report).collect()
     }

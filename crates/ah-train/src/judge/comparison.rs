@@ -22,6 +22,9 @@ pub struct BaselineComparison {
     /// An input is slower than the fallback where it takes more than this many times as long.
     #[serde(skip)]
     pub max_slowdown: f64,
+    /// The share of the cells that were measured, where that is so small that the figures are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed: Option<f64>,
 }
 
 /// Always taking one choice.
@@ -59,6 +62,7 @@ impl BaselineComparison {
             best_single: always(best_single),
             single: best_single,
             max_slowdown,
+            timed: table.timed,
         }
     }
 }

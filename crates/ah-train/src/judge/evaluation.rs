@@ -55,14 +55,10 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let asking = Asking::of_model(model, &log.metadata);
     let pricing = Pricing { objective: model.objective(), timeout: log.metadata.timeout_ms() };
     let logged = log.schema.clone();
-    let table = Table::new(log).priced(pricing);
+    let mut table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
-        warnings.push(format!(
-            "inputs time {:.1} % of the choices on average; the figures are of the timed choices alone: the best one of an input may be \
-             among those that it does not time",
-            joint::timed_share(&table, &inputs) * 100.0
-        ));
+        table.timed = Some(joint::timed_share(&table, &inputs));
     }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

@@ -7,7 +7,9 @@ use serde::Serialize;
 use crate::data::Table;
 use crate::decisions::{JudgedInput, PlainPick};
 
-/// The cost of decisions on some inputs, compared with taking each input's winner.
+/// The cost of decisions on some inputs, compared with taking each input's winner. Where a table [times](Table::timed) few of its
+/// choices, nobody knows what the winner is, and what a choice without a time takes: every ratio is then NaN, which is `null` in
+/// JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics {
     /// The number of inputs.
@@ -117,7 +119,7 @@ impl Metrics {
             };
             slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp())
         };
-        Self {
+        let metrics = Self {
             inputs: judged.len(),
             coverage: decided / n,
             slowdown: mean.exp(),
@@ -136,6 +138,27 @@ impl Metrics {
             plain_slowdown: (plain_mean / n).exp(),
             plain_untimed,
             outside: beyond / n,
+        };
+        if table.timed.is_some() { metrics.unknown() } else { metrics }
+    }
+
+    /// Returns the same without what a table that times few choices cannot tell.
+    fn unknown(self) -> Self {
+        Self {
+            coverage: f64::NAN,
+            slowdown: f64::NAN,
+            without_asking: f64::NAN,
+            p95: f64::NAN,
+            p99: f64::NAN,
+            worst: f64::NAN,
+            speedup_over_fallback: f64::NAN,
+            total: f64::NAN,
+            total_over_fallback: f64::NAN,
+            over_limit: f64::NAN,
+            top3: f64::NAN,
+            top10: f64::NAN,
+            plain_slowdown: f64::NAN,
+            ..self
         }
     }
 }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::data::split;
 use crate::decisions::{self, JudgedInput};
-use crate::error::TrainError;
 use crate::prepared::Prepared;
 use crate::promise::Recipe;
 
@@ -49,10 +48,7 @@ pub struct Difference {
 
 impl Study {
     /// Learns from shares of the training part.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn new(recipe: &Recipe<'_>, prepared: &Prepared) -> Result<Self, TrainError> {
+    pub fn new(recipe: &Recipe<'_>, prepared: &Prepared) -> Self {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let keys = recipe.dataset.keys(plan.test_split, &parts.training);
         let rounds: Vec<(f64, u64)> = SHARES
@@ -63,9 +59,9 @@ impl Study {
             // A draw's shares are nested: an input's hash decides from which share on it belongs.
             let seed = plan.seed.wrapping_add(draw);
             let part = split::hold_out(&parts.training, &keys, share, seed, "learning curve").held_out;
-            Ok((part.len(), costs(recipe, prepared, &part)?))
+            (part.len(), costs(recipe, prepared, &part))
         };
-        let learned = rounds.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;
+        let learned: Vec<(usize, Vec<f64>)> = rounds.par_iter().map(drawn).collect();
         let mut rest = learned.as_slice();
         let by_share = SHARES.map(|share| {
             let (this, others) = rest.split_at(draws(share));
@@ -77,7 +73,7 @@ impl Study {
         let last_doubling = difference(half, whole);
         let inputs = (learning_curve[2].inputs, parts.training.len());
         let advice = advice(inputs, last_doubling, learning_curve[3].slowdown.ln());
-        Ok(Self { learning_curve, last_doubling, advice })
+        Self { learning_curve, last_doubling, advice }
     }
 }
 
@@ -109,15 +105,15 @@ fn draws(share: f64) -> usize {
 }
 
 /// Returns the log slowdown of each input of the test part after learning from `inputs`, the decision left out.
-fn costs(recipe: &Recipe<'_>, prepared: &Prepared, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
-    let model = recipe.learn_without_promise(inputs)?;
+fn costs(recipe: &Recipe<'_>, prepared: &Prepared, inputs: &[u32]) -> Vec<f64> {
+    let model = recipe.learn_without_promise(inputs);
     let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
     let logged = recipe.dataset.features.base();
     let judged = decisions::decide(&model, logged, table, &prepared.parts.held_out, &recipe.plan.asking);
     let loss = |judged: &JudgedInput| {
         table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
     };
-    Ok(judged.iter().map(loss).collect())
+    judged.iter().map(loss).collect()
 }
 
 /// Returns the mean over the draws, for each input of the test part.

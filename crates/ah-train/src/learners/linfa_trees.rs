@@ -24,7 +24,6 @@ use ndarray::{Array1, Array2};
 use serde::Serialize;
 
 use crate::data::{Costs, Subset};
-use crate::error::TrainError;
 use crate::tree::GrownTree;
 
 /// The parameters of the learner.
@@ -55,11 +54,9 @@ const ROUNDING: f64 = 1e-6;
 /// rounding decides whether a split without gain is taken.
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
-impl<'a> Fit<Subset<'a>, &'a Costs, TrainError> for LinfaTrees {
-    type Object = GrownTree;
-
-    fn fit(&self, dataset: &DatasetBase<Subset<'a>, &'a Costs>) -> Result<GrownTree, TrainError> {
-        let (rows, targets) = (dataset.records(), *dataset.targets());
+impl LinfaTrees {
+    /// Grows a tree that tells the winners of these rows apart.
+    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
         let columns = rows.columns.all();
         let mut tree = GrownTree::leaf();
         let mut todo = vec![(0_u32, rows.inputs.to_vec())];
@@ -73,7 +70,7 @@ impl<'a> Fit<Subset<'a>, &'a Costs, TrainError> for LinfaTrees {
                 .iter()
                 .map(|&i| targets.winner(i).map_or(usize::MAX, ah_types::ChoiceId::index))
                 .collect();
-            let Some(impurity) = self.impurity_of_best_split(&rows, &classes)? else { continue };
+            let Some(impurity) = self.impurity_of_best_split(&rows, &classes) else { continue };
             let Some((column, left, right)) = self.first_split_within(&rows, &classes, impurity) else {
                 continue;
             };
@@ -83,17 +80,12 @@ impl<'a> Fit<Subset<'a>, &'a Costs, TrainError> for LinfaTrees {
             let (left, right) = tree.split(node, column as u32, limit, test);
             todo.extend([(right, right_inputs), (left, left_inputs)]);
         }
-        Ok(tree)
+        tree
     }
-}
 
-impl LinfaTrees {
-    /// Returns the impurity of linfa's split of these rows, if it finds one.
-    fn impurity_of_best_split(
-        &self,
-        rows: &Subset<'_>,
-        classes: &[usize],
-    ) -> Result<Option<f64>, TrainError> {
+    /// Returns the impurity of linfa's split of these rows, if it finds one. linfa refuses nothing but
+    /// its parameters, which are constant here; a node that it refused all the same would stay a leaf.
+    fn impurity_of_best_split(&self, rows: &Subset<'_>, classes: &[usize]) -> Option<f64> {
         let columns = rows.columns.all();
         let codes = Array2::from_shape_fn((rows.inputs.len(), columns.len()), |(row, column)| {
             f64::from(columns[column].codes()[rows.inputs[row] as usize])
@@ -108,11 +100,12 @@ impl LinfaTrees {
             .min_weight_split(2.0)
             .min_weight_leaf(self.min_samples_leaf as f32)
             .min_impurity_decrease(f64::EPSILON)
-            .fit(&dataset)?;
+            .fit(&dataset)
+            .ok()?;
         // A pruned stump is a leaf but still holds its split.
         let (column, value, decrease) = stump.root_node().split();
         if decrease <= 0.0 {
-            return Ok(None);
+            return None;
         }
         let mut sides = [Counts::default(), Counts::default()];
         let mut whole = Counts::default();
@@ -123,7 +116,7 @@ impl LinfaTrees {
         }
         let impurity = self.impurity(&sides[0], &sides[1]);
         let decrease = self.impurity(&whole, &Counts::default()) - impurity;
-        Ok((decrease >= MIN_IMPURITY_DECREASE).then_some(impurity))
+        (decrease >= MIN_IMPURITY_DECREASE).then_some(impurity)
     }
 
     /// Returns the column and the neighbouring codes of the first split, by (column, code), that has
@@ -178,7 +171,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, class: usize, rows: i64) {
-        // Subset without a winner (`usize::MAX`) are the class 0.
+        // Inputs without a winner (`usize::MAX`) are the class 0.
         let class = class.wrapping_add(1);
         if self.by_class.len() <= class {
             self.by_class.resize(class + 1, 0);

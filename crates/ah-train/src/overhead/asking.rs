@@ -47,7 +47,7 @@ impl Asking {
             |(name, ms): (&String, &f64)| FeatureTime { slots: slot(name).into_iter().collect(), ms: *ms };
         let is_gpu = match metadata.device() {
             Some(device) => matches!(device, Device::Cuda(_)),
-            // PyTorch's logs have the capability of a GPU and no device. Of a table nobody knows it: SpMV formats on a V100
+            // PyTorch's logs have the capability of a GPU and no device. A table names neither: SpMV formats on a V100
             // take 5 us and more, and a decision that overlaps costs nothing there.
             None => metadata.device_capa != (0, 0) || !is_named,
         };
@@ -68,8 +68,8 @@ impl Asking {
         let settings = model.provenance.parameters.get("settings");
         let setting = |name: &str, part: &str| settings?.get(name)?.get(part);
         let recorded = |name: &str| setting(name, "value").cloned().unwrap_or_default();
-        let is_named = setting("for", "from").is_some_and(|from| from.as_str() != Some("default"));
-        let targets: Vec<Target> = serde_json::from_value(recorded("for")).unwrap_or_default();
+        let is_named = setting("target", "from").is_some_and(|from| from.as_str() != Some("default"));
+        let targets: Vec<Target> = serde_json::from_value(recorded("target")).unwrap_or_default();
         let mut ms: BTreeMap<String, f64> =
             serde_json::from_value(recorded("feature_ms")).unwrap_or_default();
         if let Some(collection) = &metadata.collection {

@@ -1,7 +1,8 @@
 //! Cross-fitting: an ensemble from all inputs and one from each fold's training part, and what each decides on the inputs that
 //! its fold holds out. Each held-out input is ranked once for each size; everything else folds over these decisions.
 //!
-//! The folds serve twice. With a promise they calibrate it; and they compare sizes ([`super::ladder`]), each with the
+//! The folds serve three times. The search compares configurations on them; with a promise they calibrate it; and they compare
+//! sizes ([`super::ladder`]), each with the
 //! margin that it would get: a small tree may lose little if it always decides, and decline nearly everywhere (pad_mm H200
 //! with 3 leaves: 0.9 % and 81 %).
 
@@ -15,8 +16,10 @@ use super::calibrate::Calibration;
 use super::held_out::HeldOut;
 use super::margin::ALWAYS;
 use super::recipe::{Fitted, Recipe, View};
+use crate::data::Dataset;
 use crate::data::split::{self, Partition};
-use crate::error::TrainError;
+use crate::plan::TrainPlan;
+use crate::search::Fold;
 
 /// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
 /// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random
@@ -48,14 +51,10 @@ pub struct CrossFitted {
 }
 
 impl<'a> Folds<'a> {
-    /// Cuts `inputs` into folds: those that calibrate the promise, else those of the search until they hold out enough. Folds by
+    /// Cuts `inputs` into folds: those that calibrate the promise, else as many as hold out enough. Folds by
     /// input are the default, as the promise is for inputs drawn like these. Folds by dimensions, for new shapes, cost more (mm
     /// A100: 1.020 against 1.015). `whole` is what a fit to all inputs sees.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn new(recipe: &Recipe<'_>, inputs: &'a [u32], whole: &Arc<View>) -> Result<Self, TrainError> {
-        let Recipe { dataset, plan, .. } = *recipe;
+    pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &'a [u32], whole: &Arc<View>) -> Self {
         let (by, count) = match plan.max_risk {
             Some(_) => (plan.promise.held_out_together(), FOLDS),
             None => (plan.split_by(), plan.folds),
@@ -75,25 +74,28 @@ impl<'a> Folds<'a> {
             })
             .collect();
         let groups = parts.iter().flat_map(|part| &part.held_out).map(|input| of_input[input]).collect();
-        let view = |part: &Partition| View::new(dataset, plan, &part.training).map(Arc::new);
-        let of_parts = parts.par_iter().map(view).collect::<Result<_, _>>()?;
+        let view = |part: &Partition| Arc::new(View::new(dataset, plan, &part.training));
+        let of_parts = parts.par_iter().map(view).collect();
         let fallback = dataset.fallback(inputs);
-        Ok(Self { inputs, fallback, groups, parts, whole: whole.clone(), of_parts })
+        Self { inputs, fallback, groups, parts, whole: whole.clone(), of_parts }
+    }
+
+    /// Returns the folds as the search sees them.
+    pub fn of_search(&self) -> Vec<Fold<'_>> {
+        let folds = self.parts.iter().zip(&self.of_parts);
+        folds.map(|(part, view)| Fold { part, columns: &view.ranked.columns }).collect()
     }
 
     /// Learns from all inputs and from the training inputs of each fold. `trees` lends its trees to boosted ones beside the same
     /// kind of tree.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn fit(&self, recipe: &Recipe<'_>, trees: Option<&CrossFitted>) -> Result<CrossFitted, TrainError> {
+    pub fn fit(&self, recipe: &Recipe<'_>, trees: Option<&CrossFitted>) -> CrossFitted {
         let fit_part = |(at, view): (usize, &Arc<View>)| {
             recipe.fit(view, trees.map(|trees| &trees.of_parts[at].ensemble))
         };
-        let fit_parts = || self.of_parts.par_iter().enumerate().map(fit_part).collect::<Result<Vec<_>, _>>();
+        let fit_parts = || self.of_parts.par_iter().enumerate().map(fit_part).collect();
         let (whole, of_parts) =
             rayon::join(|| recipe.fit(&self.whole, trees.map(|trees| &trees.whole.ensemble)), fit_parts);
-        Ok(CrossFitted { whole: whole?, of_parts: of_parts? })
+        CrossFitted { whole, of_parts }
     }
 
     /// Returns what the ensembles decide, with trees of at most `most` leaves, on the inputs that the folds hold out.

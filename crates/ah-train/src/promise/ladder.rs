@@ -15,7 +15,6 @@ use super::held_out::HeldOut;
 use super::margin::{ALWAYS, NEVER};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
-use crate::error::TrainError;
 use crate::overhead::ModelUse;
 use crate::params::Size;
 use crate::plan::TrainPlan;
@@ -111,14 +110,9 @@ struct Candidate<'c> {
     rung: Rung,
 }
 
-/// Learns models of each size from these inputs, with the tree of `recipe` and its boosted trees, and takes one. `view` is what a
-/// fit to all of them sees.
-///
-/// # Errors
-/// Those of the learners.
-pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Climbed, TrainError> {
+/// Learns models of each size from the inputs of these folds, with the tree of `recipe` and its boosted trees, and takes one.
+pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let plan = recipe.plan;
-    let folds = Folds::new(recipe, inputs, view)?;
     let single = match plan.learner {
         // Of estimates only one leaf: those of a larger tree are too small to have measured what they pick.
         LearnerKind::Boosted => {
@@ -130,9 +124,9 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Cl
     let mut trees: Option<CrossFitted> = None;
     if let Some(configuration) = &single {
         let recipe = Recipe { configuration, ..*recipe };
-        let fitted = folds.fit(&recipe, None)?;
+        let fitted = folds.fit(&recipe, None);
         for most in sizes(plan, fitted.whole.ensemble.tree.leaves()) {
-            let candidate = Candidate::new(&recipe, configuration, &folds, &fitted, most);
+            let candidate = Candidate::new(&recipe, configuration, folds, &fitted, most);
             // Pruning may skip sizes.
             if candidates.last().is_none_or(|last| last.rung.leaves != candidate.rung.leaves) {
                 candidates.push(candidate);
@@ -147,37 +141,34 @@ pub fn climb(recipe: &Recipe<'_>, inputs: &[u32], view: &Arc<View>) -> Result<Cl
     if let Some(configuration) = &boosted {
         let recipe = Recipe { configuration, ..*recipe };
         let lent = trees.as_ref().filter(|_| single.as_ref().is_some_and(|s| configuration.has_tree_of(s)));
-        let fitted = folds.fit(&recipe, lent)?;
-        candidates.push(Candidate::new(&recipe, configuration, &folds, &fitted, None));
+        let fitted = folds.fit(&recipe, lent);
+        candidates.push(Candidate::new(&recipe, configuration, folds, &fitted, None));
     }
     let weights: Vec<f64> = weights(recipe.dataset, &candidates[0].held_out);
     let (chosen, accepted) = choose(&candidates, &weights, plan.size, over_best);
-    let price = price(&candidates, &folds, recipe.dataset, &weights);
+    let price = price(&candidates, folds, recipe.dataset, &weights);
     let ladder =
         Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted, price };
     let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
     let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
-    let heuristic = recipe.heuristic(fitted, &folds, *calibrated, *margin);
-    Ok(Climbed { ladder, configuration: (*configuration).clone(), heuristic })
+    let heuristic = recipe.heuristic(fitted, folds, *calibrated, *margin);
+    Climbed { ladder, configuration: (*configuration).clone(), heuristic }
 }
 
 impl Recipe<'_> {
     /// Learns a heuristic of this size from these inputs, with a promise if the plan has one.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
-        let view = Arc::new(View::new(self.dataset, self.plan, inputs)?);
+    pub fn learn(&self, inputs: &[u32]) -> Heuristic {
+        let view = Arc::new(View::new(self.dataset, self.plan, inputs));
         if self.plan.max_risk.is_none() {
-            let fitted = self.sized(&self.fit(&view, None)?, self.max_leaves);
+            let fitted = self.sized(&self.fit(&view, None), self.max_leaves);
             let always = self.model(&fitted, self.dataset.fallback(inputs), ALWAYS);
-            return Ok(Heuristic { model: always.clone(), always, calibrated: None });
+            return Heuristic { model: always.clone(), always, calibrated: None };
         }
-        let folds = Folds::new(self, inputs, &view)?;
-        let fitted = folds.fit(self, None)?;
+        let folds = Folds::new(self.dataset, self.plan, inputs, &view);
+        let fitted = folds.fit(self, None);
         let held_out = folds.decide(self, &fitted, self.max_leaves);
         let (calibrated, margin) = self.margin(&folds, &held_out);
-        Ok(self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin))
+        self.heuristic(&self.sized(&fitted.whole, self.max_leaves), &folds, calibrated, margin)
     }
 
     /// Returns the calibrated margin, and the one that the heuristic gets: without a promise it always decides, and with one that

@@ -11,6 +11,7 @@ pub mod ladder;
 pub mod margin;
 pub mod recipe;
 
-pub use ladder::{Heuristic, Ladder, Rung, climb};
+pub use folds::Folds;
+pub use ladder::{Climbed, Heuristic, Ladder, Rung, climb};
 pub use margin::NEVER;
 pub use recipe::{Recipe, View};

@@ -8,7 +8,6 @@ use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
 use super::margin::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, PENALTY, RankedFeatures, Subset, Table};
 use crate::decisions::{self, JudgedInput};
-use crate::error::TrainError;
 use crate::model;
 use crate::overhead::{ModelUse, VisitedParts};
 use crate::plan::TrainPlan;
@@ -47,26 +46,23 @@ pub struct View {
 
 impl View {
     /// Returns the features as a fit to these inputs sees them.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Result<Self, TrainError> {
+    pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Self {
         let found;
         let dataset = match search::derived::is_worth_it(dataset) {
             true => {
                 let derived = search::derived::find(dataset, inputs, plan.seed);
-                found = dataset.clone().with_derived(derived)?;
+                found = dataset.clone().with_derived(derived);
                 &found
             }
             false => dataset,
         };
-        let left_out = search::features::not_worth_their_time(dataset, plan, inputs)?;
-        Ok(Self {
+        let left_out = search::features::not_worth_their_time(dataset, plan, inputs);
+        Self {
             inputs: inputs.to_vec(),
             features: dataset.features.clone(),
             ranked: dataset.ranked_without(inputs, &left_out),
             eligible: dataset.eligible_on(inputs),
-        })
+        }
     }
 
     /// Returns the rows to learn from.
@@ -86,17 +82,14 @@ pub struct Fitted {
 
 impl Recipe<'_> {
     /// Learns an ensemble in a view. `tree` lends its tree to boosted ones beside the same kind of tree.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn fit(&self, view: &Arc<View>, tree: Option<&FittedEnsemble>) -> Result<Fitted, TrainError> {
+    pub fn fit(&self, view: &Arc<View>, tree: Option<&FittedEnsemble>) -> Fitted {
         let Self { dataset, configuration, .. } = self;
         let rows = view.rows();
         let tree = match tree {
             Some(tree) => tree.clone(),
             None => {
                 let costs = self.costs(&view.inputs);
-                let tree = configuration.fit(&rows, &costs)?;
+                let tree = configuration.fit(&rows, &costs);
                 self.cheap_first(view, &costs, tree)
             }
         };
@@ -105,20 +98,17 @@ impl Recipe<'_> {
             true => configuration.boost(tree, &rows, &dataset.costs()),
             false => tree,
         };
-        Ok(Fitted { view: view.clone(), ensemble })
+        Fitted { view: view.clone(), ensemble }
     }
 
     /// Learns from these inputs a model that always decides.
-    ///
-    /// # Errors
-    /// Those of the learners.
-    pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Model, TrainError> {
+    pub fn learn_without_promise(&self, inputs: &[u32]) -> Model {
         let plan = &self.plan.always_deciding();
         let recipe = Recipe { plan, ..*self };
-        let view = Arc::new(View::new(self.dataset, plan, inputs)?);
-        let fitted = recipe.fit(&view, None)?;
+        let view = Arc::new(View::new(self.dataset, plan, inputs));
+        let fitted = recipe.fit(&view, None);
         let fitted = recipe.sized(&fitted, self.max_leaves);
-        Ok(recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS))
+        recipe.model(&fitted, self.dataset.fallback(inputs), ALWAYS)
     }
 
     /// Returns whether boosted trees are learned beside the readable one.

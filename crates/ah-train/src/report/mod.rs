@@ -7,6 +7,9 @@ pub mod summary;
 
 /// Returns a slowdown as the time lost.
 fn loss(slowdown: f64) -> String {
+    if slowdown.is_nan() {
+        return "an unknown share".to_owned();
+    }
     format!("{:.2} %", (slowdown - 1.0) * 100.0)
 }
 

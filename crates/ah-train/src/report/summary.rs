@@ -6,7 +6,7 @@ use ah_types::{Model, Node, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
-use crate::data::LEAST_MS;
+use crate::data::{LEAST_MS, Spread};
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
 use crate::search::Portfolio;
@@ -20,15 +20,7 @@ const NAME: usize = 32;
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = verdict(trained);
-    text += &match trained.timed {
-        None => figures(model.objective(), "held-out", comparison),
-        // On most inputs the pick has no time, and a decline's price would be taken for a loss.
-        Some(share) => format!(
-            "What it loses is not known: the log times {:.0} % of the choices on each input. Judge it on inputs that time all: \
-             ah-train evaluate MODEL LOG.\n",
-            share * 100.0
-        ),
-    };
+    text += &figures(model.objective(), "held-out", comparison);
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
         let _ = writeln!(
             text,
@@ -103,10 +95,12 @@ fn promise_line(trained: &TrainedModel) -> String {
                 .to_owned()
         }
         NoPromise::TooFew { inputs, needed, asked: false } => {
-            format!("No promise: {inputs} inputs are too few. It always decides; measure {needed} for one.\n")
+            format!(
+                "No promise: {inputs} inputs are too few. It always decides; measure about {needed} for one.\n"
+            )
         }
         NoPromise::TooFew { inputs, needed, asked: true } => format!(
-            "{inputs} inputs are too few for the promise. Measure {needed}, or accept the risk with \
+            "{inputs} inputs are too few for the promise. Measure about {needed}, or accept the risk with \
              --max-risk none.\n"
         ),
         NoPromise::Unkept => format!("Only {fallback} keeps the promise; --max-risk none always decides.\n"),
@@ -207,7 +201,25 @@ pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
     let mut notes = notes(comparison);
     notes.extend(trained.plan.asking.note().filter(|_| constant(&trained.model).is_none()));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
+    notes.extend(noise(trained));
     notes
+}
+
+/// Returns a sentence where times vary more than choices differ.
+fn noise(trained: &TrainedModel) -> Option<String> {
+    let evaluation = &trained.evaluation;
+    let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
+    let Spread { median, .. } = evaluation.table.spread(&inputs)?;
+    let single = &evaluation.comparison.best_single;
+    (median > single.metrics.slowdown).then(|| {
+        format!(
+            "runs of one choice on one input differ by {} in the median, and always {} loses only {}: the noise of this log is larger \
+             than what is decided on. Measure longer, or on an idle machine",
+            loss(median),
+            name(&single.choice),
+            loss(single.metrics.slowdown)
+        )
+    })
 }
 
 /// Returns the conditions that were learned from where choices have times.
@@ -258,9 +270,23 @@ pub fn notes(comparison: &BaselineComparison) -> Vec<String> {
     notes
 }
 
+/// Returns why the figures are not known, where the inputs have times of few choices.
+pub(super) fn unknown(comparison: &BaselineComparison) -> Option<String> {
+    comparison.timed.map(|share| {
+        format!(
+            "What it loses is not known: the log times {:.0} % of the choices on each input. Judge it on inputs that time all: \
+             ah-train evaluate MODEL LOG.",
+            share * 100.0
+        )
+    })
+}
+
 /// Returns the figures of a model on some inputs. Each includes the time of the decisions.
 fn figures(objective: Objective, which: &str, comparison: &BaselineComparison) -> String {
     let BaselineComparison { model, always_fallback, best_single, max_slowdown, .. } = comparison;
+    if let Some(text) = unknown(comparison) {
+        return format!("{text}\n");
+    }
     let fallback = name(&always_fallback.choice);
     let single = best_single.choice.split(", else ").map(name).collect::<Vec<_>>().join(", else ");
     let without = match model.inputs - model.comparable {

@@ -1,11 +1,8 @@
 //! A learner with all its parameters.
 
-use linfa::dataset::DatasetBase;
-use linfa::traits::Fit;
 use serde::Serialize;
 
 use crate::data::{Costs, Subset};
-use crate::error::TrainError;
 use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
 use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
@@ -82,13 +79,10 @@ impl Configuration {
     }
 
     /// Grows a tree, which [`finish`](Self::finish) finishes, without boosted ones.
-    ///
-    /// # Errors
-    /// Those of the learner.
-    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> Result<GrownTree, TrainError> {
+    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
         match self {
-            Self::CostTree(s) | Self::Boosted { tree: s, .. } => Ok(s.grow(rows, targets)),
-            Self::Linfa(l) => l.fit(&DatasetBase::new(*rows, targets)),
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.grow(rows, targets),
+            Self::Linfa(l) => l.grow(rows, targets),
         }
     }
 
@@ -103,12 +97,9 @@ impl Configuration {
     }
 
     /// Learns a tree from these rows.
-    ///
-    /// # Errors
-    /// Those of the learner.
-    pub fn fit(&self, rows: &Subset<'_>, targets: &Costs) -> Result<FittedEnsemble, TrainError> {
-        let (tree, scores) = self.finish(&self.grow(rows, targets)?, rows, targets);
-        Ok(FittedEnsemble::new(tree, scores))
+    pub fn fit(&self, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
+        let (tree, scores) = self.finish(&self.grow(rows, targets), rows, targets);
+        FittedEnsemble::new(tree, scores)
     }
 
     /// Learns the boosted trees, if there are any, beside a tree.

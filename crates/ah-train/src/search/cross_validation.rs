@@ -7,13 +7,21 @@ use super::configuration::Configuration;
 use super::grid::Grid;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Costs, Subset};
-use crate::error::TrainError;
 use crate::tree::GrownTree;
 
 /// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
 /// single choice in 16 of 16 cases; on 13 honest logs of 60 to 250 inputs it costs 0.0007 in the mean. So only logs without a
 /// declared optimization, whose features nobody chose, are tested.
 pub const BEYOND_NOISE: f64 = 1.645;
+
+/// A fold.
+#[derive(Clone, Copy)]
+pub struct Fold<'a> {
+    /// The inputs to learn from, and those that it holds out.
+    pub part: &'a Partition,
+    /// The columns, whose categories are ordered by the inputs to learn from alone.
+    pub columns: &'a Columns,
+}
 
 /// A configuration and its cost on held-out folds.
 #[derive(Clone, Debug, Serialize)]
@@ -32,24 +40,16 @@ pub struct ScoredConfiguration {
 /// Learns every configuration of the grid and judges it on the folds.
 ///
 /// One growth serves all depths: the tree is grown to the greatest depth and cut back.
-///
-/// # Errors
-/// Those of the learners.
-pub fn cross_validate(
-    grid: &Grid,
-    columns: &Columns,
-    folds: &[Partition],
-    costs: &Costs,
-) -> Result<Vec<ScoredConfiguration>, TrainError> {
+pub fn cross_validate(grid: &Grid, folds: &[Fold<'_>], costs: &Costs) -> Vec<ScoredConfiguration> {
     let tasks: Vec<(usize, usize)> =
         (0..grid.growths.len()).flat_map(|g| (0..folds.len()).map(move |f| (g, f))).collect();
     // By growth and fold: for each depth the tree, and the cost of each held-out input.
-    let by_task = tasks
+    let by_task: Vec<Vec<(GrownTree, Vec<f64>)>> = tasks
         .into_par_iter()
         .map(|(g, fold)| {
-            let Partition { training, held_out } = &folds[fold];
+            let Fold { part: Partition { training, held_out }, columns } = folds[fold];
             let rows = Subset { columns, inputs: training };
-            let grown = grid.growths[g].grow(&rows, costs)?;
+            let grown = grid.growths[g].grow(&rows, costs);
             let by_depth = |depth: &usize| {
                 let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, costs);
                 let cost = |&input: &u32| {
@@ -58,15 +58,15 @@ pub fn cross_validate(
                 let costs: Vec<f64> = held_out.iter().map(cost).collect();
                 (tree, costs)
             };
-            Ok(grid.depths.iter().map(by_depth).collect::<Vec<_>>())
+            grid.depths.iter().map(by_depth).collect()
         })
-        .collect::<Result<Vec<_>, TrainError>>()?;
+        .collect();
     let of = |g: usize, depth: usize| {
         let of_growth = &by_task[g * folds.len()..(g + 1) * folds.len()];
         of_growth.iter().flat_map(move |fold| fold[depth].1.iter().copied())
     };
     let weights: Vec<f64> =
-        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(costs.weight(i))).collect();
+        folds.iter().flat_map(|fold| &fold.part.held_out).map(|&i| f64::from(costs.weight(i))).collect();
     let total: f64 = weights.iter().sum();
     let deepest = grid.depths.len() - 1;
     let score = |g: usize, depth: usize| {
@@ -82,20 +82,20 @@ pub fn cross_validate(
         }
     };
     let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
-    Ok(configurations.map(|(g, d)| score(g, d)).collect())
+    configurations.map(|(g, d)| score(g, d)).collect()
 }
 
 /// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.
 /// The cheapest alone would follow the noise of the folds. Returns one leaf, if it is among them, unless that
-/// configuration is better by [`BEYOND_NOISE`].
-pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
+/// configuration is better by [`BEYOND_NOISE`]. There is at least one.
+pub fn best(scored: &[ScoredConfiguration]) -> &ScoredConfiguration {
     let is_leaf = |s: &&ScoredConfiguration| s.configuration.max_depth() == 0;
-    let deepest = scored.iter().map(|s| s.configuration.max_depth()).max()?;
-    let first = scored.iter().find(|s| !is_leaf(s) && s.configuration.max_depth() == deepest)?;
+    let deepest = scored.iter().map(|s| s.configuration.max_depth()).max();
+    let first = scored.iter().find(|s| Some(s.configuration.max_depth()) == deepest).unwrap_or(&scored[0]);
     let better = |s: &&ScoredConfiguration| s.cost + 1.96 * s.error < first.cost;
     let best = scored.iter().filter(better).min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(first);
     let is_noise = |leaf: &&ScoredConfiguration| leaf.cost - BEYOND_NOISE * leaf.error <= best.cost;
-    Some(scored.iter().find(is_leaf).filter(is_noise).unwrap_or(best))
+    scored.iter().find(is_leaf).filter(is_noise).unwrap_or(best)
 }
 
 /// Returns how much the first losses exceed the second on average, on the same inputs, and the standard error.

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::cross_validation::{cross_validate, difference};
+use rayon::prelude::*;
+
+use super::cross_validation::{Fold, cross_validate, difference};
 use super::grid::Grid;
 use crate::data::split::{self, Partition};
-use crate::data::{Costs, Dataset, Subset};
-use crate::error::TrainError;
+use crate::data::{Costs, Dataset, RankedFeatures, Subset};
 use crate::overhead::{ModelUse, Overhead};
 use crate::params::SplitBy;
 use crate::plan::TrainPlan;
@@ -19,11 +20,7 @@ use crate::plan::TrainPlan;
 const LEAST: f64 = 1e-4;
 
 /// Returns the slots of the logged features that cost more than they gain.
-pub fn not_worth_their_time(
-    dataset: &Dataset,
-    plan: &TrainPlan,
-    training: &[u32],
-) -> Result<BTreeSet<usize>, TrainError> {
+pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32]) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
     let mean_added = |overhead: Overhead| {
         let costs = training.iter().map(|&input| added(dataset, input, overhead));
@@ -35,25 +32,25 @@ pub fn not_worth_their_time(
         mean_added(overhead) > LEAST
     });
     if expensive.is_empty() {
-        return Ok(left_out);
+        return left_out;
     }
     let keys = dataset.keys(SplitBy::Input, training);
     let folds = split::partitions(training, &keys, plan.folds, plan.seed);
     let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
-    let mut least = judge.net_losses(training, &left_out)?;
+    let mut least = judge.net_losses(&left_out);
     for time in expensive {
         let further = &left_out | &time.slots;
         // Without any feature there is one leaf, which competes with trees and forests of all sizes anyway.
         if further.len() == dataset.features.base().len() {
             continue;
         }
-        let losses = judge.net_losses(training, &further)?;
+        let losses = judge.net_losses(&further);
         let (more, error) = difference(&losses, &least);
         if more + error <= 0.0 {
             (least, left_out) = (losses, further);
         }
     }
-    Ok(left_out)
+    left_out
 }
 
 /// Returns what asking adds to the cost of the best choice on an input.
@@ -72,20 +69,23 @@ struct FeatureJudge<'a> {
 impl FeatureJudge<'_> {
     /// Returns the weighted cost of each held-out input by trees without these features, with the decision and the features that
     /// they use.
-    fn net_losses(&self, training: &[u32], left_out: &BTreeSet<usize>) -> Result<Vec<f64>, TrainError> {
+    fn net_losses(&self, left_out: &BTreeSet<usize>) -> Vec<f64> {
         let Self { dataset, plan, folds, costs } = self;
-        let columns = dataset.ranked_without(training, left_out).columns;
+        let ranked: Vec<RankedFeatures> =
+            folds.par_iter().map(|part| dataset.ranked_without(&part.training, left_out)).collect();
+        let folds: Vec<Fold<'_>> =
+            folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
         let deepest = plan.max_depths[plan.max_depths.len() - 1];
         let grid = Grid::new(plan.learner, &[deepest], &plan.min_samples_leaves[..1]);
-        let tried = cross_validate(&grid, &columns, folds, costs)?;
+        let tried = cross_validate(&grid, &folds, costs);
         let mut net = Vec::new();
-        for ((tree, losses), part) in tried[0].folds.iter().zip(folds) {
-            let rows = Subset { columns: &columns, inputs: &part.training };
+        for ((tree, losses), Fold { part, columns }) in tried[0].folds.iter().zip(folds) {
+            let rows = Subset { columns, inputs: &part.training };
             let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
             for (&input, &loss) in part.held_out.iter().zip(losses) {
                 net.push(f64::from(costs.weight(input)) * (loss + added(dataset, input, overhead)));
             }
         }
-        Ok(net)
+        net
     }
 }

@@ -13,13 +13,10 @@ pub mod neighbours;
 pub mod portfolio;
 
 use crate::data::Dataset;
-use crate::data::usable::too_few;
-use crate::data::{Columns, split};
-use crate::error::TrainError;
 use crate::plan::{LARGE, TrainPlan};
 
 pub use configuration::Configuration;
-pub use cross_validation::ScoredConfiguration;
+pub use cross_validation::{Fold, ScoredConfiguration};
 pub use portfolio::Portfolio;
 
 /// The configurations that were tried.
@@ -30,28 +27,17 @@ pub struct SearchResult {
     pub tried: Vec<ScoredConfiguration>,
 }
 
-/// Cross-validates the configurations of the plan within `training`.
+/// Cross-validates the configurations of the plan on these folds of `inputs` inputs.
 ///
 /// Learns from the plain costs and judges by them, also where the heuristic gives a promise. With the promise's penalty
 /// the search prefers a tree that always takes the fallback (mm H200).
-///
-/// # Errors
-/// Those of the learners.
-pub fn search(
-    dataset: &Dataset,
-    plan: &TrainPlan,
-    columns: &Columns,
-    training: &[u32],
-) -> Result<SearchResult, TrainError> {
+pub fn search(dataset: &Dataset, plan: &TrainPlan, mut folds: Vec<Fold<'_>>, inputs: usize) -> SearchResult {
     let mut grid = grid::Grid::new(plan.learner, &plan.max_depths, &plan.min_samples_leaves);
-    let costs = dataset.costs();
-    let keys = dataset.keys(plan.split_by(), training);
-    let mut folds = split::partitions(training, &keys, plan.folds, plan.seed);
-    if plan.boost.is_some() && training.len() >= LARGE {
+    if plan.boost.is_some() && inputs >= LARGE {
         folds.truncate(1);
         grid.growths.truncate(1);
     }
-    let tried = cross_validation::cross_validate(&grid, columns, &folds, &costs)?;
-    let best = cross_validation::best(&tried).ok_or_else(|| too_few(dataset.usable.len()))?.clone();
-    Ok(SearchResult { best, tried })
+    let tried = cross_validation::cross_validate(&grid, &folds, &dataset.costs());
+    let best = cross_validation::best(&tried).clone();
+    SearchResult { best, tried }
 }

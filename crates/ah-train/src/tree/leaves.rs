@@ -132,7 +132,7 @@ fn leaf(
     let mut statistics = vec![ChoiceStatistics::default(); table.choices.len()];
     for &input in members {
         let cells = table.cells(input);
-        let winners = cells.iter().filter(|c| c.ties_winner).count() as f64;
+        let winners = cells.iter().filter(|c| c.log_slowdown == 0.0).count() as f64;
         let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
         // An estimate is no evidence.
         for cell in cells.iter().filter(|cell| cell.is_measured()) {
@@ -146,7 +146,7 @@ fn leaf(
             if cell.log_slowdown.is_finite() {
                 s.usable += 1;
                 s.log_slowdown += cell.log_slowdown;
-                s.wins += if cell.ties_winner { 1.0 / winners } else { 0.0 };
+                s.wins += if cell.log_slowdown == 0.0 { 1.0 / winners } else { 0.0 };
             }
         }
     }

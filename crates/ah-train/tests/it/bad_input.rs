@@ -203,10 +203,11 @@ fn weights_are_checked() {
         (format!("{input}\tnan\n"), ["w.tsv:1", "a weight above 0"]),
         (format!("{input} 3\n"), ["w.tsv:1", "a tab"]),
         (format!("{input}\t1\n{input}\t2\n"), ["w.tsv:2", "one weight for an input"]),
+        (format!("{input}\t1\n512.0,512,5.12e2,torch.float16\t2\n"), ["w.tsv:2", "one weight for an input"]),
     ] {
         run.write("w.tsv", weights).refuses(&["a.txt", "--weights", "w.tsv"], exit::BAD_INPUT, &parts);
     }
-    run.write("w.tsv", format!("{input}\t100\nno,such,input,x\t2\n"));
+    run.write("w.tsv", format!("512.0,+512,512,torch.float16\t100\n\nno,such,input,x\t2\n"));
     let (_, stderr) = run.learns(&["a.txt", "--weights", "w.tsv"]);
     assert!(stderr.contains("39 inputs of the log are not listed"), "{stderr}");
     assert!(stderr.contains("1 lines name no input"), "{stderr}");

@@ -5,8 +5,7 @@ use crate::common;
 use std::fmt::Write as _;
 
 use ah_train::{
-    LearnerKind, MaxRisk, NoPromise, Params, PromiseMode, SplitBy, TrainedModel, TrainingPolicy, evaluate,
-    report, train,
+    LearnerKind, MaxRisk, NoPromise, Params, PromiseMode, SplitBy, TrainedModel, evaluate, report, train,
 };
 use ah_types::{CalibrationMode, Objective};
 use common::{HEAD, log};
@@ -151,7 +150,7 @@ fn with_too_few_inputs_for_a_promise_the_heuristic_always_decides_and_says_so() 
     assert_eq!(trained.no_promise, Some(NoPromise::TooFew { inputs: 100, needed: 219, asked: false }));
     assert!(trained.held_out.comparison.model.coverage > 0.99);
     let said = report::summary::trained(&trained);
-    assert!(said.contains("100 inputs are too few. It always decides; measure 219"), "{said}");
+    assert!(said.contains("100 inputs are too few. It always decides; measure about 219"), "{said}");
     // A promise that was asked for takes only the fallback.
     let asked = learn(&risky(100, 0.0), |params| params.max_risk = MaxRisk::Share(0.01));
     assert!(
@@ -243,9 +242,8 @@ fn whole_dimensions_are_held_out() {
     );
 }
 
-/// The fields of the TOML; a program in Rust fills the same ones.
 #[test]
-fn a_training_policy_in_toml_and_in_code() {
+fn a_training_policy_in_toml() {
     let files = Files::new(&log(120));
     let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\ntest_share = 0.3\n";
     let toml = format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\n{policy}");
@@ -255,21 +253,8 @@ fn a_training_policy_in_toml_and_in_code() {
     });
     let inputs = by_toml.held_out.train_inputs + by_toml.held_out.comparison.model.inputs;
     assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
-    let bare = files.add("bare.toml", "name = \"pad_mm\"\nfallback = [\"orig\"]\n");
-    let by_code = files.learn(|params| {
-        params.optimization = Some(bare);
-        params.max_risk = MaxRisk::None;
-        params.training = Some(TrainingPolicy {
-            max_depth: vec![1],
-            min_samples_leaf: vec![0.1],
-            row_filter: Some("m != 512".to_owned()),
-            test_share: Some(0.3),
-            ..TrainingPolicy::default()
-        });
-    });
     assert_eq!(by_toml.model.tree.depth(), 1);
     assert!(by_toml.model.tree.leaves().all(|(_, leaf)| leaf.samples >= 8));
-    assert_eq!(by_toml.model.to_json(), by_code.model.to_json());
 }
 
 #[test]

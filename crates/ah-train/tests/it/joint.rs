@@ -133,9 +133,22 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         let summary = ah_train::report::summary::trained(&trained);
         assert!(summary.contains("What it loses is not known: the log times 8 %"), "{summary}");
         assert!(!summary.contains("Loses"), "{summary}");
+        assert!(judged.timed.is_none());
+        // JSON, `evaluate` and the page say the same of a log that times few choices.
+        let sparse = evaluate(&trained.model, &[folder.path().join("log.txt")], false).unwrap();
+        let figures = serde_json::json!(sparse.comparison);
+        assert!(
+            figures["model"]["slowdown"].is_null() && figures["model"]["over_limit"].is_null(),
+            "{figures}"
+        );
+        assert!(figures["best_single"]["metrics"]["total"].is_null(), "{figures}");
+        let metrics = &trained.model.provenance.metrics["held_out"];
+        assert!(metrics["slowdown"].is_null() && metrics["inputs"].is_u64(), "{metrics}");
+        let page = ah_train::report::page::html(&trained.model, &sparse, None);
+        assert!(page.contains("What it loses is not known: the log times 8 %"));
         assert!(judged.best_single.metrics.slowdown > 1.2);
         assert!(trained.model.choices.len() <= 64);
-        assert!(trained.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
+        assert!(trained.held_out.comparison.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
     };
     [1, 2, 3].into_iter().for_each(learns);
 }
@@ -153,7 +166,7 @@ fn where_one_choice_is_the_fastest_nobody_needs_to_ask() {
         }
     }
     let trained = learn(log.write(&folder, "log.txt"));
-    assert!(trained.timed.is_some());
+    assert!(trained.held_out.comparison.timed.is_some());
     assert_eq!((trained.model.boosters.len(), trained.model.leaf_count()), (0, 1));
 }
 
@@ -204,7 +217,7 @@ fn threads_and_the_order_of_rows_do_not_matter() {
 fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Pcg64::seed_from_u64(4);
-    let mut log = Product::new(&[]);
+    let (mut log, mut truth) = (Product::new(&[]), Product::new(&[]));
     let names: Vec<String> = (0..48)
         .map(|at| match at % 3 {
             0 => format!("order={}_unroll={}", ["rows", "columns", "blocks"][at % 5 % 3], at),
@@ -214,15 +227,18 @@ fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
         .collect();
     for [m, n, k] in shapes(80, &mut random) {
         for (at, name) in names.iter().enumerate() {
+            // The first ones are for few rows, the last ones for many.
+            let row = format!("{m},{n},{k},{name},{}\n", 1.0 + (m.log2() / 11.0 - at as f64 / 48.0).abs());
             if random.random::<f64>() < 0.3 {
-                // The first ones are for few rows, the last ones for many.
-                let time = 1.0 + (m.log2() / 11.0 - at as f64 / 48.0).abs();
-                let _ = writeln!(log.text, "{m},{n},{k},{name},{time}");
+                log.text += &row;
             }
+            truth.text += &row;
         }
     }
     let trained = learn(log.write(&folder, "log.txt"));
-    let metrics = &trained.held_out.comparison;
+    let unknown = &trained.held_out.comparison.model;
+    assert!(unknown.slowdown.is_nan() && unknown.inputs > 0, "{unknown:?}");
+    let metrics = evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
     println!("loses {:.4}, best single {:.4}", metrics.model.slowdown, metrics.best_single.metrics.slowdown);
     assert!(metrics.model.slowdown < metrics.best_single.metrics.slowdown);
 }
@@ -278,7 +294,7 @@ fn a_dense_log_of_many_choices_keeps_as_many_as_are_worth_it() {
     let log = Product::new(&tiles).sampled(&shapes(120, &mut random), tiles.len(), &mut random);
     let trained = learn(log.write(&folder, "log.txt"));
     let portfolio = trained.portfolio.as_ref().unwrap();
-    assert!(trained.timed.is_none());
+    assert!(trained.held_out.comparison.timed.is_none());
     assert!(portfolio.curve.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1));
     assert_eq!(trained.model.choices, portfolio.choices);
     assert!(portfolio.choices.len() <= 64);

@@ -18,6 +18,7 @@ mod joint;
 mod missing;
 mod net;
 mod never_unmeasured;
+mod notes;
 mod objective;
 mod pipes;
 mod prefixes;

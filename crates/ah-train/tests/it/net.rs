@@ -57,6 +57,22 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
     assert!(learn(&run, &["--target", "python"]).0.leaf_count() > 1);
 }
 
+#[test]
+fn an_evaluation_pays_for_decisions_as_the_training_did() {
+    let run = Run::new();
+    run.write("train.txt", log(20.0, 0.0));
+    let (model, figures) = learn(&run, &["--target", "python"]);
+    assert!(model.leaf_count() > 1);
+    let paid = |figures: &serde_json::Value| {
+        let of = |name: &str| figures[name].as_f64().unwrap();
+        of("slowdown") / of("without_asking")
+    };
+    let (out, _) = run.succeeds(&["evaluate", "model.json", "train.txt", "--json"]);
+    let evaluated: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let (training, evaluation) = (paid(&figures["metrics"]["held_out"]), paid(&evaluated["model"]));
+    assert!(training > 1.001 && (training - evaluation).abs() < 1e-3, "{training} {evaluation}");
+}
+
 /// Two ways to sort: `std` is faster for few elements or many bits. A short input takes less than 100 ns, so a path of 3 ns would break
 /// the promise there, and what separates the ways best is a derived feature.
 #[test]

@@ -5,7 +5,7 @@ use crate::common;
 use std::fmt::Write as _;
 
 use ah_train::{Params, TrainedModel, train};
-use ah_types::{Model, Objective, TrainingPolicy, Value};
+use ah_types::{Model, Objective, Value};
 use common::Run;
 
 /// Returns the head of a log with one feature, which tells nothing, and this time limit.
@@ -95,13 +95,13 @@ fn a_summary_begins_with_the_objective() {
 fn the_optimization_can_name_the_objective_and_the_model_records_it() {
     let run = Run::new();
     run.write("log.txt", disagreeing());
-    let policy = || Some(TrainingPolicy { objective: Some(Objective::Total), ..TrainingPolicy::default() });
-    let trained = learn(&run, |params| params.training = policy());
+    run.write("own.toml", "name = \"own\"\n[training]\nobjective = \"total\"\n");
+    let trained = learn(&run, |params| params.optimization = Some(run.path("own.toml")));
     assert_eq!(trained.model.objective(), Objective::Total);
     assert_eq!(usual(&trained.model), "large");
     // The flag wins.
     let flag = |params: &mut Params| {
-        params.training = policy();
+        params.optimization = Some(run.path("own.toml"));
         params.objective = Some(Objective::Geomean);
     };
     assert_eq!(learn(&run, flag).model.objective(), Objective::Geomean);

@@ -14,9 +14,9 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
     let targets = Costs::from_winners(classes);
-    let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
+    let rows = Subset { columns: &columns, inputs: &inputs };
     let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
-    let tree = learner.fit(&dataset).unwrap();
+    let tree = learner.grow(&rows, &targets);
     (columns, tree)
 }
 
@@ -115,10 +115,9 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let columns = Columns::from_numbers(&[x], 1 << 16);
     let inputs: Vec<u32> = (0..50).collect();
     let targets = Costs::from_winners(&classes);
-    let dataset = DatasetBase::new(Subset { columns: &columns, inputs: &inputs }, &targets);
-    let tree = LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }
-        .fit(&dataset)
-        .unwrap();
+    let rows = Subset { columns: &columns, inputs: &inputs };
+    let tree =
+        LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }.grow(&rows, &targets);
     let mut counts = vec![0; tree.nodes.len()];
     inputs.iter().for_each(|&i| counts[tree.leaf_of(&columns, i) as usize] += 1);
     assert!(tree.leaves() > 1);

@@ -1,7 +1,6 @@
 //! Explains a model's decision on one input, in words.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -32,8 +31,6 @@ pub struct Explanation {
     /// boosters, and where the objective compares no slowdowns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
-    /// For each feature, the nearest values found that change the decision.
-    pub changes: Vec<Change>,
 }
 
 /// What boosters predict for a choice.
@@ -69,7 +66,7 @@ pub struct Evidence {
     pub slowdown: f64,
     /// Its worst slowdown; infinite if it failed.
     pub worst: f64,
-    /// The share of inputs that it wins.
+    /// The share of inputs on which its median is the least; equal medians share the input.
     pub probability: f64,
     /// The inputs on which it was measured.
     pub measured: u64,
@@ -77,31 +74,15 @@ pub struct Evidence {
     pub allowed: bool,
 }
 
-/// The decision changes when one feature takes another value and all others keep theirs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
-    /// The feature.
-    pub feature: String,
-    /// The other value.
-    pub value: String,
-    /// The choice there, or `None` if the heuristic declines.
-    pub choice: Option<String>,
-}
-
-/// A probe for a [`Change`] moves a number by up to this factor.
-const FARTHEST: f64 = 64.0;
-/// The greatest step of a probe in relation to the value; smaller regions between two probes can be missed.
-const STEP: f64 = 0.05;
-
 impl Model {
     /// Explains the decision for these values of the logged features. `offered` are the choices that the
     /// program offers; `None` if it does not list them.
     pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> Explanation {
-        let decide = |values: &[Value]| match offered {
-            Some(offered) => self.decide(values, offered).map(|ranked| ranked.choice),
-            None => self.choose(values).map(|ranked| ranked.choice),
-        };
-        let decision = decide(values);
+        let decision = match offered {
+            Some(offered) => self.decide(values, offered),
+            None => self.choose(values),
+        }
+        .map(|ranked| ranked.choice);
         let names: Vec<&str> = self.features.all().features().iter().map(|f| f.name.as_str()).collect();
         Explanation {
             heuristic: self.heuristic.clone(),
@@ -110,7 +91,6 @@ impl Model {
             fallback: self.fallback.map(|choice| self.choice_name(choice).to_owned()),
             path: self.path(values, &names),
             predicted: self.predicted(values),
-            changes: self.changes(values, decision.ok(), &|values| decide(values).ok()),
         }
     }
 
@@ -171,42 +151,6 @@ impl Model {
         });
         Some(Path { tests, samples: leaf.samples, evidence: evidence.collect(), outside })
     }
-
-    /// Probes each logged feature for the nearest values that change the decision.
-    fn changes(
-        &self,
-        values: &[Value],
-        now: Option<ChoiceId>,
-        decide: &dyn Fn(&[Value]) -> Option<ChoiceId>,
-    ) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for (slot, feature) in self.features.base().features().iter().enumerate() {
-            let mut with = values.to_vec();
-            let mut changed = |value: Value| {
-                with[slot] = value;
-                Some(decide(&with)).filter(|&choice| choice != now)
-            };
-            let found: Vec<(Value, Option<ChoiceId>)> = match &values[slot] {
-                Value::Number(x) => [1.0, -1.0]
-                    .into_iter()
-                    .filter_map(|direction| nearest(*x, direction, &mut |x| changed(Value::Number(x))))
-                    .map(|(x, choice)| (Value::Number(x), choice))
-                    .collect(),
-                Value::Category(category) => self.categories[slot]
-                    .iter()
-                    .filter(|other| ***other != **category)
-                    .map(|other| Value::Category(Arc::from(other.as_str())))
-                    .filter_map(|other| changed(other.clone()).map(|choice| (other, choice)))
-                    .collect(),
-            };
-            changes.extend(found.into_iter().map(|(value, choice)| Change {
-                feature: feature.name.clone(),
-                value: value.to_string(),
-                choice: choice.map(|choice| self.choice_name(choice).to_owned()),
-            }));
-        }
-        changes
-    }
 }
 
 /// Returns the tests from the root to the node at `end`, each with true if the path goes left.
@@ -225,40 +169,6 @@ fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
         at = parent;
     }
     way.into_iter().rev()
-}
-
-/// Returns the nearest number found in this direction on which `changed` returns something. Whole numbers
-/// stay whole.
-fn nearest<T>(x: f64, direction: f64, changed: &mut dyn FnMut(f64) -> Option<T>) -> Option<(f64, T)> {
-    let whole = x.fract() == 0.0;
-    let round = |x: f64| if whole { x.round() } else { x };
-    let finest = if whole { 1.0 } else { x.abs().max(1e-300) * 1e-3 };
-    let (mut same, mut step) = (x, finest);
-    while same != 0.0 && (same / x).abs() <= FARTHEST && (same / x).abs() >= 1.0 / FARTHEST {
-        let next = round(same + direction * step);
-        // A size does not change its sign.
-        if next * x < 0.0 || !next.is_finite() {
-            return None;
-        }
-        if let Some(mut found) = changed(next) {
-            let mut far = next;
-            // The change lies between `same` and `far`.
-            for _ in 0..60 {
-                let middle = round(f64::midpoint(same, far));
-                if middle == same || middle == far {
-                    break;
-                }
-                match changed(middle) {
-                    Some(nearer) => (far, found) = (middle, nearer),
-                    None => same = middle,
-                }
-            }
-            return Some((far, found));
-        }
-        same = next;
-        step = (step * 1.2).min((same.abs() * STEP).max(finest));
-    }
-    None
 }
 
 /// The most choices of a leaf that are printed.
@@ -282,16 +192,6 @@ impl fmt::Display for Explanation {
         }
         if !self.predicted.is_empty() {
             self.write_predicted(f)?;
-        }
-        if !self.changes.is_empty() {
-            writeln!(f, "\nThe nearest values found that change the decision, one feature at a time:")?;
-        }
-        for change in &self.changes {
-            let decision = match &change.choice {
-                Some(choice) => format!("takes {}", whole(choice)),
-                None => "declines".to_owned(),
-            };
-            writeln!(f, "  {} = {}: {decision}", change.feature, whole(&change.value))?;
         }
         Ok(())
     }

@@ -9,8 +9,7 @@ use super::named::named;
 use super::objective::Objective;
 use super::target::Target;
 
-/// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it; a program in Rust fills
-/// it too.
+/// How `ah-train` learns an optimization. The TOML may omit every field, and flags override it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingPolicy {

@@ -1,5 +1,5 @@
 //! `crates/README.md` lists every source file with the first sentence of its header.
-//! `UPDATE_README=1 cargo test -p ah-types --test readme` rewrites the list.
+//! `UPDATE_README=1 cargo test -p ah-types --test it readme` rewrites the list.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -71,6 +71,6 @@ fn the_list_of_files_is_current() {
         return;
     }
     let differs = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
-    let hint = "crates/README.md is stale; run `UPDATE_README=1 cargo test -p ah-types --test readme`";
+    let hint = "crates/README.md is stale; run `UPDATE_README=1 cargo test -p ah-types --test it readme`";
     assert!(found == expected, "{hint}\nfirst difference (found, expected): {differs:?}");
 }

@@ -32,6 +32,5 @@ mod threads;
 pub use error::KernelError;
 pub use matrix::MatRef;
 pub use mm::MatMul;
-pub use pad_mm::{PadMm, Padded, Side};
 pub use softmax::Softmax;
 pub use threads::Threads;

@@ -77,50 +77,28 @@ impl<'a> Side<'a> {
 #[derive(Debug, Default)]
 pub struct Padded([Vec<f32>; 3]);
 
-/// A choice of `pad_mm`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PadMm {
-    /// The product of the operands as they are.
-    Orig,
-    /// Pad, multiply, slice.
-    Pad,
-}
-
-impl PadMm {
-    /// Both, the fallback first.
-    pub const CHOICES: [Self; 2] = [Self::Orig, Self::Pad];
-
-    /// Returns PyTorch's name of the choice.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Orig => "orig",
-            Self::Pad => "pad",
-        }
+/// Writes `a · b` to `c`, row-major: the choice `pad`. `orig` is [`MatMul::Gemm`] on one thread.
+///
+/// # Errors
+/// The shapes do not fit.
+pub fn run(a: Side, b: Side, c: &mut [f32], memory: &mut Padded) -> Result<(), KernelError> {
+    const PRODUCT: MatMul = MatMul::Gemm(Threads::One);
+    check_product(a.mat, b.mat, c)?;
+    let n = b.mat.cols();
+    if c.is_empty() {
+        return Ok(());
     }
-
-    /// Writes `a · b` to `c`, row-major.
-    ///
-    /// # Errors
-    /// The shapes do not fit.
-    pub fn run(self, a: Side, b: Side, c: &mut [f32], memory: &mut Padded) -> Result<(), KernelError> {
-        const PRODUCT: MatMul = MatMul::Gemm(Threads::One);
-        check_product(a.mat, b.mat, c)?;
-        let n = b.mat.cols();
-        if c.is_empty() || self == Self::Orig {
-            return PRODUCT.run(a.mat, b.mat, c);
-        }
-        let [memory_a, memory_b, product] = &mut memory.0;
-        let (a, b) = (a.pad(memory_a)?, b.pad(memory_b)?);
-        if a.rows() * b.cols() == c.len() {
-            return PRODUCT.run(a, b, c);
-        }
-        product.resize(a.rows() * b.cols(), 0.0);
-        PRODUCT.run(a, b, product)?;
-        for (to, from) in c.chunks_exact_mut(n).zip(product.chunks_exact(b.cols())) {
-            to.copy_from_slice(&from[..n]);
-        }
-        Ok(())
+    let [memory_a, memory_b, product] = &mut memory.0;
+    let (a, b) = (a.pad(memory_a)?, b.pad(memory_b)?);
+    if a.rows() * b.cols() == c.len() {
+        return PRODUCT.run(a, b, c);
     }
+    product.resize(a.rows() * b.cols(), 0.0);
+    PRODUCT.run(a, b, product)?;
+    for (to, from) in c.chunks_exact_mut(n).zip(product.chunks_exact(b.cols())) {
+        to.copy_from_slice(&from[..n]);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -154,7 +132,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
-        fn both_choices_agree_with_the_reference(
+        fn it_agrees_with_the_reference(
             m in 1_usize..70, k in 1_usize..70, n in 1_usize..70, transposed: [bool; 2], ready: [bool; 2],
             values in prop::collection::vec(-1.0_f32..1.0, 70 * 70),
         ) {
@@ -162,12 +140,10 @@ mod tests {
             let a = side(&a, m, k, transposed[0], ready[0]);
             let b = side(&b, k, n, transposed[1], ready[1]);
             let expected = reference::product(a.mat(), b.mat());
-            for choice in PadMm::CHOICES {
-                let mut c = vec![f32::NAN; m * n];
-                choice.run(a, b, &mut c, &mut Padded::default()).unwrap();
-                let error = reference::relative_error(&c, &expected);
-                prop_assert!(error < 1e-5, "{}: {error}", choice.name());
-            }
+            let mut c = vec![f32::NAN; m * n];
+            run(a, b, &mut c, &mut Padded::default()).unwrap();
+            let error = reference::relative_error(&c, &expected);
+            prop_assert!(error < 1e-5, "{error}");
         }
     }
 
@@ -176,13 +152,11 @@ mod tests {
         let ones = vec![1.0; 64 * 64];
         let mut memory = Padded::default();
         for [m, k, n] in [[33, 33, 33], [3, 5, 7], [3, 0, 7], [0, 5, 7], [3, 5, 0]] {
-            for choice in PadMm::CHOICES {
-                let mut c = vec![f32::NAN; m * n];
-                let a = Side::new(MatRef::row_major(&ones, m, k).unwrap());
-                let b = Side::new(MatRef::row_major(&ones, k, n).unwrap());
-                choice.run(a, b, &mut c, &mut memory).unwrap();
-                assert!(c.iter().all(|&x| x == k as f32), "{} {m}×{k}×{n}", choice.name());
-            }
+            let mut c = vec![f32::NAN; m * n];
+            let a = Side::new(MatRef::row_major(&ones, m, k).unwrap());
+            let b = Side::new(MatRef::row_major(&ones, k, n).unwrap());
+            run(a, b, &mut c, &mut memory).unwrap();
+            assert!(c.iter().all(|&x| x == k as f32), "{m}×{k}×{n}");
         }
     }
 

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use ah_types::{ChoiceId, Clause, FeatureKind, Model, Node, Test};
 use serde_json::{Value, json};
 
-use crate::data::Table;
+use crate::data::{Spread, Table};
+use crate::decisions::JudgedInput;
 use crate::judge::evaluation::is_learned_from;
 use crate::judge::{Evaluation, Study};
+use crate::report::summary;
 
 /// The most inputs on the map. More are thinned evenly.
 const MOST_POINTS: usize = 4000;
@@ -31,7 +33,10 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
     let Evaluation { table, judged, comparison, .. } = evaluation;
     let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap_or(ChoiceId(0));
     let single = |input: u32| comparison.single.taken(|choice| table.usable(input, choice).is_some());
-    let taken: Vec<Taken> = judged
+    // Where few choices have times, no figure of an input is known.
+    let unknown = summary::unknown(comparison);
+    let known = if unknown.is_some() { &[][..] } else { &judged[..] };
+    let taken: Vec<Taken> = known
         .iter()
         .map(|j| {
             let choice = j.ranking.first().copied().unwrap_or(fallback);
@@ -65,6 +70,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
         "learned_from_these": is_learned_from(model, &evaluation.hashes),
         "learned_from": evaluation.learned_from,
         "comparison": comparison,
+        "unknown": unknown,
         "max_slowdown": comparison.max_slowdown,
         "promise": model.promise,
         "provenance": model.provenance,
@@ -73,10 +79,10 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
         "study": study,
         "features": features,
         "points": points,
-        "inputs": taken.len(),
+        "inputs": judged.len(),
         "choices": choices(table, &taken),
         "worst": worst(model, evaluation, &taken),
-        "noise": noise(table, &taken),
+        "noise": noise(table, judged),
         "tree": nodes(model, evaluation, &taken),
         "boosted": model.boosters.len(),
     })
@@ -149,16 +155,13 @@ fn worst(model: &Model, evaluation: &Evaluation, taken: &[Taken]) -> Vec<Value> 
     order.iter().take(WORST).filter(|t| t.log_slowdown > 0.0).map(listed).collect()
 }
 
-/// Returns the spread of the repetitions: greatest over least time of a choice on an input.
-fn noise(table: &Table, taken: &[Taken]) -> Value {
-    let cells = taken.iter().flat_map(|t| table.cells(t.input));
-    let mut spreads: Vec<f64> = cells
-        .filter(|cell| cell.samples > 1 && cell.time.is_finite())
-        .map(|cell| cell.interval.1 / cell.interval.0)
-        .collect();
-    spreads.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| spreads.get((spreads.len() as f64 * share) as usize).copied();
-    json!({ "cells": spreads.len(), "median": at(0.5), "p95": at(0.95) })
+/// Returns the spread of the repetitions.
+fn noise(table: &Table, judged: &[JudgedInput]) -> Value {
+    let inputs: Vec<u32> = judged.iter().map(|judged| judged.input).collect();
+    match table.spread(&inputs) {
+        Some(Spread { cells, median, p95 }) => json!({ "cells": cells, "median": median, "p95": p95 }),
+        None => json!({ "cells": 0 }),
+    }
 }
 
 /// Returns the nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower

@@ -3,7 +3,7 @@ function head() {
   at("title").textContent = facts.heuristic;
   const device = facts.device === null ? "" : `, learned on ${facts.device}`;
   at("subtitle").textContent = `A learned heuristic for ${facts.optimization}${device}.`;
-  const tiles = [
+  const tiles = facts.unknown !== null ? [] : [
     [`${number(model.speedup_over_fallback)} ×`, `as fast as ${facts.fallback}`],
     [loss(model.slowdown), "lost to the best choice of each input"],
     [loss(single.metrics.slowdown), `lost by always taking ${single.choice}`],
@@ -16,6 +16,10 @@ function head() {
   at("tiles").append(
     ...tiles.map(([value, text]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, text))),
   );
+  if (facts.unknown !== null) {
+    at("tiles").textContent = facts.unknown;
+    document.querySelectorAll(".known").forEach((section) => section.remove());
+  }
   const promise = facts.promise;
   at("promise").textContent = promise === null
     ? "Nothing is promised: the heuristic always decides, or there were too few inputs."
@@ -182,11 +186,13 @@ function rest() {
 }
 
 head();
-curves(ink);
+if (facts.unknown === null) curves(ink);
 sizes();
 study(ink);
-maps(ink);
+if (facts.unknown === null) maps(ink);
 trees();
-choices();
-worst();
+if (facts.unknown === null) {
+  choices();
+  worst();
+}
 rest();

@@ -1,0 +1,143 @@
+//! Each command that the summary names does what the summary says of it.
+
+use std::fmt::Write as _;
+
+use ah_types::log;
+
+use crate::common::{self, Run};
+
+/// Returns a log of `inputs` inputs. The choice `other` saves a third on most of them; on a share of `risk` that no feature tells,
+/// it takes a quarter longer. A time is about `ms` long.
+fn risky(inputs: usize, risk: f64, ms: f64) -> String {
+    let mut text = String::from(
+        r#"{"name": "ways", "device_capa": [0, 0], "numerical_features": ["x", "y"], "categorical_features": []}
+x,y,choice,feedback
+"#,
+    );
+    for i in 0..inputs {
+        let (x, y) = (i * 7919 % 1009, i * 104_729 % 997);
+        let is_slow = ((i * 2_654_435_761) % 10_007) as f64 / 10_007.0 < risk;
+        let other = if x < 300 || is_slow { 1.25 } else { 0.7 };
+        let _ = writeln!(text, "{x},{y},usual,{:e}\n{x},{y},other,{:e}", ms, ms * other);
+    }
+    text
+}
+
+/// Returns the number behind `before`, if the text has it.
+fn number(text: &str, before: &str) -> Option<f64> {
+    let rest = &text[text.find(before)? + before.len()..];
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    rest[..end].trim_end_matches('.').parse().ok()
+}
+
+/// Returns the number in front of `behind`, if the text has it.
+fn number_before(text: &str, behind: &str) -> Option<f64> {
+    let start = &text[..text.find(behind)?];
+    start.rsplit(|c: char| !c.is_ascii_digit() && c != '.').next()?.parse().ok()
+}
+
+/// Follows the advice of one summary; returns the advice that it found. `more` writes a log like this one of so many inputs.
+fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> Vec<&'static str> {
+    let (said, _) = run.learns(&[args, &["--fallback", "usual"]].concat());
+    let again = |file: &str, flags: &[&str]| {
+        let (out, _) = run.learns(&[&[file, "--fallback", "usual"], flags].concat());
+        out
+    };
+    let mut found = Vec::new();
+    // The split is random, so the number is about right.
+    let enough = |needed: f64| (needed * 1.1) as usize;
+    if let (Some(needed), Some(more)) = (number(&said, "1 % needs about "), more) {
+        run.write("more.txt", more(enough(needed)));
+        let out = again("more.txt", &[]);
+        assert!(out.contains("Promise: at most 1 %") || out.contains("Only usual keeps"), "{said}\n{out}");
+        found.push("1 % needs");
+    }
+    if let (Some(needed), Some(more)) = (number(&said, "It always decides; measure about "), more) {
+        run.write("more.txt", more(enough(needed)));
+        let out = again("more.txt", &[]);
+        assert!(out.contains("Promise: at most ") || out.contains("Only usual keeps"), "{said}\n{out}");
+        found.push("measure for one");
+    }
+    if let (Some(needed), Some(more)) = (number(&said, "too few for the promise. Measure about "), more) {
+        run.write("more.txt", more(enough(needed)));
+        let out = again("more.txt", &args[1..]);
+        assert!(!out.contains("too few"), "{said}\n{out}");
+        let out = again(args[0], &["--max-risk", "none"]);
+        assert!(out.contains("Decides 100.0 %"), "{said}\n{out}");
+        found.push("measure or accept");
+    }
+    if said.contains("--max-risk none always decides") {
+        let out = again(args[0], &["--max-risk", "none"]);
+        assert!(out.contains("it always decides") && out.contains("Decides 100.0 %"), "{said}\n{out}");
+        found.push("max-risk none");
+    }
+    if let Some(faster) = number(&said, "In Rust one would be ") {
+        let out = again(args[0], &["--target", "rust"]);
+        let printed = number_before(&out, " times as fast as always usual").unwrap();
+        assert!((faster - printed).abs() <= 0.0051, "{said}\n{out}");
+        found.push("in Rust");
+    }
+    found
+}
+
+#[test]
+fn each_command_of_a_summary_does_what_it_says() {
+    let mut found = Vec::new();
+    // (inputs, risk, milliseconds, flags)
+    let own: [(usize, f64, f64, &[&str]); 7] = [
+        (60, 0.0, 1.0, &[]),
+        (88, 0.0, 1.0, &[]),
+        (160, 0.0, 1.0, &[]),
+        (300, 0.0, 1.0, &[]),
+        (300, 0.0, 1.0, &["--max-risk", "0.5%"]),
+        (1200, 0.1, 1.0, &["--max-risk", "1%"]),
+        (600, 0.0, 2e-4, &["--target", "python"]),
+    ];
+    for (inputs, risk, ms, flags) in own {
+        let run = Run::new();
+        run.write("log.txt", risky(inputs, risk, ms));
+        let more = |inputs: usize| risky(inputs, risk, ms);
+        found.extend(follow(&run, &[&["log.txt"], flags].concat(), Some(&more)));
+    }
+    for advice in ["1 % needs", "measure for one", "measure or accept", "max-risk none", "in Rust"] {
+        assert!(found.contains(&advice), "no log gives the advice {advice:?}: {found:?}");
+    }
+}
+
+/// On published logs nobody can measure more inputs, but the risk can be accepted.
+#[test]
+fn each_command_of_a_summary_of_a_published_log_does_what_it_says() {
+    for name in ["spmv_v100", "spmv_mi100", "mm_hf_a100"] {
+        let Some(path) = common::published(&format!("{name}.txt.gz")) else { continue };
+        let log = log::read(&[&path]).unwrap();
+        let args =
+            [path.to_str().unwrap(), "--fallback", &log.choices[0], "--learner", "cost_tree", "--max-risk"];
+        let run = Run::new();
+        let (said, _) = run.learns(&[&args[..], &["0.1%"]].concat());
+        assert!(said.contains("--max-risk none"), "{name}: {said}");
+        let (out, _) = run.learns(&[&args[..], &["none"]].concat());
+        assert!(
+            out.contains("it always decides") && out.contains("Decides 100.0 %"),
+            "{name}: {said}\n{out}"
+        );
+    }
+}
+
+#[test]
+fn noise_larger_than_the_differences_is_said() {
+    let log = |noise: f64| {
+        let mut text = risky(300, 0.0, 1.0);
+        let rows: Vec<String> = text.lines().skip(2).map(str::to_owned).collect();
+        for (at, row) in rows.iter().enumerate() {
+            let (input, time) = row.rsplit_once(',').unwrap();
+            let time: f64 = time.parse().unwrap();
+            let _ = writeln!(text, "{input},{:e}", time * (1.0 + noise * (0.5 + (at % 5) as f64 / 5.0)));
+        }
+        text
+    };
+    let run = Run::new();
+    let (_, stderr) = run.write("quiet.txt", log(0.01)).learns(&["quiet.txt"]);
+    assert!(!stderr.contains("noise of this log"), "{stderr}");
+    let (_, stderr) = run.write("loud.txt", log(2.0)).learns(&["loud.txt"]);
+    assert!(stderr.contains("runs of one choice on one input differ by"), "{stderr}");
+}

@@ -1,5 +1,7 @@
 //! C: one header for C99, C++ and CUDA. It needs no other file, and allocates nothing.
 
+use std::path::Path;
+
 use ah_decide::LEAF;
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, FeatureKind, Model};
@@ -94,6 +96,11 @@ impl Language for CSyntax<'_> {
 impl Target for C {
     fn name(&self) -> &'static str {
         "c"
+    }
+
+    fn usage(&self, place: &Path) -> String {
+        let file = place.file_name().unwrap_or_default().to_string_lossy();
+        format!("include it with #include \"{file}\" and ask the function that ends with _choose")
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {

@@ -1,6 +1,7 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use ah_decide::LEAF;
 use ah_types::expr::Type;
@@ -15,7 +16,7 @@ use crate::page::{Fields, Lines, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::signature::Signature;
 use crate::skeleton;
-use crate::target::{Output, Target};
+use crate::target::{Output, Target, stem};
 use crate::text::{python_string, shown};
 
 /// A module without dependencies.
@@ -336,6 +337,10 @@ impl Target for Python {
         "python"
     }
 
+    fn usage(&self, place: &Path) -> String {
+        format!("ask it with from {} import choose", stem(place))
+    }
+
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
         file(plan, "python/module.py", "")
     }
@@ -348,6 +353,11 @@ pub struct Triton;
 impl Target for Triton {
     fn name(&self) -> &'static str {
         "triton"
+    }
+
+    fn usage(&self, place: &Path) -> String {
+        let (file, module) = (place.display(), stem(place));
+        format!("give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune")
     }
 
     fn has_rankings(&self) -> bool {
@@ -368,6 +378,11 @@ impl Target for Inductor {
         "inductor"
     }
 
+    fn usage(&self, place: &Path) -> String {
+        let module = stem(place);
+        format!("import {module} and call {module}.register() before torch.compile")
+    }
+
     fn has_rankings(&self) -> bool {
         true
     }
@@ -384,6 +399,10 @@ pub struct Pytorch;
 impl Target for Pytorch {
     fn name(&self) -> &'static str {
         "pytorch"
+    }
+
+    fn usage(&self, _: &Path) -> String {
+        "copy it into torch/_inductor/autoheuristic/artifacts".to_owned()
     }
 
     fn has_rankings(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{FieldType, Fields, Lines, mark, units, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target};
+use crate::target::{Output, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
@@ -153,6 +153,14 @@ fn item(text: String) -> String {
 impl Target for Rust {
     fn name(&self) -> &'static str {
         "rust"
+    }
+
+    fn usage(&self, place: &Path) -> String {
+        let name = stem(place);
+        match place.extension().is_some_and(|ending| ending == "rs") {
+            true => format!("declare `mod {name};` and ask {name}::choose"),
+            false => format!("add it with cargo add --path {} and ask {name}::choose", place.display()),
+        }
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {

@@ -13,6 +13,9 @@ pub trait Target: Debug + Sync {
     /// Returns its name on the command line.
     fn name(&self) -> &'static str;
 
+    /// Returns how a program uses what was written at `place`, in half a sentence.
+    fn usage(&self, place: &Path) -> String;
+
     /// Returns true if rankings are part of its files, whether they are asked for or not.
     #[doc(hidden)]
     fn has_rankings(&self) -> bool {
@@ -48,4 +51,9 @@ impl Output {
         let place = plan.into.map_or_else(|| plan.out.join(name), Path::to_owned);
         Ok(Self { place, signature, files: [(String::new(), text)].into() })
     }
+}
+
+/// Returns the last part of a path without its ending.
+pub fn stem(place: &Path) -> std::borrow::Cow<'_, str> {
+    place.file_stem().unwrap_or_default().to_string_lossy()
 }

@@ -11,7 +11,7 @@ use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{C_NAMES, C_WORDS, Case, Names};
-use crate::page::{Lines, units, wrapped};
+use crate::page::{Lines, described, units, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::skeleton;
 use crate::target::{Output, Target};
@@ -197,13 +197,10 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
             FeatureKind::Categorical => "const char *",
         };
         let name = names.feature(*slot);
-        let mut comment =
-            if feature.name == name { String::new() } else { format!("{}: ", shown(&feature.name)) };
-        comment += &feature.description.as_deref().map(shown).unwrap_or_default();
-        if model.missing.contains(slot) {
-            comment += " NAN where it is missing.";
+        let mut comment = described(model, *slot, names, shown, shown);
+        if !comment.is_empty() {
+            comment = format!(" /* {comment} */");
         }
-        let comment = if comment.is_empty() { comment } else { format!(" /* {} */", comment.trim()) };
         text += &format!("    {ty}{name};{comment}\n");
     }
     text

@@ -1,11 +1,12 @@
 //! What every target prints: the text around a body, and a body as lines.
 
 use ah_types::expr::Type;
-use ah_types::{Device, FieldValue, Model, Objective, fields};
+use ah_types::{Device, FeatureKind, FieldValue, Model, Objective, fields};
 
 use crate::body::{OR_MARK, Outcome, Step};
 use crate::code::Code;
 use crate::language::Language;
+use crate::names::Names;
 use crate::text::shown;
 
 /// Prints a body.
@@ -234,4 +235,32 @@ pub fn units(device: &Device) -> (&'static str, u32) {
         Device::Cpu(cpu) => ("cores", cpu.cores),
         Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
     }
+}
+
+/// Returns what is said of a logged feature: its name where that is not the identifier, meaning, unit, and categories. Texts and names
+/// are escaped as the file needs it.
+pub fn described(
+    model: &Model,
+    slot: usize,
+    names: &Names,
+    escaped: fn(&str) -> String,
+    quoted: fn(&str) -> String,
+) -> String {
+    let feature = &model.features.base().features()[slot];
+    let mut text = String::new();
+    if feature.name != names.feature(slot) {
+        text += &format!("{}: ", quoted(&feature.name));
+    }
+    text += &feature.description.as_deref().map(escaped).unwrap_or_default();
+    if let Some(unit) = &feature.unit {
+        text += &format!(" ({})", escaped(unit));
+    }
+    if model.missing.contains(&slot) {
+        text += " NaN where it is missing.";
+    }
+    let known = &model.categories[slot];
+    if feature.kind == FeatureKind::Categorical && known.len() <= 6 && !known.is_empty() {
+        text += &format!(" One of {}.", known.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
+    }
+    text.trim().to_owned()
 }

@@ -197,12 +197,12 @@ impl Plan<'_> {
                     let rest = match (is_known, others.is_empty()) {
                         (true, _) => zero,
                         (false, true) => nan.clone(),
-                        (false, false) => in_brackets(syntax.conditional(&outside, &zero, &nan)),
+                        (false, false) => syntax.conditional(&outside, &zero, &nan),
                     };
                     let all = syntax.conditional(&inside, &one, &rest);
                     match defined {
                         None => all,
-                        Some(defined) => syntax.conditional(&defined, &in_brackets(all), &nan),
+                        Some(defined) => syntax.conditional(&defined, &all, &nan),
                     }
                 }
             });
@@ -265,10 +265,6 @@ impl Plan<'_> {
         }
         planned.declines = planned.tables.is_some() || has_decline(&planned.body);
     }
-}
-
-fn in_brackets(code: Code) -> Code {
-    Code { text: format!("({})", code.text), ..code }
 }
 
 fn has_decline(steps: &[Step]) -> bool {

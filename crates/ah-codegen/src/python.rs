@@ -12,7 +12,7 @@ use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
-use crate::page::{Fields, Lines, wrapped};
+use crate::page::{Fields, Lines, described, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::signature::Signature;
 use crate::skeleton;
@@ -260,17 +260,11 @@ fn tables(values: &mut tera::Context, code: &TableCode, model: &Model) {
 }
 
 fn documented(model: &Model, names: &Names, planned: &Planned) -> String {
-    let mut text = String::new();
-    for slot in &planned.read {
-        let feature = &model.features.base().features()[*slot];
-        let is_other = feature.name != names.feature(*slot);
-        let name = if is_other { format!("{}: ", shown(&feature.name)) } else { String::new() };
-        let description = feature.description.as_deref().map(shown).unwrap_or_default();
-        if is_other || !description.is_empty() {
-            text += &format!("    {}: {name}{description}\n", names.feature(*slot));
-        }
-    }
-    text
+    let line = |slot: &usize| {
+        let text = described(model, *slot, names, shown, shown);
+        if text.is_empty() { text } else { format!("    {}: {text}\n", names.feature(*slot)) }
+    };
+    planned.read.iter().map(line).collect()
 }
 
 fn configs(model: &Model, fields: &Fields) -> String {

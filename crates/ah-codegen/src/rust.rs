@@ -11,7 +11,7 @@ use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{FieldType, Fields, Lines, mark, units, wrapped};
+use crate::page::{FieldType, Fields, described, Lines, mark, units, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::skeleton;
 use crate::target::{Output, Target, stem};
@@ -328,26 +328,10 @@ fn type_of(model: &Model, planned: &Planned, slot: usize) -> &'static str {
     }
 }
 
-/// Returns the documentation of a feature: its name where that is not the identifier, meaning, unit, and categories.
-pub fn doc(model: &Model, slot: usize, names: &Names) -> String {
-    let feature = &model.features.base().features()[slot];
-    let mut text = String::new();
-    if feature.name != names.feature(slot) {
-        text += &format!("{}: ", code(&feature.name));
-    }
-    text += &feature.description.as_ref().map(|description| sentence(description)).unwrap_or_default();
-    if let Some(unit) = &feature.unit {
-        text += &format!(" ({})", sentence(unit));
-    }
-    if model.missing.contains(&slot) {
-        text += " NaN where it is missing.";
-    }
-    let known = &model.categories[slot];
-    if feature.kind == FeatureKind::Categorical && known.len() <= 6 && !known.is_empty() {
-        text += &format!(" One of {}.", known.iter().map(|text| code(text)).collect::<Vec<_>>().join(", "));
-    }
-    let text = text.trim().to_owned();
-    if text.is_empty() { code(&feature.name) } else { text }
+/// Returns the documentation of a feature.
+fn doc(model: &Model, slot: usize, names: &Names) -> String {
+    let text = described(model, slot, names, sentence, code);
+    if text.is_empty() { code(&model.features.base().features()[slot].name) } else { text }
 }
 
 fn choices(model: &Model, names: &Names) -> String {

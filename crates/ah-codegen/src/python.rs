@@ -351,7 +351,9 @@ impl Target for Triton {
 
     fn usage(&self, place: &Path) -> String {
         let (file, module) = (place.display(), stem(place));
-        format!("give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune")
+        format!(
+            "give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune"
+        )
     }
 
     fn has_rankings(&self) -> bool {

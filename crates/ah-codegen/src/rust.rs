@@ -11,7 +11,7 @@ use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{FieldType, Fields, described, Lines, mark, units, wrapped};
+use crate::page::{FieldType, Fields, Lines, described, mark, units, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::skeleton;
 use crate::target::{Output, Target, stem};

@@ -47,7 +47,7 @@ lint: ## Formats and lints, warnings denied
 bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace
 	if [ -d ../shared/data ]; then cargo build --release -p ah-train && scripts/losses.py target/release/ah-train; fi
-	scripts/latency.sh
+	cargo build --release --bin ah-codegen && scripts/decision_time.py generated/mixed_mm_h200.model.json data/mixed_mm/h200.txt.gz
 
 check-generated: ## Prove that generated/ follows byte for byte from data/
 	scripts/generate.sh --check

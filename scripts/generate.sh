@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Learns a heuristic from each log of an H200 under data/ and generates its crate under generated/: one tree each, the smallest
-# that loses at most 0.2 % more than the best. People can read it, and it decides in 30 ns (scripts/latency.sh).
+# that loses at most 0.2 % more than the best. People can read it, and it decides in 30 ns (scripts/decision_time.py).
 # `--check` writes nothing there. It fails with the difference if generated/ does not follow byte for byte from data/.
 set -euo pipefail
 cd "$(dirname "$0")/.."

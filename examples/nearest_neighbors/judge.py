@@ -13,9 +13,14 @@ from neighbors import ALGORITHMS, draw, milliseconds, np, points, search
 ROUNDS = 5
 
 
+def choose(n, d, queries, k):
+    """Asks the heuristic, which does not look at the number of neighbors."""
+    return nearest_neighbors.choose(n=n, d=d, queries=queries)
+
+
 def by_heuristic(context, data):
     """Asks, and searches by the answer; where the heuristic declines, by scikit-learn's own choice."""
-    search(nearest_neighbors.choose(**context) or "auto", context, data)
+    search(choose(**context) or "auto", context, data)
 
 
 count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
@@ -28,9 +33,10 @@ for at in range(count):
     generator = np.random.default_rng([20261123, at])
     context = draw(generator)
     data = points(context, generator)
-    declined += nearest_neighbors.choose(**context) is None
-    # In turns, so that a disturbance hits all; the first turn warms up.
-    turns = [{name: milliseconds(lambda: way(context, data)) for name, way in ways.items()} for _ in range(ROUNDS + 1)]
+    declined += choose(**context) is None
+    # In turns, so that a disturbance hits all, each in another order, so that none is always first; the first turn warms up.
+    orders = [generator.permutation(list(ways)) for _ in range(ROUNDS + 1)]
+    turns = [{name: milliseconds(lambda: ways[name](context, data)) for name in order} for order in orders]
     for name in ways:
         times[name].append(median(turn[name] for turn in turns[1:]))
 
@@ -40,5 +46,5 @@ for name, of in {"the fastest, known for each": least, **times}.items():
     ratio = math.exp(sum(math.log(ms / best) for ms, best in zip(of, least)) / count)
     slower = sum(ms > 1.05 * auto for ms, auto in zip(of, times["auto"]))
     print(f"  {name:36}{sum(of) / 1e3:8.3f}{sum(of) / sum(least):10.3f}{ratio:16.3f}{slower:16}")
-asked = milliseconds(lambda: nearest_neighbors.choose(n=1000, d=10, queries=100, k=5), 10_000) * 1e3
+asked = milliseconds(lambda: nearest_neighbors.choose(n=1000, d=10, queries=100), 10_000) * 1e3
 print(f"A decision takes {asked:.1f} us; {declined} of {count} searches are declined.")

@@ -18,7 +18,7 @@ fn builder() -> Builder<Kernel> {
         .kernel("a", 1, (|| 0) as Kernel)
         .kernel("b", 1, || 1)
         .eligible("b", |v| v[0].number().is_some_and(|n| n < 1000.0))
-        .dimension("n", Dimension::automatic().halvings(1).divisible_by(16))
+        .dimension("n", Dimension::automatic().halvings(1))
         .no_cache()
 }
 

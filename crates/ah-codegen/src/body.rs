@@ -9,8 +9,9 @@ use ah_types::expr::{Binary, Expr, Slot, Type};
 use ah_types::{ChoiceId, FeatureKind, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::expression::{Printer, Scope, Syntax, WHOLE, negated};
+use crate::expression::{Printer, Scope, WHOLE, negated};
 use crate::facts::Facts;
+use crate::language::Language;
 use crate::names::Names;
 
 /// The result of a path.
@@ -18,8 +19,8 @@ use crate::names::Names;
 pub enum Outcome {
     Decline,
     Choice(ChoiceId),
-    /// The leaf of this number, for rankings.
-    Leaf(usize),
+    /// The ranking of this number.
+    Ranking(usize),
 }
 
 /// What training saw on the paths that end here.
@@ -82,18 +83,6 @@ pub enum Step {
     Return(Outcome, Option<Evidence>),
 }
 
-/// How a language reads features, beside the parts of expressions.
-pub trait Reader: Syntax {
-    /// Returns a logged feature as the caller gives it.
-    fn logged(&self, names: &Names, slot: usize) -> Code;
-    /// Returns the statement's value that makes a given value one to compute with, if it needs that.
-    fn converted(&self, model: &Model, slot: usize, given: &Code) -> Option<Code>;
-    /// Returns the call of a function that computes a derived feature from logged ones.
-    fn computed(&self, names: &Names, slot: usize, inputs: &BTreeSet<usize>) -> Code;
-    /// Returns the name of a helper in a file.
-    fn helper(&self, name: &str, names: &Names) -> String;
-}
-
 /// Builds the body of one function.
 pub struct Builder<'a, 'm, S> {
     pub model: &'m Model,
@@ -103,8 +92,8 @@ pub struct Builder<'a, 'm, S> {
     pub functions: &'a BTreeSet<usize>,
     /// Helpers that expressions call.
     pub helpers: &'a mut BTreeSet<&'static str>,
-    /// Whether paths end in leaves instead of choices.
-    pub ends_in_leaves: bool,
+    /// By leaf the number of its ranking, if paths end in rankings instead of choices.
+    pub rankings: &'a [usize],
     /// Variables by slot: the condition under which a value is defined, and the value.
     variables: BTreeMap<usize, (Option<Code>, Code)>,
     /// Variables for parts of expressions.
@@ -112,13 +101,13 @@ pub struct Builder<'a, 'm, S> {
     steps: Vec<Step>,
 }
 
-impl<S: Reader> Scope for Builder<'_, '_, S> {
+impl<S: Language> Scope for Builder<'_, '_, S> {
     fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
         if let Some(known) = self.variables.get(&slot) {
             return known.clone();
         }
         let Some(derived) = facts.derived(slot) else {
-            let given = self.syntax.logged(self.names, slot);
+            let given = self.syntax.logged(self.model, self.names, slot);
             let value = match self.syntax.converted(self.model, slot, &given) {
                 None => given,
                 Some(value) => self.assign(self.names.feature(slot), Some(slot), self.kind(slot), value),
@@ -154,7 +143,7 @@ impl<S: Reader> Scope for Builder<'_, '_, S> {
 
     fn helper(&mut self, name: &'static str) -> String {
         self.helpers.insert(name);
-        self.syntax.helper(name, self.names)
+        self.syntax.function(name)
     }
 }
 
@@ -172,7 +161,7 @@ pub fn feature(model: &Model, slot: usize) -> Expr {
     Expr::Feature(Slot { index: slot, kind: model.features.all().features()[slot].kind })
 }
 
-impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
+impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     pub fn new(
         model: &'m Model,
         syntax: &'a S,
@@ -181,7 +170,7 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
         helpers: &'a mut BTreeSet<&'static str>,
     ) -> Self {
         let (variables, parts, steps) = (BTreeMap::new(), 0, Vec::new());
-        Self { model, syntax, names, functions, helpers, ends_in_leaves: false, variables, parts, steps }
+        Self { model, syntax, names, functions, helpers, rankings: &[], variables, parts, steps }
     }
 
     fn kind(&self, slot: usize) -> Type {
@@ -253,9 +242,9 @@ impl<'a, 'm, S: Reader> Builder<'a, 'm, S> {
     /// Builds the steps of a node below what is known.
     fn node(&mut self, at: usize, facts: &Facts<'_>) -> Vec<Step> {
         match &self.model.tree.nodes[at] {
-            Node::Leaf(_) if self.ends_in_leaves => {
-                let number = self.model.tree.leaves().position(|(index, _)| index == at).expect("a leaf");
-                vec![Step::Return(Outcome::Leaf(number), None)]
+            Node::Leaf(_) if !self.rankings.is_empty() => {
+                let leaf = self.model.tree.leaves().position(|(index, _)| index == at).expect("a leaf");
+                vec![Step::Return(Outcome::Ranking(self.rankings[leaf]), None)]
             }
             Node::Leaf(leaf) => self.leaf(leaf, facts),
             Node::Split { test, left, right } => {

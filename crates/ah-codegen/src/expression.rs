@@ -1,4 +1,4 @@
-//! Prints expressions: one walk for all languages, and for each language a [`Syntax`].
+//! Prints expressions: one walk for all languages, and for each one a [`Language`].
 //!
 //! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
 //! is printed twice: a condition under which it is defined, and a value that counts only there. Most are defined everywhere, and
@@ -10,58 +10,10 @@ use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::code::{Binds, Code};
 use crate::facts::Facts;
+use crate::language::Language;
 
 /// Below, every whole number is an f64.
 pub const WHOLE: f64 = (1_u64 << 53) as f64;
-
-/// How a language writes the parts of an expression.
-pub trait Syntax {
-    /// Logged truth values are of the language's own type, and integers do not mix with floats.
-    const IS_TYPED: bool;
-    /// `and`, `or`
-    const AND: &'static str;
-    const OR: &'static str;
-    /// The most characters of an expression, of a call's arguments, and of a conditional expression inside another expression.
-    const WIDTHS: [usize; 3];
-
-    fn float(&self, x: f64) -> String;
-    fn text(&self, text: &str) -> String;
-    fn truth(&self, value: bool) -> &'static str;
-    /// Returns `not a`, where `a` has no other opposite.
-    fn not_of(&self, a: &Code) -> Code;
-    fn not(&self, a: &Code) -> Code {
-        match &a.opposite {
-            Some(opposite) => (**opposite).clone(),
-            None => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
-        }
-    }
-    /// Returns `value <= literal or value is NaN`.
-    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
-        self.not_of(&Code::binary(Binds::Comparison, value, ">", literal))
-    }
-    /// Returns `low <= value <= high`, if the language has a form of it that people prefer.
-    fn between(&self, _low: &Code, _value: &Code, _high: &Code) -> Option<Code> {
-        None
-    }
-    /// Returns the remainder by a positive number, if an operator of the language has the model's result.
-    fn remainder(&self, a: &Code, b: &Code, _is_negative: bool) -> Option<Code>;
-    fn is_nan(&self, a: &Code) -> Code;
-    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code;
-    /// Returns `a == b` for texts.
-    fn same(&self, a: &Code, b: &Code) -> Code;
-    /// Returns the condition that a text is one of several literals.
-    fn is_in(&self, a: &Code, texts: &[&str]) -> Code;
-    /// Returns an integer as a float.
-    fn to_float(&self, a: &Code) -> Code;
-    /// Returns an operation on defined floats in the language's own words, if its results are the model's.
-    fn own(&self, function: &str, operands: &[&Code]) -> Option<Code>;
-    /// Returns a product that no compiler fuses with the sum around it.
-    fn rounded(&self, a: Code, _helpers: &mut dyn FnMut(&'static str) -> String) -> Code {
-        a
-    }
-    /// Returns the statement that gives a variable a value.
-    fn assign(&self, name: &str, ty: Type, value: &Code, indent: usize) -> String;
-}
 
 /// What expressions read and write around them.
 pub trait Scope {
@@ -79,7 +31,7 @@ pub struct Printer<'a, S, C: ?Sized> {
     pub scope: &'a mut C,
 }
 
-impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
+impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
     /// Returns a number; NaN is undefined.
     pub fn number(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         match expr {
@@ -351,7 +303,7 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
             (text, _) if text == yes => b.clone(),
             (_, text) if text == yes => a.clone(),
             (first, second) if first == no || second == no => Code::atom(no),
-            _ => Code::binary(Binds::And, a, S::AND, b),
+            _ => Code::binary(Binds::And, a, S::WORDS.and, b),
         }
     }
 
@@ -367,7 +319,7 @@ impl<S: Syntax, C: Scope + ?Sized> Printer<'_, S, C> {
                     Binds::And => Code { text: format!("({})", x.text), binds: Binds::Atom, ..x.clone() },
                     _ => x.clone(),
                 });
-                Code::binary(Binds::Or, &a, S::OR, &b)
+                Code::binary(Binds::Or, &a, S::WORDS.or, &b)
             }
         }
     }

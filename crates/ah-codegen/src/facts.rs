@@ -391,23 +391,11 @@ impl<'m> Facts<'m> {
         if nan {
             return;
         }
-        // Wider by the rounding of one operation.
-        let wide = |low: f64, high: f64| {
-            let by = 4.0 * f64::EPSILON * low.abs().max(high.abs());
-            if by.is_finite() { (low - by, high + by) } else { (low, high) }
-        };
         match expr {
             Expr::Feature(slot) => {
                 if let Some(derived) = self.derived(slot.index) {
                     self.learn_range(derived, low, high, false);
                 }
-            }
-            Expr::Unary(Unary::Neg, a) => self.learn_range(a, -high, -low, false),
-            Expr::Unary(Unary::Floor, a) => {
-                self.learn_range(a, low.ceil(), (high.floor() + 1.0).next_down(), false);
-            }
-            Expr::Unary(Unary::Ceil, a) => {
-                self.learn_range(a, (low.ceil() - 1.0).next_up(), high.floor(), false);
             }
             Expr::Unary(Unary::Ctz, a) => {
                 let zeros = low.ceil();
@@ -423,17 +411,6 @@ impl<'m> Facts<'m> {
                         _ => (if other.high < low { low } else { f64::NEG_INFINITY }, high),
                     };
                     self.learn_range(this, low, high, false);
-                }
-            }
-            Expr::Binary(op @ (Binary::Mul | Binary::Div), a, b) => {
-                if let Expr::Number(k) = **b
-                    && k > 1e-100
-                    && k < 1e100
-                {
-                    let back = |x: f64| if *op == Binary::Mul { x / k } else { x * k };
-                    let (low, _) = wide(back(low), 0.0);
-                    let (_, high) = wide(0.0, back(high));
-                    self.learn_range(a, low, high, false);
                 }
             }
             _ => {}

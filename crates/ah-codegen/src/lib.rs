@@ -20,7 +20,6 @@
 #![forbid(unsafe_code)]
 
 mod body;
-mod boosters;
 mod c;
 #[cfg(feature = "cli")]
 mod cli;
@@ -29,14 +28,13 @@ mod error;
 mod expression;
 mod facts;
 mod files;
+mod language;
 mod names;
 mod page;
 mod plan;
 mod python;
-mod python_syntax;
 mod report;
 mod rust;
-mod rust_syntax;
 mod signature;
 mod skeleton;
 mod table;

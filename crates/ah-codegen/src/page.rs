@@ -1,40 +1,29 @@
 //! What every target prints: the text around a body, and a body as lines.
 
 use ah_types::expr::Type;
-use ah_types::{FieldValue, Model, Objective, fields};
+use ah_types::{Device, FeatureKind, FieldValue, Model, Objective, fields};
 
 use crate::body::{OR_MARK, Outcome, Step};
 use crate::code::Code;
-use crate::expression::Syntax;
+use crate::language::Language;
+use crate::names::Names;
 use crate::text::shown;
-
-/// How a language writes statements.
-pub trait Layout: Syntax {
-    /// Returns the beginning of an `if` and its end.
-    fn block(&self, condition: &str) -> (String, Option<&'static str>);
-    /// Returns an `if` with one statement in one line, where people write that.
-    fn one_line(&self, _condition: &str, _statement: &str) -> Option<String> {
-        None
-    }
-    /// Returns a comment.
-    fn comment(&self, text: &str) -> String;
-}
 
 /// Prints a body.
 pub struct Lines<'a, L> {
-    pub layout: &'a L,
-    pub model: &'a Model,
+    language: &'a L,
+    model: &'a Model,
     /// Returns the statement for the end of a path; the flag is true for the last statement of the function.
-    pub result: &'a dyn Fn(Outcome, bool) -> String,
-    pub lines: Vec<String>,
+    result: &'a dyn Fn(Outcome, bool) -> String,
+    lines: Vec<String>,
     /// The features whose names a comment has said.
-    pub said: Vec<usize>,
-    pub has_evidence: bool,
+    said: Vec<usize>,
+    has_evidence: bool,
 }
 
-impl<'a, L: Layout> Lines<'a, L> {
-    pub fn new(layout: &'a L, model: &'a Model, result: &'a dyn Fn(Outcome, bool) -> String) -> Self {
-        Self { layout, model, result, lines: Vec::new(), said: Vec::new(), has_evidence: false }
+impl<'a, L: Language> Lines<'a, L> {
+    pub fn new(language: &'a L, model: &'a Model, result: &'a dyn Fn(Outcome, bool) -> String) -> Self {
+        Self { language, model, result, lines: Vec::new(), said: Vec::new(), has_evidence: false }
     }
 
     /// Prints steps at this level of indentation.
@@ -43,26 +32,42 @@ impl<'a, L: Layout> Lines<'a, L> {
         self.lines.join("\n")
     }
 
+    /// Prints steps inside a function that goes on behind them.
+    pub fn print_inside(mut self, steps: &[Step], level: usize) -> String {
+        self.steps(steps, level, false);
+        self.lines.join("\n")
+    }
+
+    /// Prints the function of a derived feature: its steps, and the statement with its value.
+    pub fn value(mut self, slot: usize, steps: &[Step], statement: &str) -> String {
+        self.said.push(slot);
+        self.steps(steps, 1, false);
+        self.lines.push(format!("    {statement}"));
+        self.lines.join("\n")
+    }
+
     /// Prints steps at this level of indentation; at the `tail` of the function the last one is its result.
-    pub fn steps(&mut self, steps: &[Step], level: usize, tail: bool) {
+    fn steps(&mut self, steps: &[Step], level: usize, tail: bool) {
         let indent = "    ".repeat(level);
         for (at, step) in steps.iter().enumerate() {
             match step {
                 Step::Let { name, slot, ty, value } => self.assignment(name, *slot, *ty, value, level),
                 Step::If { condition, then } => {
                     let condition = self.condition(condition);
-                    if let [Step::Return(outcome, evidence)] = then[..] {
-                        let statement = (self.result)(outcome, false);
-                        if let Some(line) = self.layout.one_line(&condition, &statement) {
-                            let line = format!("{indent}{line}");
-                            self.with_evidence(line, evidence);
-                            continue;
-                        }
+                    let [open, then_do, close] = L::WORDS.block;
+                    let open = format!("{indent}{open}{condition}{then_do}");
+                    if let [Step::Return(outcome, evidence)] = then[..]
+                        && L::WORDS.in_one_line
+                    {
+                        let open = open.trim_end_matches('{');
+                        self.with_evidence(format!("{open}{}", (self.result)(outcome, false)), evidence);
+                        continue;
                     }
-                    let (open, close) = self.layout.block(&condition);
-                    self.lines.push(format!("{indent}{open}"));
+                    self.lines.push(open);
                     self.steps(then, level + 1, false);
-                    self.lines.extend(close.map(|close| format!("{indent}{close}")));
+                    if !close.is_empty() {
+                        self.lines.push(format!("{indent}{close}"));
+                    }
                 }
                 Step::Return(outcome, evidence) => {
                     let statement = (self.result)(*outcome, tail && at + 1 == steps.len());
@@ -73,12 +78,12 @@ impl<'a, L: Layout> Lines<'a, L> {
     }
 
     fn condition(&self, code: &Code) -> String {
-        code.text.replace(OR_MARK, &format!(" {} ", L::OR))
+        code.text.replace(OR_MARK, &format!(" {} ", L::WORDS.or))
     }
 
     fn with_evidence(&mut self, line: String, evidence: Option<crate::body::Evidence>) {
         let comment = evidence
-            .map(|evidence| format!("  {}", self.layout.comment(&evidence.words(!self.has_evidence))));
+            .map(|evidence| format!("  {}", self.language.comment(&evidence.words(!self.has_evidence))));
         self.has_evidence |= comment.is_some();
         let comment = comment.unwrap_or_default();
         self.lines
@@ -93,11 +98,11 @@ impl<'a, L: Layout> Lines<'a, L> {
             && !self.said.contains(&slot)
         {
             self.said.push(slot);
-            let comment = self.layout.comment(&shown(&features[slot].name));
+            let comment = self.language.comment(&shown(&features[slot].name));
             self.lines.push(format!("{}{comment}", "    ".repeat(level)));
         }
         let value = Code { text: self.condition(value), ..value.clone() };
-        self.lines.push(self.layout.assign(name, ty, &value, level));
+        self.lines.push(self.language.assign(name, ty, &value, level));
     }
 }
 
@@ -209,4 +214,53 @@ impl Fields {
         }
         Self { of, columns }
     }
+}
+
+/// Returns values separated by commas, several a line.
+pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String {
+    let (mut text, mut line) = (String::new(), String::new());
+    for value in values {
+        if !line.is_empty() && line.len() + value.len() > 92 {
+            text += &format!("{indent}{}\n", line.trim_end());
+            line.clear();
+        }
+        line += &format!("{value}, ");
+    }
+    if line.is_empty() { text } else { text + &format!("{indent}{}\n", line.trim_end()) }
+}
+
+/// Returns what a guard counts on a device: its name, and how many there are.
+pub fn units(device: &Device) -> (&'static str, u32) {
+    match device {
+        Device::Cpu(cpu) => ("cores", cpu.cores),
+        Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
+    }
+}
+
+/// Returns what is said of a logged feature: its name where that is not the identifier, meaning, unit, and categories. Texts and names
+/// are escaped as the file needs it.
+pub fn described(
+    model: &Model,
+    slot: usize,
+    names: &Names,
+    escaped: fn(&str) -> String,
+    quoted: fn(&str) -> String,
+) -> String {
+    let feature = &model.features.base().features()[slot];
+    let mut text = String::new();
+    if feature.name != names.feature(slot) {
+        text += &format!("{}: ", quoted(&feature.name));
+    }
+    text += &feature.description.as_deref().map(escaped).unwrap_or_default();
+    if let Some(unit) = &feature.unit {
+        text += &format!(" ({})", escaped(unit));
+    }
+    if model.missing.contains(&slot) {
+        text += " NaN where it is missing.";
+    }
+    let known = &model.categories[slot];
+    if feature.kind == FeatureKind::Categorical && known.len() <= 6 && !known.is_empty() {
+        text += &format!(" One of {}.", known.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
+    }
+    text.trim().to_owned()
 }

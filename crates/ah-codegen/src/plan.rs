@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ah_types::log::Log;
-use ah_types::{ChoiceId, Model, Tables, Tree};
+use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree};
 
-use crate::body::{Builder, Outcome, Reader, Step, depth, feature, inputs, leaves, repeated, without_unread};
+use crate::body::{Builder, Outcome, Step, depth, feature, inputs, leaves, repeated, without_unread};
 use crate::code::Code;
 use crate::expression::Scope;
 use crate::facts::Facts;
+use crate::language::Language;
 use crate::names::Names;
+use crate::page::about;
 use crate::signature::Signature;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
@@ -41,8 +43,10 @@ pub struct Plan<'a> {
 pub struct Planned {
     /// The steps of `choose`, or with tables those that decline.
     pub body: Vec<Step>,
-    /// With rankings: the steps that find the leaf.
+    /// With rankings: the steps that find the ranking.
     pub leaf: Vec<Step>,
+    /// The distinct rankings of leaves: choices, best first, with whether the promise allows them.
+    pub rankings: Vec<Vec<(ChoiceId, bool)>>,
     /// Derived features with a function of their own: the steps and the value.
     pub functions: Vec<(usize, (Vec<Step>, Code))>,
     pub helpers: BTreeSet<&'static str>,
@@ -59,6 +63,13 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Returns what a file says of its model: sentences behind `before`, with `between`.
+    pub fn about(&self, model: &Model, before: &str, between: &str) -> String {
+        let is_constant = self.tables.is_none() && self.leaves < 2;
+        let lines = about(model, is_constant);
+        lines.iter().map(|line| format!("{before}{line}")).collect::<Vec<_>>().join(between)
+    }
+
     /// Returns what a caller gives.
     pub fn signature(&self, names: &Names) -> Signature {
         self.read.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
@@ -91,7 +102,7 @@ pub fn used(model: &Model) -> Vec<bool> {
 
 impl Plan<'_> {
     /// Builds the code of a language.
-    pub fn built<S: Reader>(&self, syntax: &S, names: &Names) -> Planned {
+    pub fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
         let model = self.model;
         let base = model.features.base().len();
         let mut functions = BTreeSet::new();
@@ -109,8 +120,10 @@ impl Plan<'_> {
             }
             planned.body = body;
             if self.ranked {
+                let numbers;
+                (planned.rankings, numbers) = distinct_rankings(model);
                 let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
-                builder.ends_in_leaves = true;
+                builder.rankings = &numbers;
                 planned.leaf = builder.function();
             }
             let again: BTreeSet<usize> =
@@ -142,13 +155,13 @@ impl Plan<'_> {
     }
 
     /// Lays the tables out, and prints the columns that they compare.
-    fn with_tables<S: Reader>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+    fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let tables = Tables::new(model);
         let none = BTreeSet::new();
         let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
         let mut facts = Facts::new(model, S::IS_TYPED);
-        planned.body = builder.precondition(&mut facts);
+        let mut steps = builder.precondition(&mut facts);
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
@@ -184,24 +197,25 @@ impl Plan<'_> {
                     let rest = match (is_known, others.is_empty()) {
                         (true, _) => zero,
                         (false, true) => nan.clone(),
-                        (false, false) => in_brackets(syntax.conditional(&outside, &zero, &nan)),
+                        (false, false) => syntax.conditional(&outside, &zero, &nan),
                     };
                     let all = syntax.conditional(&inside, &one, &rest);
                     match defined {
                         None => all,
-                        Some(defined) => syntax.conditional(&defined, &in_brackets(all), &nan),
+                        Some(defined) => syntax.conditional(&defined, &all, &nan),
                     }
                 }
             });
         }
         let mut read: BTreeSet<String> = columns.iter().flat_map(|code| code.reads.iter().cloned()).collect();
-        planned.body.extend(without_unread(builder.taken(), &mut read));
+        steps.extend(builder.taken());
+        planned.body = without_unread(steps, &mut read);
         planned.leaves = model.tree.leaves().count();
         planned.tables = Some(TableCode { tables, columns });
     }
 
     /// Prints the conditions on choices.
-    fn with_conditions<S: Reader>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+    fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let none = BTreeSet::new();
         let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
@@ -223,7 +237,7 @@ impl Plan<'_> {
     }
 
     /// Finds the logged features that the code reads, and whether it may decline.
-    fn count<S: Reader>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
+    fn count<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let facts = Facts::new(model, S::IS_TYPED);
         let mut reads = BTreeSet::new();
@@ -241,7 +255,7 @@ impl Plan<'_> {
             planned.functions.iter().flat_map(|(slot, _)| inputs(model, *slot)).collect();
         for slot in 0..model.features.base().len() {
             if self.used[slot]
-                && (through.contains(&slot) || reads.contains(&syntax.logged(names, slot).text))
+                && (through.contains(&slot) || reads.contains(&syntax.logged(model, names, slot).text))
             {
                 planned.read.insert(slot);
                 if facts.is_truth(slot) {
@@ -251,10 +265,6 @@ impl Plan<'_> {
         }
         planned.declines = planned.tables.is_some() || has_decline(&planned.body);
     }
-}
-
-fn in_brackets(code: Code) -> Code {
-    Code { text: format!("({})", code.text), ..code }
 }
 
 fn has_decline(steps: &[Step]) -> bool {
@@ -286,25 +296,19 @@ fn all_reads(steps: &[Step], reads: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns the choices of each leaf, best first, with whether the promise allows them. The fallback is always allowed.
-pub fn rankings(model: &Model) -> Vec<Vec<(ChoiceId, bool)>> {
-    let entry = |ranked: &ah_types::RankedChoice| {
-        (ranked.choice, ranked.allowed || Some(ranked.choice) == model.fallback)
-    };
-    model.tree.leaves().map(|(_, leaf)| leaf.ranking.iter().map(entry).collect()).collect()
-}
-
-/// Returns distinct rankings, and by leaf the number of its ranking.
-pub fn distinct_rankings(model: &Model) -> (Vec<Vec<(ChoiceId, bool)>>, Vec<usize>) {
-    let (mut numbers, mut distinct) = (BTreeMap::new(), Vec::new());
-    let of = rankings(model)
-        .into_iter()
-        .map(|ranking| {
-            *numbers.entry(ranking.clone()).or_insert_with(|| {
-                distinct.push(ranking);
-                distinct.len() - 1
-            })
+/// Returns distinct rankings, and by leaf the number of its ranking. The fallback is always allowed.
+fn distinct_rankings(model: &Model) -> (Vec<Vec<(ChoiceId, bool)>>, Vec<usize>) {
+    let entry =
+        |ranked: &RankedChoice| (ranked.choice, ranked.allowed || Some(ranked.choice) == model.fallback);
+    let mut distinct: Vec<Vec<_>> = Vec::new();
+    let mut numbers = BTreeMap::new();
+    let mut number = |leaf: &Leaf| {
+        let ranking: Vec<_> = leaf.ranking.iter().map(entry).collect();
+        *numbers.entry(ranking.clone()).or_insert_with(|| {
+            distinct.push(ranking);
+            distinct.len() - 1
         })
-        .collect();
+    };
+    let of = model.tree.leaves().map(|(_, leaf)| number(leaf)).collect();
     (distinct, of)
 }

@@ -1,172 +1,270 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use ah_types::{Device, FieldValue, Model};
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use crate::body::Outcome;
+use ah_decide::LEAF;
+use ah_types::expr::Type;
+use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model};
+
+use crate::body::{Outcome, Step};
+use crate::code::{Binds, Code};
 use crate::error::CodegenError;
-use crate::expression::Syntax;
+use crate::language::{Language, Words};
 use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
-use crate::page::{Fields, Lines, about};
-use crate::plan::{Plan, Planned, distinct_rankings};
-use crate::python_syntax::{PythonSyntax, tuple};
+use crate::page::{Fields, Lines, described, wrapped};
+use crate::plan::{Plan, Planned, TableCode};
 use crate::signature::Signature;
 use crate::skeleton;
-use crate::target::{Output, Target};
+use crate::target::{Output, Target, stem};
 use crate::text::{python_string, shown};
 
 /// A module without dependencies.
 #[derive(Clone, Copy, Debug)]
 pub struct Python;
 
-/// The functions of expressions that Python lacks, raises in, or defines otherwise.
-fn helper_text(name: &str) -> String {
-    match name {
-        "abs" => "def _abs(x):\n    return abs(x)".to_owned(),
-        "min" | "max" => {
-            let operator = if name == "min" { "<" } else { ">" };
-            format!("def _{name}(a, b):\n    return b if b {operator} a or b != b else a")
+/// How Python writes code.
+struct PythonSyntax;
+
+impl Language for PythonSyntax {
+    const WORDS: Words = Words {
+        and: "and",
+        or: "or",
+        truths: ["True", "False"],
+        floats: ["math.nan", "math.inf", "-math.inf"],
+        field: "",
+        block: ["if ", ":", ""],
+        in_one_line: false,
+        comment: ["# ", ""],
+    };
+    const IS_TYPED: bool = false;
+    const WIDTHS: [usize; 3] = [100, 100, 100];
+
+    fn text(&self, text: &str) -> String {
+        python_string(text)
+    }
+
+    fn not_of(&self, a: &Code) -> Code {
+        Code::new(Binds::Comparison, format!("not {}", a.above(Binds::Comparison))).reading(&[a])
+    }
+
+    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
+        let operand = |code: &Code| code.above(Binds::Choice);
+        // In brackets, because nothing binds less.
+        Code::new(Binds::Choice, format!("{} if {} else {}", operand(a), operand(c), operand(b)))
+            .reading(&[c, a, b])
+    }
+
+    fn is_in(&self, a: &Code, texts: &[&str]) -> Code {
+        let texts: Vec<String> = texts.iter().map(|text| python_string(text)).collect();
+        let set = Code::atom(format!("{{{}}}", texts.join(", ")));
+        let compared = |operator| Code::binary(Binds::Comparison, a, operator, &set);
+        compared("in").or_else(compared("not in"))
+    }
+
+    fn to_float(&self, a: &Code) -> Code {
+        Code::call("float", &[a])
+    }
+
+    fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
+        match function {
+            "min" | "max" | "abs" => Some(Code::call(function, operands)),
+            "floor" | "ceil" => {
+                let call = Code::call(&format!("math.{function}"), operands);
+                Some(Code { is_integer: true, ..call })
+            }
+            _ => None,
         }
-        "floor" | "ceil" => format!("def _{name}(x):\n    return float(math.{name}(x)) if x - x == 0.0 else x"),
-        "divide" => "def _divide(a, b):\n    return math.nan if b == 0.0 else a / b".to_owned(),
-        "modulo" => "def _modulo(a, b):\n    return math.nan if b == 0.0 else a % b".to_owned(),
-        "ctz" => "_ZEROS = {1 << bit: bit for bit in range(64)}\n\n\ndef _ctz(x):\n    if not float(x).is_integer():\n        return math.nan\n    whole = int(x)\n    return _ZEROS.get(whole & -whole, 64)"
-            .to_owned(),
-        "log2" => {
-            let coefficients: Vec<String> =
-                ah_types::expr::LOG2_COEFFICIENTS.iter().rev().map(|c| format!("    {c:?},\n")).collect();
-            format!(
-                "# From the last coefficient to the first.\n_LOG2 = (\n{})\n\n\ndef _log2(x):\n    # The same bits on every machine.\n    if not x > 0.0 or x \
-                 == math.inf:\n        return x if x == math.inf else math.nan\n    m, e = math.frexp(x)\n    m, e = 2.0 * m, e - 1.0\n    if m \
-                 > {:?}:\n        m, e = 0.5 * m, e + 1.0\n    s = (m - 1.0) / (m + 1.0)\n    total = 0.0\n    for coefficient in _LOG2:\n        \
-                 total = total * (s * s) + coefficient\n    return e + s * total",
-                coefficients.concat(),
-                ah_types::expr::LOG2_LARGEST
-            )
+    }
+
+    fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
+        Some(
+            Code::new(Binds::Comparison, format!("{} <= {} <= {}", low.text, value.text, high.text))
+                .reading(&[value]),
+        )
+    }
+
+    fn remainder(&self, a: &Code, b: &Code, _: bool) -> Option<Code> {
+        let is_integer = a.is_integer && b.is_integer;
+        Some(Code { is_integer, ..Code::binary(Binds::Product, a, "%", b) })
+    }
+
+    fn assign(&self, name: &str, _: Type, value: &Code, level: usize) -> String {
+        format!("{}{name} = {}", "    ".repeat(level), value.text)
+    }
+
+    fn converted(&self, model: &Model, slot: usize, given: &Code) -> Option<Code> {
+        let is_category = model.features.base().features()[slot].kind == FeatureKind::Categorical;
+        let is_none = Code::new(Binds::Comparison, format!("{} is None", given.text)).reading(&[given]);
+        let has_missing = model.missing.contains(&slot) || is_category && model.knows(slot, "");
+        match (is_category, has_missing) {
+            (true, false) => Some(Code { is_integer: false, ..Code::call("str", &[given]) }),
+            (true, true) => {
+                let text = Code { is_integer: false, ..Code::call("str", &[given]) };
+                Some(self.conditional(&is_none, &Code::atom("\"\""), &text))
+            }
+            (false, true) => {
+                let given = Code { is_integer: false, ..given.clone() };
+                Some(Code { is_integer: true, ..self.conditional(&is_none, &Code::atom("math.nan"), &given) })
+            }
+            (false, false) => None,
         }
-        _ => String::new(),
+    }
+
+    fn computed(&self, names: &Names, slot: usize, inputs: &BTreeSet<usize>) -> Code {
+        let inputs: Vec<Code> = inputs.iter().map(|slot| Code::variable(names.feature(*slot))).collect();
+        Code::call(&format!("_{}", names.feature(slot)), &inputs.iter().collect::<Vec<_>>())
+    }
+
+    fn function(&self, name: &str) -> String {
+        format!("_{name}")
     }
 }
 
-/// The parts of a module that Python's targets share, by the names that their skeletons give them.
-pub fn values(plan: &Plan<'_>, case: Case) -> Result<(tera::Context, Names, Signature), CodegenError> {
-    let model = plan.model;
-    let syntax = PythonSyntax;
-    let names = Names::new(model, &plan.used, [case, Case::Snake], &[PYTHON_WORDS], None)?;
+/// Returns a tuple.
+fn tuple(all: &[String]) -> String {
+    match all {
+        [one] => format!("({one},)"),
+        all => format!("({})", all.join(", ")),
+    }
+}
+
+/// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
+fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenError> {
+    let (model, syntax) = (plan.model, PythonSyntax);
+    let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
     let planned = plan.built(&syntax, &names);
-    let mut values = skeleton::values(plan, &names);
+    let mut values = skeleton::values(plan, &names, &planned);
     let fields = Fields::new(model);
     let has_configs = !fields.columns.is_empty();
-    let choice = |choice: ah_types::ChoiceId| {
-        let name = python_string(model.choice_name(choice));
-        if has_configs { format!("CONFIGS[{name}]") } else { name }
-    };
-    let (distinct, numbers) = distinct_rankings(model);
+    let name = |id: ChoiceId| python_string(model.choice_name(id));
     let result = |outcome: Outcome, _: bool| match outcome {
         Outcome::Decline => "return None".to_owned(),
-        Outcome::Choice(id) => format!("return {}", choice(id)),
-        Outcome::Leaf(leaf) => format!("return {}", numbers[leaf]),
+        Outcome::Choice(id) if has_configs => format!("return CONFIGS[{}]", name(id)),
+        Outcome::Choice(id) => format!("return {}", name(id)),
+        Outcome::Ranking(number) => format!("return _RANKINGS[{number}]"),
     };
+    let lines = || Lines::new(&syntax, model, &result);
     let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
     let joined = parameters.join(", ");
     let is_constant = planned.read.is_empty();
-    let signature = if is_constant { "**_features".to_owned() } else { joined.clone() };
-    let signature = if is_constant && plan.ranked { "*_features".to_owned() } else { signature };
-    let body = |steps: &[crate::body::Step]| {
+    let signature = match (is_constant, plan.ranked) {
+        (false, _) => joined.as_str(),
+        (true, true) => "*_features",
+        (true, false) => "**_features",
+    };
+    let body = |steps: &[Step]| {
         // Where a value is None or of another kind, the model declines.
         if is_constant {
-            return Lines::new(&syntax, model, &result).print(steps, 1);
+            return lines().print(steps, 1);
         }
-        let body = Lines::new(&syntax, model, &result).print(steps, 2);
-        format!("    try:\n{body}\n    except TypeError:\n        return None")
-    };
-    let texts = |all: &mut dyn Iterator<Item = &str>| {
-        let all: Vec<String> = all.map(python_string).collect();
-        tuple(&all)
+        format!("    try:\n{}\n    except TypeError:\n        return None", lines().print(steps, 2))
     };
     let features = model.features.base().features();
-    values.insert("features", &texts(&mut planned.read.iter().map(|slot| features[*slot].name.as_str())));
-    values.insert("choices", &texts(&mut model.choices.iter().map(String::as_str)));
-    values.insert("configs", &if has_configs { configs(model, &fields) } else { String::new() });
-    values.insert(
-        "fallback",
-        &model.fallback.map_or("None".to_owned(), |id| python_string(model.choice_name(id))),
-    );
-    let is_trivial = planned.tables.is_none() && planned.leaves < 2;
-    values.insert("about", &about(model, is_trivial).join("\n"));
-    values.insert(
-        "comments",
-        &about(model, is_trivial).iter().map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n"),
-    );
-    values.insert("signature", &signature);
-    values.insert("arguments", &joined);
-    values.insert("documented", &documented(model, &names, &planned));
-    let mut functions: Vec<String> = planned.helpers.iter().map(|name| helper_text(name)).collect();
+    let mut texts = |key: &str, all: Vec<&str>| {
+        values.insert(key, &tuple(&all.into_iter().map(python_string).collect::<Vec<_>>()));
+    };
+    texts("features", planned.read.iter().map(|slot| features[*slot].name.as_str()).collect());
+    texts("choices", model.choices.iter().map(String::as_str).collect());
+    let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
+    let inserted = [
+        ("configs", if has_configs { configs(model, &fields) } else { String::new() }),
+        ("fallback", model.fallback.map_or("None".to_owned(), name)),
+        ("about", planned.about(model, "", "\n")),
+        ("comments", planned.about(model, "# ", "\n")),
+        ("signature", signature.to_owned()),
+        ("arguments", joined.clone()),
+        ("documented", documented(model, &names, &planned)),
+        ("choose", body(&planned.body)),
+        ("ranking", body(&planned.leaf)),
+        ("device", device.unwrap_or_else(|| "None".to_owned())),
+        ("mismatch", mismatch(model)),
+        ("optimization", python_string(&model.optimization)),
+        ("precondition_device", metadata(model)),
+    ];
+    inserted.iter().for_each(|(key, text)| values.insert(*key, text));
+    let mut functions = String::new();
     for (slot, (steps, value)) in &planned.functions {
         let inputs: Vec<&str> =
             crate::body::inputs(model, *slot).into_iter().map(|slot| names.feature(slot)).collect();
-        let mut lines = Lines::new(&syntax, model, &result);
-        lines.said.push(*slot);
-        lines.steps(steps, 1, false);
-        lines.lines.push(format!("    return {}", value.text));
-        let name = shown(&features_name(model, *slot));
-        functions.push(format!(
-            "# {name}\ndef _{}({}):\n{}",
-            names.feature(*slot),
-            inputs.join(", "),
-            lines.lines.join("\n")
-        ));
+        let name = shown(&model.features.all().features()[*slot].name);
+        let text = lines().value(*slot, steps, &format!("return {}", value.text));
+        let function = names.feature(*slot);
+        functions += &format!("\n\n\n# {name}\ndef _{function}({}):\n{text}", inputs.join(", "));
     }
-    values.insert("tables", &planned.tables.is_some());
-    if plan.ranked || planned.tables.is_some() {
-        functions.extend(crate::boosters::python(plan, &planned, &signature, &body));
+    values.insert("functions", &functions);
+    let (steps, all) = &planned.conditions;
+    let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
+        let choices: Vec<String> = choices.iter().map(|id| name(*id)).collect();
+        format!("    if not ({}):\n        names.update({})\n", code.text, tuple(&choices))
+    };
+    values.insert("condition_steps", &lines().print(steps, 1));
+    values.insert("conditions", &all.iter().map(condition).collect::<String>());
+    let entry = |(id, allowed): &(ChoiceId, bool)| format!("({}, {})", name(*id), syntax.truth(*allowed));
+    let ranking =
+        |all: &Vec<(ChoiceId, bool)>| format!("    {},\n", tuple(&all.iter().map(entry).collect::<Vec<_>>()));
+    values.insert("rankings", &planned.rankings.iter().map(ranking).collect::<String>());
+    if let Some(code) = &planned.tables {
+        tables(&mut values, code, model);
+        values.insert("column_steps", &lines().print(&planned.body, 2));
     }
-    values.insert("choose", &if planned.tables.is_some() { String::new() } else { body(&planned.body) });
-    let distinct: Vec<String> = distinct
-        .iter()
-        .map(|ranking| {
-            let entries: Vec<String> = ranking
-                .iter()
-                .map(|(id, allowed)| {
-                    format!("({}, {})", python_string(model.choice_name(*id)), syntax.truth(*allowed))
-                })
-                .collect();
-            format!("    {},\n", tuple(&entries))
-        })
-        .collect();
-    values.insert("rankings", &distinct.concat());
-    values.insert("functions", &functions.iter().map(|text| format!("{text}\n\n\n")).collect::<String>());
-    let text = functions.concat() + &body(&planned.body) + &body(&planned.leaf);
-    values.insert("needs_math", &text.contains("math."));
-    let device = model.device.as_ref();
-    values.insert(
-        "device",
-        &device.map_or("None".to_owned(), |device| python_string(&shown(&device.to_string()))),
-    );
-    let mismatch = mismatch(model);
-    values.insert("mismatch", if mismatch.is_empty() { "False" } else { &mismatch });
-    values.insert("boosters", &!model.boosters.is_empty());
-    values.insert("optimization", &python_string(&model.optimization));
-    values.insert("precondition_device", &metadata(model));
+    let is_text = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains("math."));
+    let needs_math = values.clone().into_json().as_object().is_some_and(|all| all.values().any(is_text));
+    let helpers = ["floor", "ceil", "divide", "modulo", "ctz", "log2"];
+    values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.helpers.contains(name))));
     let signature = planned.signature(&names);
     Ok((values, names, signature))
 }
 
-fn features_name(model: &Model, slot: usize) -> String {
-    model.features.all().features()[slot].name.clone()
+/// Inserts the tables of trees and boosters.
+fn tables(values: &mut tera::Context, code: &TableCode, model: &Model) {
+    let (syntax, tables, boosters) = (PythonSyntax, &code.tables, &code.tables.boosters);
+    let mut insert = |key: &str, all: Vec<String>| values.insert(key, &wrapped(all, "    "));
+    let node = |node: &ah_decide::Node| match node.0 {
+        LEAF => format!("(-1, 0.0, {})", node.2),
+        column => format!("({column}, {}, {})", syntax.float(node.1), node.2),
+    };
+    insert("nodes", tables.nodes.iter().map(node).collect());
+    let splits = boosters.splits.iter().map(|s| format!("({}, {}, {}, {})", s.0, s.1, s.2, s.3));
+    insert("splits", splits.collect());
+    insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
+    let row = |row: &[[i8; ah_decide::LANES]]| {
+        let bytes = row.iter().flatten().take(model.choices.len());
+        let bytes = bytes.map(|x| format!("{:02x}", i16::from(*x) + 128));
+        format!("\"{}\"", bytes.collect::<String>())
+    };
+    let parts_of_row = model.choices.len().div_ceil(ah_decide::LANES);
+    insert("rows", boosters.rows.chunks(parts_of_row).map(row).collect());
+    let columns = code.columns.iter().map(|code| format!("            {},\n", code.text));
+    values.insert("columns", &columns.collect::<String>());
+    let entry = |at: usize| {
+        let r = &tables.ranking[at];
+        let [allowed, expected] = [r.allowed, tables.expected[at]].map(|truth| syntax.truth(truth));
+        format!("({}, {}, {allowed}, {expected})", r.choice, syntax.float(r.score))
+    };
+    let starts = std::iter::once(&0).chain(&tables.ends);
+    let leaf = |(start, end): (&usize, &usize)| {
+        format!("    {},\n", tuple(&(*start..*end).map(entry).collect::<Vec<_>>()))
+    };
+    values.insert("leaves", &starts.zip(&tables.ends).map(leaf).collect::<String>());
+    let mut start = 0;
+    let column = |&(column, end): &(u16, u16)| {
+        let thresholds = &boosters.thresholds[start..usize::from(end)];
+        start = usize::from(end);
+        let thresholds: Vec<String> = thresholds.iter().map(|x| syntax.float(*x)).collect();
+        format!("    ({column}, {}),\n", tuple(&thresholds))
+    };
+    values.insert("boosted_columns", &boosters.columns.iter().map(column).collect::<String>());
+    values.insert("unit", &syntax.float(tables.rule.unit));
+    values.insert("margin", &tables.rule.margin.map_or("None".to_owned(), |x| syntax.float(x)));
 }
 
 fn documented(model: &Model, names: &Names, planned: &Planned) -> String {
-    let mut text = String::new();
-    for slot in &planned.read {
-        let feature = &model.features.base().features()[*slot];
-        let is_other = feature.name != names.feature(*slot);
-        let name = if is_other { format!("{}: ", shown(&feature.name)) } else { String::new() };
-        let description = feature.description.as_deref().map(shown).unwrap_or_default();
-        if is_other || !description.is_empty() {
-            text += &format!("    {}: {name}{description}\n", names.feature(*slot));
-        }
-    }
-    text
+    let line = |slot: &usize| {
+        let text = described(model, *slot, names, shown, shown);
+        if text.is_empty() { text } else { format!("    {}: {text}\n", names.feature(*slot)) }
+    };
+    planned.read.iter().map(line).collect()
 }
 
 fn configs(model: &Model, fields: &Fields) -> String {
@@ -204,34 +302,37 @@ fn mismatch(model: &Model) -> String {
         parts.push(differs("capability", format!("({}, {})", model.device_capa.0, model.device_capa.1)));
     }
     parts.extend(model.shared_memory.map(|bytes| differs("shared_memory", bytes.to_string())));
-    parts.join(" or ")
+    if parts.is_empty() { "False".to_owned() } else { parts.join(" or ") }
 }
 
 /// Returns the comparisons of PyTorch's metadata with the model's.
 fn metadata(model: &Model) -> String {
     let mut text = String::new();
     if let Some(bytes) = model.shared_memory {
-        text += &format!("\n            and metadata.shared_memory == {bytes}");
+        text += &format!(" and metadata.shared_memory == {bytes}");
     }
     let (major, minor) = model.device_capa;
     if major > 0 {
-        text += &format!("\n            and str(metadata.device_capa) == \"({major}, {minor})\"");
+        text += &format!(" and str(metadata.device_capa) == \"({major}, {minor})\"");
     }
     text
 }
 
 /// Returns one file of a skeleton.
 fn file(plan: &Plan<'_>, skeleton: &str, suffix: &str) -> Result<Output, CodegenError> {
-    let (mut values, names, signature) = values(plan, Case::Kept)?;
+    let (mut values, names, signature) = values(plan)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
-    let place = plan.into.map_or_else(|| plan.out.join(format!("{module}.py")), std::path::Path::to_owned);
-    Ok(Output { place, signature, files: [(String::new(), skeleton::render(skeleton, &values)?)].into() })
+    Output::file(plan, &format!("{module}.py"), skeleton::render(skeleton, &values)?, signature)
 }
 
 impl Target for Python {
     fn name(&self) -> &'static str {
         "python"
+    }
+
+    fn usage(&self, place: &Path) -> String {
+        format!("ask it with from {} import choose", stem(place))
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
@@ -246,6 +347,13 @@ pub struct Triton;
 impl Target for Triton {
     fn name(&self) -> &'static str {
         "triton"
+    }
+
+    fn usage(&self, place: &Path) -> String {
+        let (file, module) = (place.display(), stem(place));
+        format!(
+            "give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune"
+        )
     }
 
     fn has_rankings(&self) -> bool {
@@ -266,6 +374,11 @@ impl Target for Inductor {
         "inductor"
     }
 
+    fn usage(&self, place: &Path) -> String {
+        let module = stem(place);
+        format!("import {module} and call {module}.register() before torch.compile")
+    }
+
     fn has_rankings(&self) -> bool {
         true
     }
@@ -284,30 +397,26 @@ impl Target for Pytorch {
         "pytorch"
     }
 
+    fn usage(&self, _: &Path) -> String {
+        "copy it into torch/_inductor/autoheuristic/artifacts".to_owned()
+    }
+
     fn has_rankings(&self) -> bool {
         true
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        let (mut values, _, signature) = values(plan, Case::Kept)?;
+        let (mut values, _, signature) = values(plan)?;
         let heuristic = &plan.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
-        let class = identifier(heuristic, case, "Heuristic");
+        let mut class = identifier(heuristic, case, "Heuristic");
         // PyTorch's own class names are around it.
-        let class = match class.as_str() {
-            "Choice" | "AHContext" | "AHMetadata" | "LearnedHeuristic" | "LearnedHeuristicDecision" => {
-                class + "_"
-            }
-            _ if PYTHON_WORDS.split_ascii_whitespace().any(|word| word == class) => class + "_",
-            _ => class,
-        };
+        let own = ["Choice", "AHContext", "AHMetadata", "LearnedHeuristic", "LearnedHeuristicDecision"];
+        if own.into_iter().chain(PYTHON_WORDS.split_ascii_whitespace()).any(|word| word == class) {
+            class.push('_');
+        }
         values.insert("class", &class);
-        let place =
-            plan.into.map_or_else(|| plan.out.join(format!("_{class}.py")), std::path::Path::to_owned);
-        Ok(Output {
-            place,
-            signature,
-            files: [(String::new(), skeleton::render("pytorch/artifact.py", &values)?)].into(),
-        })
+        let text = skeleton::render("pytorch/artifact.py", &values)?;
+        Output::file(plan, &format!("_{class}.py"), text, signature)
     }
 }

@@ -114,10 +114,10 @@ impl fmt::Display for Report {
             match (self.mode, changed) {
                 (_, 0) => writeln!(f, "{target}: {place} is up to date ({files})")?,
                 (WriteMode::Write, _) => {
-                    let name = generated.place.file_name().unwrap_or_default().to_string_lossy();
-                    let is_crate = target == "rust" && count > 1;
-                    let hint = if is_crate { format!("; use {name}::choose") } else { String::new() };
-                    writeln!(f, "{target}: wrote {place} ({files}, {changed} changed){hint}")?;
+                    let is_new = generated.changes.iter().all(|(_, change)| *change == Change::New);
+                    let changed = if is_new { String::new() } else { format!(", {changed} changed") };
+                    let usage = crate::target(target).map(|target| target.usage(&generated.place));
+                    writeln!(f, "{target}: wrote {place} ({files}{changed}); {}", usage.unwrap_or_default())?;
                 }
                 (WriteMode::Check, _) => {
                     writeln!(f, "{target}: {place} differs in {changed} of {files}")?;

@@ -2,52 +2,119 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_types::{Device, FeatureKind, FieldValue, Model};
+use ah_decide::LEAF;
+use ah_types::expr::Type;
+use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model};
 
 use crate::body::Outcome;
+use crate::code::{Binds, Code};
 use crate::error::CodegenError;
+use crate::language::{Language, Words};
 use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{FieldType, Fields, Lines, about, mark};
-use crate::plan::{Plan, Planned};
-use crate::rust_syntax::RustSyntax;
+use crate::page::{FieldType, Fields, Lines, described, mark, units, wrapped};
+use crate::plan::{Plan, Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target};
+use crate::target::{Output, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
 #[derive(Clone, Copy, Debug)]
 pub struct Rust;
 
-/// Returns a function of expressions that Rust without std lacks or defines otherwise.
-fn helper_text(name: &str) -> String {
-    match name {
-        "abs" => "fn abs(x: f64) -> f64 {\n    x.abs()\n}".to_owned(),
-        "divide" => "/// Undefined where `b` is 0.\nfn divide(a: f64, b: f64) -> f64 {\n    if b == 0.0 { f64::NAN } else { a / b }\n}".to_owned(),
-        "min" => "/// Undefined where an operand is.\nfn min(a: f64, b: f64) -> f64 {\n    if b < a || b.is_nan() { b } else { a }\n}".to_owned(),
-        "max" => "/// Undefined where an operand is.\nfn max(a: f64, b: f64) -> f64 {\n    if b > a || b.is_nan() { b } else { a }\n}".to_owned(),
-        "modulo" => "/// The remainder, with the sign of `b`; undefined where `b` is 0.\nfn modulo(a: f64, b: f64) -> f64 {\n    if b == 0.0 {\n        return f64::NAN;\n    }\n    let r = a % b;\n    if r != 0.0 && (r < 0.0) != (b < 0.0) {\n        r + b\n    } else {\n        r\n    }\n}".to_owned(),
-        "floor" => "/// The greatest whole number up to `x`.\nfn floor(x: f64) -> f64 {\n    // From 2^52 on every f64 is whole.\n    if x.abs() >= 4503599627370496.0 || x.is_nan() {\n        return x;\n    }\n    let whole = x as i64 as f64;\n    if whole > x { whole - 1.0 } else { whole }\n}".to_owned(),
-        "ctz" => "/// The trailing zero bits of a whole number, at most 64; undefined for other numbers.\nfn ctz(x: f64) -> f64 {\n    if x == 0.0 {\n        return 64.0;\n    }\n    let (bits, one) = (x.to_bits(), 1 << 52);\n    let exponent = (bits >> 52 & 0x7ff) as i64;\n    let zeros = (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075;\n    if exponent == 0x7ff || zeros < 0 {\n        f64::NAN\n    } else {\n        zeros.min(64) as f64\n    }\n}".to_owned(),
-        "ceil" => {
-            "/// The least whole number from `x` on.\nfn ceil(x: f64) -> f64 {\n    -floor(-x)\n}".to_owned()
+/// How Rust writes code.
+struct RustSyntax;
+
+impl Language for RustSyntax {
+    const WORDS: Words = Words {
+        and: "&&",
+        or: "||",
+        truths: ["true", "false"],
+        floats: ["f64::NAN", "f64::INFINITY", "f64::NEG_INFINITY"],
+        field: "c.",
+        block: ["if ", " {", "}"],
+        in_one_line: false,
+        comment: ["// ", ""],
+    };
+    const IS_TYPED: bool = true;
+    // The limits of rustfmt, less the statement around.
+    const WIDTHS: [usize; 3] = [70, 56, 36];
+
+    fn text(&self, text: &str) -> String {
+        rust_string(text)
+    }
+
+    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
+        let at_most = Code::binary(Binds::Comparison, value, "<=", literal);
+        Code::binary(Binds::Or, &self.is_nan(value), "||", &at_most)
+    }
+
+    fn is_nan(&self, a: &Code) -> Code {
+        Code::atom(format!("{}.is_nan()", a.at_least(Binds::Atom))).reading(&[a])
+    }
+
+    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
+        Code::new(Binds::Choice, format!("if {} {{ {} }} else {{ {} }}", c.text, a.text, b.text))
+            .reading(&[c, a, b])
+    }
+
+    fn is_in(&self, a: &Code, texts: &[&str]) -> Code {
+        let texts: Vec<String> = texts.iter().map(|text| rust_string(text)).collect();
+        Code::atom(format!("matches!({}, {})", a.text, texts.join(" | "))).reading(&[a])
+    }
+
+    fn to_float(&self, a: &Code) -> Code {
+        Code::new(Binds::Cast, format!("{} as f64", a.at_least(Binds::Cast))).reading(&[a])
+    }
+
+    fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
+        let is_literal = |code: &Code| code.text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        let method =
+            |a: &Code, rest: &str| Code::atom(format!("{}.{function}({rest})", a.at_least(Binds::Atom)));
+        match (function, operands) {
+            ("abs", [a]) if !a.is_integer && !is_literal(a) => Some(method(a, "").reading(operands)),
+            ("min" | "max", [a, b]) if !is_literal(a) => Some(method(a, &b.text).reading(operands)),
+            ("min" | "max", [a, b]) if !is_literal(b) => Some(method(b, &a.text).reading(operands)),
+            _ => None,
         }
-        "log2" => {
-            let coefficients: Vec<String> =
-                ah_types::expr::LOG2_COEFFICIENTS.iter().rev().map(|c| format!("    {c:?},\n")).collect();
-            format!(
-                "/// From the last coefficient to the first.\nconst LOG2: [f64; {}] = [\n{}];\n\n/// The logarithm to base 2, with the \
-                 same bits on every machine; undefined up to 0.\nfn log2(x: f64) -> f64 {{\n    if x.is_nan() || x <= 0.0 || x == f64::INFINITY \
-                 {{\n        return if x > 0.0 {{ x }} else {{ f64::NAN }};\n    }}\n    let is_small = x < f64::MIN_POSITIVE;\n    let x = if \
-                 is_small {{ x * 18014398509481984.0 }} else {{ x }};\n    let bits = x.to_bits();\n    let mantissa = f64::from_bits(bits & ((1 \
-                 << 52) - 1) | 1023 << 52);\n    let e = (bits >> 52) as f64 - if is_small {{ 1077.0 }} else {{ 1023.0 }};\n    let is_large = mantissa \
-                 > {:?};\n    let m = if is_large {{ mantissa * 0.5 }} else {{ mantissa }};\n    let e = if is_large {{ e + 1.0 }} else {{ e }};\n    \
-                 let s = (m - 1.0) / (m + 1.0);\n    let z = s * s;\n    e + s * LOG2.iter().fold(0.0, |sum, c| sum * z + c)\n}}",
-                coefficients.len(),
-                coefficients.concat(),
-                ah_types::expr::LOG2_LARGEST
-            )
+    }
+
+    fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
+        let range = Code::atom(format!("({}..={}).contains(&{})", low.text, high.text, value.text));
+        Some(range.reading(&[value]))
+    }
+
+    fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
+        if !a.is_integer {
+            return None;
         }
-        _ => String::new(),
+        let remainder = match is_negative {
+            true => Code::atom(format!("{}.rem_euclid({})", a.at_least(Binds::Atom), b.text)).reading(&[a]),
+            false => Code::binary(Binds::Product, a, "%", b),
+        };
+        Some(Code { is_integer: true, ..remainder })
+    }
+
+    fn assign(&self, name: &str, _: Type, value: &Code, level: usize) -> String {
+        let indent = "    ".repeat(level);
+        let line = format!("{indent}let {name} = {};", value.text);
+        // As rustfmt breaks it.
+        if (line.len() > 100 || value.text.len() > 50)
+            && value.binds == Binds::Choice
+            && let Some((condition, rest)) =
+                value.text.strip_prefix("if ").and_then(|text| text.split_once(" { "))
+            && let Some((a, b)) = rest.strip_suffix(" }").and_then(|rest| rest.split_once(" } else { "))
+            && !a.contains('{')
+            && !b.contains('{')
+        {
+            return format!(
+                "{indent}let {name} = if {condition} {{\n{indent}    {a}\n{indent}}} else {{\n{indent}    {b}\n{indent}}};"
+            );
+        }
+        line
+    }
+
+    fn function(&self, name: &str) -> String {
+        name.to_owned()
     }
 }
 
@@ -88,44 +155,33 @@ impl Target for Rust {
         "rust"
     }
 
+    fn usage(&self, place: &Path) -> String {
+        let name = stem(place);
+        match place.extension().is_some_and(|ending| ending == "rs") {
+            true => format!("declare `mod {name};` and ask {name}::choose"),
+            false => format!("add it with cargo add --path {} and ask {name}::choose", place.display()),
+        }
+    }
+
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
         let model = plan.model;
-        let syntax = RustSyntax(model);
-        let names = Names::new(
-            model,
-            &plan.used,
-            [Case::Snake, Case::Camel],
-            &[RUST_WORDS, RUST_NAMES],
-            Some(RUST_WORDS),
-        )?;
-        let planned = plan.built(&syntax, &names);
-        let file = source(plan, &syntax, &names, &planned)?;
-        if let Some(into) = plan.into {
-            return Ok(Output {
-                place: into.to_owned(),
-                signature: planned.signature(&names),
-                files: [(String::new(), file)].into(),
-            });
+        let words = [RUST_WORDS, RUST_NAMES];
+        let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
+        let planned = plan.built(&RustSyntax, &names);
+        let mut values = skeleton::values(plan, &names, &planned);
+        insert_source(&mut values, plan, &names, &planned)?;
+        let file = skeleton::render("rust/lib.rs", &values)?;
+        if plan.into.is_some() {
+            return Output::file(plan, "", file, planned.signature(&names));
         }
-        let mut values = skeleton::values(plan, &names);
         if let Some(runtime) = plan.runtime {
             values.insert("runtime", &relative(&plan.out.join(&names.package), runtime)?);
         }
-        values.insert(
-            "description",
-            &format!("A learned heuristic for {}", code(&model.optimization).replace('`', "")),
-        );
-        values.insert(
-            "about",
-            &about(model, planned.tables.is_none() && planned.leaves < 2)
-                .iter()
-                .map(|line| markup(line))
-                .collect::<Vec<_>>()
-                .join("\n\n"),
-        );
+        let optimization = code(&model.optimization).replace('`', "");
+        values.insert("description", &format!("A learned heuristic for {optimization}"));
+        values.insert("about", &markup(&planned.about(model, "", "\n\n")));
         values.insert("example", &example(model, &names, &planned));
-        let mut files = crate::files::Files::new();
-        files.insert("src/lib.rs".to_owned(), file);
+        let mut files = crate::files::Files::from([("src/lib.rs".to_owned(), file)]);
         for name in ["Cargo.toml", "README.md"] {
             files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
         }
@@ -136,77 +192,113 @@ impl Target for Rust {
     }
 }
 
-fn source(
+/// Inserts the parts of the source.
+fn insert_source(
+    values: &mut tera::Context,
     plan: &Plan<'_>,
-    syntax: &RustSyntax<'_>,
     names: &Names,
     planned: &Planned,
-) -> Result<String, CodegenError> {
+) -> Result<(), CodegenError> {
     let model = plan.model;
-    let variant = |choice: ah_types::ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
-    let returned = |value: String, tail: bool| if tail { value } else { format!("return {value};") };
-    let result = |outcome: Outcome, tail: bool| match outcome {
-        Outcome::Decline => returned("None".to_owned(), tail),
-        Outcome::Choice(choice) if planned.declines => returned(format!("Some({})", variant(choice)), tail),
-        Outcome::Choice(choice) => returned(variant(choice), tail),
-        Outcome::Leaf(leaf) => returned(format!("Some(&LEAVES[{leaf}])"), tail),
-    };
-    let body = Lines::new(syntax, model, &result).print(&planned.body, 1);
-    let parameter = if planned.read.is_empty() { "" } else { "c: &Context" };
-    let mut values = skeleton::values(plan, names);
-    let ty = if planned.declines { "Option<Choice>" } else { "Choice" };
-    let returns = if planned.declines {
-        "; `None` where the heuristic declines: do what you would do without it"
-    } else {
-        ""
-    };
-    let constant = if planned.read.is_empty() && planned.body.len() == 1 { "const " } else { "" };
-    let choose = item(format!(
-        "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{body}\n}}"
-    ));
-    values.insert("choose", if planned.tables.is_some() { "" } else { &choose });
-    let mut functions = Vec::new();
-    for (slot, steps) in &planned.functions {
-        let name = names.feature(*slot);
-        let lines = {
-            let result = |_: Outcome, _: bool| String::new();
-            let mut lines = Lines::new(syntax, model, &result);
-            lines.said.push(*slot);
-            lines.steps(&steps.0, 1, false);
-            lines.lines.push(format!("    {}", steps.1.text));
-            lines.lines.join("\n")
+    let variant = |choice: ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
+    let result = |outcome: Outcome, tail: bool| {
+        let value = match outcome {
+            Outcome::Decline => "None".to_owned(),
+            Outcome::Choice(choice) if !planned.declines => variant(choice),
+            Outcome::Choice(choice) => format!("Some({})", variant(choice)),
+            Outcome::Ranking(number) => format!("Some({number})"),
         };
+        if tail { value } else { format!("return {value};") }
+    };
+    let lines = || Lines::new(&RustSyntax, model, &result);
+    let is_constant = planned.read.is_empty();
+    let parameter = if is_constant { "" } else { "c: &Context" };
+    let (ty, returns) = match planned.declines {
+        true => ("Option<Choice>", "; `None` where the heuristic declines: do what you would do without it"),
+        false => ("Choice", ""),
+    };
+    let constant = if is_constant && planned.body.len() == 1 { "const " } else { "" };
+    let choose = item(format!(
+        "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{}\n}}",
+        lines().print(&planned.body, 1)
+    ));
+    let mut functions = String::new();
+    for (slot, (steps, value)) in &planned.functions {
         let doc = code(&model.features.all().features()[*slot].name);
-        functions.push(item(format!("/// {doc}\nfn {name}(c: &Context) -> f64 {{\n{lines}\n}}")));
+        let text = lines().value(*slot, steps, &value.text);
+        let name = names.feature(*slot);
+        functions +=
+            &format!("\n\n{}", item(format!("/// {doc}\nfn {name}(c: &Context) -> f64 {{\n{text}\n}}")));
     }
-    let mut helpers = planned.helpers.clone();
-    if helpers.contains("ceil") {
-        helpers.insert("floor");
+    let (steps, all) = &planned.conditions;
+    let arm = |(code, choices): &(Code, Vec<ChoiceId>)| {
+        let choices: Vec<String> = choices.iter().map(|id| variant(*id)).collect();
+        format!("        {} => {},\n", choices.join(" | "), code.text)
+    };
+    let entry = |(choice, allowed): &(ChoiceId, bool)| format!("({}, {allowed})", variant(*choice));
+    let ranking = |all: &Vec<(ChoiceId, bool)>| {
+        format!("    &[{}],\n", all.iter().map(entry).collect::<Vec<_>>().join(", "))
+    };
+    let inserted = [
+        ("choose", choose),
+        ("functions", functions),
+        ("about", markup(&planned.about(model, "//! ", "\n"))),
+        ("context", context(model, names, planned)),
+        ("choices", choices(model, names)),
+        ("device", device(model)),
+        ("parameter", parameter.to_owned()),
+        ("given", if is_constant { "" } else { "c" }.to_owned()),
+        ("condition_steps", lines().print(steps, 1)),
+        ("conditions", all.iter().map(arm).collect()),
+        ("leaf", lines().print(&planned.leaf, 1)),
+        ("rankings", planned.rankings.iter().map(ranking).collect()),
+        ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
+    ];
+    inserted.iter().for_each(|(key, text)| values.insert(*key, text));
+    values.insert("rankings_count", &planned.rankings.len());
+    values.insert("is_crate", &plan.into.is_none());
+    if let Some(code) = &planned.tables {
+        insert_tables(values, code);
+        // The steps that decline leave `columns`.
+        values.insert("column_steps", &lines().print_inside(&planned.body, 1));
+        values.insert("executor", if plan.into.is_some() { ah_decide::SOURCE } else { "" });
     }
-    functions.extend(helpers.iter().map(|name| helper_text(name)));
-    values.insert("functions", &functions.join("\n\n"));
-    values.insert(
-        "about",
-        &about(model, planned.tables.is_none() && planned.leaves < 2)
-            .iter()
-            .map(|line| format!("//! {}", markup(line)))
-            .collect::<Vec<_>>()
-            .join("\n"),
-    );
-    values.insert("context", &context(model, names, planned));
-    values.insert("choices", &choices(model, names)?);
-    values.insert("device", &device(model));
     if plan.runtime.is_some() && plan.into.is_none() {
         values.insert("runtime_door", &runtime(model, names, planned)?);
     }
-    values.insert("extras", &crate::boosters::rust(plan, syntax, names, planned));
-    values.insert("is_crate", &plan.into.is_none());
-    values.insert(
-        "inline",
-        &if plan.into.is_some() && planned.tables.is_some() { ah_decide::SOURCE } else { Default::default() },
-    );
-    values.insert("tables", &planned.tables.is_some());
-    skeleton::render("rust/lib.rs", &values)
+    Ok(())
+}
+
+/// Inserts the tables of trees and boosters.
+fn insert_tables(values: &mut tera::Context, code: &TableCode) {
+    let (tables, boosters) = (&code.tables, &code.tables.boosters);
+    let mut insert = |key: &str, all: Vec<String>| {
+        values.insert(key, &wrapped(all.iter().cloned(), "    "));
+        values.insert(format!("{key}_count"), &all.len());
+    };
+    let node = |node: &ah_decide::Node| match node.0 {
+        LEAF => format!("Node(LEAF, 0.0, {})", node.2),
+        column => format!("Node({column}, {:?}, {})", node.1, node.2),
+    };
+    let ranked = |r: &ah_decide::Ranked| {
+        format!("ranked_({}, {}, {})", r.choice, RustSyntax.float(r.score), r.allowed)
+    };
+    let row = |row: &[i8; ah_decide::LANES]| format!("[{}]", row.map(|x| x.to_string()).join(", "));
+    insert("nodes", tables.nodes.iter().map(node).collect());
+    insert("ends", tables.ends.iter().map(ToString::to_string).collect());
+    insert("entries", tables.ranking.iter().map(ranked).collect());
+    insert("expected", tables.expected.iter().map(ToString::to_string).collect());
+    insert("boosted_columns", boosters.columns.iter().map(|column| format!("{column:?}")).collect());
+    insert("thresholds", boosters.thresholds.iter().map(|x| format!("{x:?}")).collect());
+    let splits = boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3));
+    insert("splits", splits.collect());
+    insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
+    insert("rows", boosters.rows.iter().map(row).collect());
+    let columns: String = code.columns.iter().map(|code| format!("        {},\n", code.text)).collect();
+    values.insert("columns", &columns);
+    values.insert("columns_count", &code.columns.len());
+    values.insert("masks_count", &boosters.masks.len());
+    values.insert("rule", &format!("{:?}", tables.rule));
 }
 
 /// Returns the struct of the logged features that the code reads.
@@ -236,29 +328,13 @@ fn type_of(model: &Model, planned: &Planned, slot: usize) -> &'static str {
     }
 }
 
-/// Returns the documentation of a feature: its name where that is not the identifier, meaning, unit, and categories.
-pub fn doc(model: &Model, slot: usize, names: &Names) -> String {
-    let feature = &model.features.base().features()[slot];
-    let mut text = String::new();
-    if feature.name != names.feature(slot) {
-        text += &format!("{}: ", code(&feature.name));
-    }
-    text += &feature.description.as_ref().map(|description| sentence(description)).unwrap_or_default();
-    if let Some(unit) = &feature.unit {
-        text += &format!(" ({})", sentence(unit));
-    }
-    if model.missing.contains(&slot) {
-        text += " NaN where it is missing.";
-    }
-    let known = &model.categories[slot];
-    if feature.kind == FeatureKind::Categorical && known.len() <= 6 && !known.is_empty() {
-        text += &format!(" One of {}.", known.iter().map(|text| code(text)).collect::<Vec<_>>().join(", "));
-    }
-    let text = text.trim().to_owned();
-    if text.is_empty() { code(&feature.name) } else { text }
+/// Returns the documentation of a feature.
+fn doc(model: &Model, slot: usize, names: &Names) -> String {
+    let text = described(model, slot, names, sentence, code);
+    if text.is_empty() { code(&model.features.base().features()[slot].name) } else { text }
 }
 
-fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
+fn choices(model: &Model, names: &Names) -> String {
     let idents = &names.choices;
     let count = idents.len();
     let variants: Vec<String> = idents
@@ -289,11 +365,11 @@ fn choices(model: &Model, names: &Names) -> Result<String, CodegenError> {
     ));
     let fields = Fields::new(model);
     let config = if fields.columns.is_empty() { String::new() } else { configs(names, &fields) };
-    Ok(format!(
+    format!(
         "/// The choices, sorted by name.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Choice {{\n{}}}\n\nimpl Choice {{\n    /// All \
          choices.\n{all}\n\n{name}\n}}{config}",
         variants.concat()
-    ))
+    )
 }
 
 fn configs(names: &Names, fields: &Fields) -> String {
@@ -352,16 +428,11 @@ fn configs(names: &Names, fields: &Fields) -> String {
 
 fn device(model: &Model) -> String {
     let Some(device) = &model.device else { return String::new() };
-    let name = rust_string(device.name());
-    let shown = sentence(&device.to_string());
-    let units = match device {
-        Device::Cpu(cpu) => ("cores", cpu.cores),
-        Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
-    };
+    let (name, (units, count)) = (rust_string(device.name()), units(device));
     item(format!(
-        "/// Returns true on another device than {shown}: do not ask the heuristic there.\npub fn device_mismatch(name: &str, {}: u32) -> \
-         bool {{\n    name != {name} || {} != {}\n}}",
-        units.0, units.0, units.1
+        "/// Returns true on another device than {}: do not ask the heuristic there.\npub fn device_mismatch(name: &str, {units}: u32) -> \
+         bool {{\n    name != {name} || {units} != {count}\n}}",
+        sentence(&device.to_string())
     ))
 }
 

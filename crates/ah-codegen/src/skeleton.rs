@@ -2,13 +2,14 @@
 
 use std::sync::LazyLock;
 
+use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
 use include_dir::{Dir, include_dir};
 use tera::{Context, Tera};
 
 use crate::error::CodegenError;
 use crate::names::Names;
 use crate::page::mark;
-use crate::plan::Plan;
+use crate::plan::{Plan, Planned};
 use crate::text::{shown, toml_string};
 
 static SKELETONS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
@@ -34,7 +35,7 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
 });
 
 /// Returns what every skeleton may print.
-pub fn values(plan: &Plan<'_>, names: &Names) -> Context {
+pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
     let model = plan.model;
     let mut values = Context::new();
     values.insert("mark", &mark());
@@ -43,6 +44,11 @@ pub fn values(plan: &Plan<'_>, names: &Names) -> Context {
     values.insert("heuristic", &shown(&model.heuristic));
     values.insert("license", &plan.license.map(shown).unwrap_or_default());
     values.insert("ranked", &plan.ranked);
+    values.insert("tables", &planned.tables.is_some());
+    values.insert("boosters", &!model.boosters.is_empty());
+    values.insert("helpers", &planned.helpers);
+    values.insert("log2", &LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>());
+    values.insert("log2_largest", &format!("{LOG2_LARGEST:?}"));
     values.insert("version", env!("CARGO_PKG_VERSION"));
     values.insert(
         "runtime",

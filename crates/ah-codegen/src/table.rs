@@ -5,6 +5,7 @@
 //! time in the same turn. The interval has 95 % and lies above 1.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
 use ah_types::log::Log;
@@ -278,6 +279,10 @@ pub struct Table;
 impl Target for Table {
     fn name(&self) -> &'static str {
         "table"
+    }
+
+    fn usage(&self, _: &Path) -> String {
+        format!("read {PROOFS} there for which rows changed and why")
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {

@@ -1,7 +1,7 @@
 //! The trait [`Target`]: a language or a program that reads generated files.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::CodegenError;
 use crate::files::Files;
@@ -12,6 +12,9 @@ use crate::signature::Signature;
 pub trait Target: Debug + Sync {
     /// Returns its name on the command line.
     fn name(&self) -> &'static str;
+
+    /// Returns how a program uses what was written at `place`, in half a sentence.
+    fn usage(&self, place: &Path) -> String;
 
     /// Returns true if rankings are part of its files, whether they are asked for or not.
     #[doc(hidden)]
@@ -35,4 +38,22 @@ pub struct Output {
     /// The texts by their paths below the folder; a single file has the path "".
     pub files: Files,
     pub signature: Signature,
+}
+
+impl Output {
+    /// Returns one file: at the place that was asked for, or of this name below the folder.
+    pub fn file(
+        plan: &Plan<'_>,
+        name: &str,
+        text: String,
+        signature: Signature,
+    ) -> Result<Self, CodegenError> {
+        let place = plan.into.map_or_else(|| plan.out.join(name), Path::to_owned);
+        Ok(Self { place, signature, files: [(String::new(), text)].into() })
+    }
+}
+
+/// Returns the last part of a path without its ending.
+pub fn stem(place: &Path) -> std::borrow::Cow<'_, str> {
+    place.file_stem().unwrap_or_default().to_string_lossy()
 }

@@ -1,7 +1,7 @@
 //! The cost of a decision for the calling program, in nanoseconds.
 //!
 //! `cargo bench -p ah-runtime`. Targets, context building and guards included: a remembered pick adds at most 50 ns, a
-//! model file decides in at most 400 ns. `scripts/latency.sh` times generated crates, which no crate here may import.
+//! model file decides in at most 400 ns. `scripts/decision_time.py` times generated crates, which no crate here may import.
 
 #[path = "../tests/it/common/mod.rs"]
 mod common;

@@ -569,11 +569,6 @@ pub fn choose(c: &Context) -> Option<Choice> {
     Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2) // 3, 1.090, 1.117
 }
 
-/// `tiles_32x32`
-fn tiles_32x32(c: &Context) -> f64 {
-    ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0)
-}
-
 /// The least whole number from `x` on.
 fn ceil(x: f64) -> f64 {
     -floor(-x)
@@ -602,6 +597,11 @@ fn floor(x: f64) -> f64 {
     }
     let whole = x as i64 as f64;
     if whole > x { whole - 1.0 } else { whole }
+}
+
+/// `tiles_32x32`
+fn tiles_32x32(c: &Context) -> f64 {
+    ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0)
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.

@@ -397,9 +397,7 @@ def stand_in(name, **names):
 
 class Context:
     def __init__(self, values):
-        self.values = values
-    def get_value(self, name):
-        return self.values[name]
+        self.context_dict = values
 
 class Decision:
     pass
@@ -410,9 +408,13 @@ if sys.argv[1] == "pytorch":
     stand_in("torch._inductor.autoheuristic")
     stand_in("torch._inductor.autoheuristic.autoheuristic_utils", AHContext=Context, AHMetadata=object, Choice=str)
     stand_in("torch._inductor.autoheuristic.learnedheuristic_interface", LearnedHeuristicDecision=Decision)
-spec = importlib.util.spec_from_file_location("module", sys.argv[2])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+def load(path):
+    spec = importlib.util.spec_from_file_location("module", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+module, plain = load(sys.argv[2]), load(sys.argv[4])
 model = json.load(open(sys.argv[3], encoding="utf-8"))
 index = {name: i for i, name in enumerate(model["choices"])}
 configs = getattr(module, "CONFIGS", None)
@@ -447,6 +449,7 @@ for line in sys.stdin:
         continue
     given = [values[name] for name in module.FEATURES]
     ranking = ",".join(str(index[name]) for name in module.ranked(*given))
+    assert plain.choose(*[values[name] for name in plain.FEATURES]) == module.choose(*given), "without rankings"
     print(shown(name_of(module.choose(*given))), shown(module.choose_among(offered, *given)), ranking)
 "#;
 
@@ -461,8 +464,12 @@ fn python(target: &dyn Target, seed: u64, count: usize) {
     for case in &cases {
         let (place, _) = emit(&case.model, target, folder.path(), None);
         case.model.write(&json).unwrap();
+        // The module that a user gets who asks for no rankings.
+        let plain = folder.path().join("plain");
+        let request = Request { force: true, ..Request::new(&case.model, &[&Python], &plain) };
+        let plain = generate(&request).unwrap().generated.remove(0).place;
         let mut command = Command::new("python3");
-        command.arg("-B").arg(&driver).arg(target.name()).arg(&place).arg(&json);
+        command.arg("-B").arg(&driver).arg(target.name()).arg(&place).arg(&json).arg(&plain);
         let mut found = run(&mut command, &case.input, target.name());
         // PyTorch always lists the choices that it offers, and its rankings have its own form.
         for (line, expected) in found.iter_mut().zip(&case.expected) {

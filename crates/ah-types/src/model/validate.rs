@@ -1,6 +1,6 @@
 //! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
-use ah_decide::{LEAF, MOST_LEAVES};
+use ah_decide::{BLOCK, LEAF, MOST_LEAVES, Masks};
 
 use super::boosters::{MAX_BOOSTERS, ROW_NUMBERS};
 use super::data::{MAX_DEPTH, Model};
@@ -163,11 +163,22 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
     {
         return Err(format!("booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"));
     }
+    let tests = || model.boosters.iter().flat_map(Tree::tests);
+    let columns = tests().map(|test| test.column().0).collect::<BTreeSet<_>>().len();
+    let bytes = (tests().count() + columns) * count.div_ceil(BLOCK) * size_of::<Masks>();
+    if bytes > MOST_MASK_BYTES {
+        return Err(format!(
+            "expected masks of at most {MOST_MASK_BYTES} bytes, found {bytes}; learn fewer or smaller trees"
+        ));
+    }
     match model.boosters.iter().position(|tree| !tree.nodes.iter().enumerate().all(is_preorder)) {
         Some(booster) => Err(format!("booster {booster}: expected each left child right after its parent")),
         None => Ok(()),
     }
 }
+
+/// The most bytes of leaf masks, which grow with the product of trees and splits. 192 trees of 64 leaves need 18.6 million.
+const MOST_MASK_BYTES: usize = 24 << 20;
 
 /// The greatest margin. Scores of one unit and this margin keep 32 bits below the point.
 const MOST_MARGIN: f64 = (1 << 20) as f64;

@@ -293,3 +293,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn masks_that_would_fill_the_memory_are_refused() {
+    // Trees that lean to the right: each leaf row differs, and no threshold occurs twice.
+    let tree = |booster: usize, leaves: usize| {
+        let mut nodes = Vec::new();
+        for leaf in 1..leaves as u32 {
+            let test = Test::Numerical { slot: 0, threshold: f64::from(leaf) + booster as f64 / 256.0 };
+            nodes.push(Node::Split { test, left: 2 * leaf - 1, right: 2 * leaf });
+            nodes.push(Node::Leaf([0, 0, 0].into()));
+        }
+        nodes.push(Node::Leaf([0, 1, 0].into()));
+        Tree { nodes }
+    };
+    let with = |count: usize| Model { boosters: (0..count).map(|at| tree(at, 64)).collect(), ..model() };
+    assert!(with(192).validate().is_ok());
+    let problem = with(255).validate().unwrap_err().to_string();
+    assert!(problem.contains("expected masks of at most 25165824 bytes, found 33931392"), "{problem}");
+}

@@ -1,0 +1,129 @@
+//! How a language writes expressions, features and statements: a table of words, and the few forms that differ.
+
+use std::collections::BTreeSet;
+
+use ah_types::Model;
+use ah_types::expr::Type;
+
+use crate::code::{Binds, Code};
+use crate::names::Names;
+
+/// The words of a language.
+pub struct Words {
+    /// `and`, `or`
+    pub and: &'static str,
+    pub or: &'static str,
+    /// True and false.
+    pub truths: [&'static str; 2],
+    /// NaN, infinity, and its negative.
+    pub floats: [&'static str; 3],
+    /// The text before a logged feature.
+    pub field: &'static str,
+    /// The text around the condition of an `if`, and at its end.
+    pub block: [&'static str; 3],
+    /// An `if` with one statement takes one line.
+    pub in_one_line: bool,
+    /// The text around a comment.
+    pub comment: [&'static str; 2],
+}
+
+/// How a language writes code.
+pub trait Language {
+    const WORDS: Words;
+    /// Logged truth values are of the language's own type, and integers do not mix with floats.
+    const IS_TYPED: bool;
+    /// The most characters of an expression, of a call's arguments, and of a conditional expression inside another expression.
+    const WIDTHS: [usize; 3];
+
+    fn text(&self, text: &str) -> String;
+    fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code;
+    /// Returns the condition that a text is one of several literals.
+    fn is_in(&self, a: &Code, texts: &[&str]) -> Code;
+    /// Returns an integer as a float.
+    fn to_float(&self, a: &Code) -> Code;
+    /// Returns the remainder by a positive number, if an operator of the language has the model's result.
+    fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code>;
+    /// Returns the statement that gives a variable a value.
+    fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
+    /// Returns the name of a function in a file.
+    fn function(&self, name: &str) -> String;
+
+    fn float(&self, x: f64) -> String {
+        let [nan, infinity, negative] = Self::WORDS.floats;
+        match x {
+            x if x.is_nan() => nan.to_owned(),
+            f64::INFINITY => infinity.to_owned(),
+            f64::NEG_INFINITY => negative.to_owned(),
+            x => format!("{x:?}"),
+        }
+    }
+
+    fn truth(&self, value: bool) -> &'static str {
+        Self::WORDS.truths[usize::from(!value)]
+    }
+
+    /// Returns `not a`, where `a` has no other opposite.
+    fn not_of(&self, a: &Code) -> Code {
+        Code::new(Binds::Sign, format!("!{}", a.at_least(Binds::Sign))).reading(&[a])
+    }
+
+    fn not(&self, a: &Code) -> Code {
+        match &a.opposite {
+            Some(opposite) => (**opposite).clone(),
+            None => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
+        }
+    }
+
+    fn is_nan(&self, a: &Code) -> Code {
+        let compared = |operator| Code::binary(Binds::Comparison, a, operator, a);
+        compared("!=").or_else(compared("=="))
+    }
+
+    /// Returns `value <= literal or value is NaN`.
+    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
+        self.not_of(&Code::binary(Binds::Comparison, value, ">", literal))
+    }
+
+    /// Returns `a == b` for texts.
+    fn same(&self, a: &Code, b: &Code) -> Code {
+        let compared = |operator| Code::binary(Binds::Comparison, a, operator, b);
+        compared("==").or_else(compared("!="))
+    }
+
+    /// Returns `low <= value <= high`, if the language has a form of it that people prefer.
+    fn between(&self, _low: &Code, _value: &Code, _high: &Code) -> Option<Code> {
+        None
+    }
+
+    /// Returns an operation on defined floats in the language's own words, if its results are the model's.
+    fn own(&self, _function: &str, _operands: &[&Code]) -> Option<Code> {
+        None
+    }
+
+    /// Returns a product that no compiler fuses with the sum around it.
+    fn rounded(&self, a: Code, _helpers: &mut dyn FnMut(&'static str) -> String) -> Code {
+        a
+    }
+
+    /// Returns a logged feature as the caller gives it.
+    fn logged(&self, model: &Model, names: &Names, slot: usize) -> Code {
+        let is_integer = !Self::IS_TYPED || model.features.base().features()[slot].integer;
+        Code { is_integer, ..Code::variable(&format!("{}{}", Self::WORDS.field, names.feature(slot))) }
+    }
+
+    /// Returns the statement's value that makes a given value one to compute with, if it needs that.
+    fn converted(&self, _model: &Model, _slot: usize, _given: &Code) -> Option<Code> {
+        None
+    }
+
+    /// Returns the call of a function that computes a derived feature from logged ones.
+    fn computed(&self, names: &Names, slot: usize, _inputs: &BTreeSet<usize>) -> Code {
+        Code::atom(format!("{}(c)", self.function(names.feature(slot))))
+    }
+
+    /// Returns a comment.
+    fn comment(&self, text: &str) -> String {
+        let [before, after] = Self::WORDS.comment;
+        format!("{before}{text}{after}")
+    }
+}

@@ -207,7 +207,7 @@ fn weights_are_checked() {
     ] {
         run.write("w.tsv", weights).refuses(&["a.txt", "--weights", "w.tsv"], exit::BAD_INPUT, &parts);
     }
-    run.write("w.tsv", format!("512.0,+512,512,torch.float16\t100\n\nno,such,input,x\t2\n"));
+    run.write("w.tsv", "512.0,+512,512,torch.float16\t100\n\nno,such,input,x\t2\n");
     let (_, stderr) = run.learns(&["a.txt", "--weights", "w.tsv"]);
     assert!(stderr.contains("39 inputs of the log are not listed"), "{stderr}");
     assert!(stderr.contains("1 lines name no input"), "{stderr}");

@@ -107,7 +107,7 @@ def main():
     learned = subprocess.run([*learn, *asked.flags], check=True, stdout=subprocess.PIPE, text=True).stdout
     figures = json.loads(learned.splitlines()[-1])
     for rung in figures["sizes"]["rungs"]:
-        print({key: rung[key] for key in ("leaves", "boosted_trees", "slowdown", "speedup", "overhead")})
+        print({key: rung[key] for key in ("leaves", "boosted_trees", "slowdown", "speedup", "asking_ms")})
     if figures["leaves"] == 1:
         print("one leaf: the program calls one way directly, and asks nobody")
         return

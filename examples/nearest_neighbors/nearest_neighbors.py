@@ -34,10 +34,10 @@ def choose(n, d, queries):
         return None
 
 
-def _divide(a, b):
-    return math.nan if b == 0.0 else a / b
-
-
 def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
     """Returns on which device to ask instead, or None on this one."""
     return (DEVICE or "another device") if name != "Intel(R) Xeon(R) Processor @ 2.80GHz" or shared_memory is not None and shared_memory != 0 else None
+
+
+def _divide(a, b):
+    return math.nan if b == 0.0 else a / b

@@ -245,8 +245,7 @@ pub const RUST_WORDS: &str = "\
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\
     c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option abs floor ceil log2 ctz divide modulo min max choose \
-    choose_among ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible is_fallback \
-    with_ranking";
+    choose_among ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible ranking";
 
 /// Keywords and builtins of Python, and names of the generated functions that have features as parameters.
 pub const PYTHON_WORDS: &str = "\

@@ -38,7 +38,11 @@ fn every_result_is_complete_as_json() {
         json(&["train.txt", "--heuristic-name", "T", "--no-codegen"])
     );
     insta::assert_snapshot!("json of an evaluation", json(&["evaluate", "model.json", "train.txt"]));
-    insta::assert_snapshot!("json of an explanation", json(&["explain", "model.json", "m=16"]));
+    let input = ["m=16", "k=16", "n=16", "mat1_dtype=torch.float16"];
+    insta::assert_snapshot!(
+        "json of an explanation",
+        json(&[&["explain", "model.json"], &input[..]].concat())
+    );
 }
 
 #[test]

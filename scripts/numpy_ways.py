@@ -76,16 +76,19 @@ def measure(path, seconds):
 def judge(module, count):
     """Returns the time of the program over always `matmul`, by input."""
     rng, ratios = random.Random(2), []
+    # A declined input is the program's own way.
+    choose, ways = module.choose, {**WAYS, None: numpy.matmul}
     for _ in range(count):
-        shape = draw(rng)
-        context = dict(zip(FEATURES, shape))
+        shape = batch, m, k, n, dtype = draw(rng)
         arguments = operands(shape)
 
         def program(a, b):
-            choice = module.choose(**context)
-            return WAYS[choice if choice is not None else "matmul"](a, b)
+            return ways[choose(batch, m, k, n, dtype)](a, b)
 
-        turns = [(microseconds(program, arguments, 1)[0], microseconds(numpy.matmul, arguments, 1)[0]) for _ in range(7)]
+        def always(a, b):
+            return numpy.matmul(a, b)
+
+        turns = [(microseconds(program, arguments, 1)[0], microseconds(always, arguments, 1)[0]) for _ in range(7)]
         ratios.append(statistics.median(t[0] for t in turns) / statistics.median(t[1] for t in turns))
     return ratios
 

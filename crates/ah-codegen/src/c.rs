@@ -100,7 +100,7 @@ impl Target for C {
 
     fn usage(&self, place: &Path) -> String {
         let file = place.file_name().unwrap_or_default().to_string_lossy();
-        format!("include it with #include \"{file}\" and ask the function that ends with _choose")
+        format!("include it: #include \"{file}\"; then ask the function that ends with _choose")
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {

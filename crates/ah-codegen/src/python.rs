@@ -332,7 +332,7 @@ impl Target for Python {
     }
 
     fn usage(&self, place: &Path) -> String {
-        format!("ask it with from {} import choose", stem(place))
+        format!("ask it: from {} import choose", stem(place))
     }
 
     fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {

@@ -158,8 +158,8 @@ impl Target for Rust {
     fn usage(&self, place: &Path) -> String {
         let name = stem(place);
         match place.extension().is_some_and(|ending| ending == "rs") {
-            true => format!("declare `mod {name};` and ask {name}::choose"),
-            false => format!("add it with cargo add --path {} and ask {name}::choose", place.display()),
+            true => format!("declare it: mod {name}; then ask {name}::choose"),
+            false => format!("add it: cargo add --path {}; then ask {name}::choose", place.display()),
         }
     }
 

@@ -133,6 +133,31 @@ impl fmt::Display for Device {
     }
 }
 
+/// PyTorch's identity of a device: its capability, and the shared memory in bytes where that is known.
+pub type Capability = ((u32, u32), Option<u64>);
+
+/// Checks that a heuristic learned on a device of this capability may be used on one of another. Without any capability, where a log
+/// named no device or several, there is nothing to compare.
+///
+/// # Errors
+/// [`DeviceMismatch`] names the first difference, with both values.
+pub fn admits_capability(learned: Capability, here: Capability) -> Result<(), DeviceMismatch> {
+    let mismatch = |what, learned: String, here: String| Err(DeviceMismatch { what, learned, here });
+    if learned == ((0, 0), None) {
+        return Ok(());
+    }
+    if learned.0 != here.0 {
+        let show = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+        return mismatch("compute capability", show(learned.0), show(here.0));
+    }
+    match (learned.1, here.1) {
+        (Some(learned), Some(here)) if learned != here => {
+            mismatch("size of shared memory", learned.to_string(), here.to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A heuristic was learned on another device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("learned on another {what}: {}, here {}", shown::expression(learned), shown::expression(here))]

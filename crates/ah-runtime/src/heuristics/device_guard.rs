@@ -1,6 +1,6 @@
 //! The device that a generated crate was learned on.
 
-use ah_types::{Cpu, Cuda, Device, DeviceMismatch};
+use ah_types::{Cpu, Cuda, Device, DeviceMismatch, admits_capability};
 
 /// The device that a generated crate was learned on, as a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,23 +49,9 @@ impl DeviceGuard {
                 Device::Cuda(Cuda { name: name.to_owned(), multiprocessors, ..Cuda::default() })
                     .admits(device)
             }
-            // A log without a device, or logs of several: there is nothing to compare.
-            Self::Capability { capability: (0, 0), shared_memory: None } => Ok(()),
             Self::Capability { capability, shared_memory } => {
-                let mismatch = |what, learned: String, here: String| DeviceMismatch { what, learned, here };
-                let here = device.capability();
-                if here != capability {
-                    let show = |(major, minor): (u32, u32)| format!("{major}.{minor}");
-                    return Err(mismatch("compute capability", show(capability), show(here)));
-                }
-                match shared_memory {
-                    Some(bytes) if bytes != device.shared_memory() => Err(mismatch(
-                        "size of shared memory",
-                        bytes.to_string(),
-                        device.shared_memory().to_string(),
-                    )),
-                    _ => Ok(()),
-                }
+                let here = (device.capability(), Some(device.shared_memory()));
+                admits_capability((capability, shared_memory), here)
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ah_types::log::{Log, Metadata, ReadOptions, Source};
+use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_devices};
 use ah_types::shown::{did_you_mean, listed};
 use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::columns::RankedFeatures;
 use super::costs::Costs;
 use super::declared;
-use super::devices::{self, LoggedDevice};
+use super::devices;
 use super::evidence;
 use super::exclude;
 use super::learned_eligible;
@@ -84,7 +84,8 @@ impl Dataset {
     pub fn read(params: &ValidParams) -> Result<Self, TrainError> {
         let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
         let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
-        let (mut log, devices) = devices::read(&params.logs, options, &wanted)?;
+        let mut log = read_devices(&params.logs, options, &wanted)?;
+        let devices = log.devices.clone();
         if params.test_split == SplitBy::Device && devices.len() < 2 {
             return Err(TrainError::TooLittle {
                 what: "--test-split device: expected logs of two devices or more, found one".to_owned(),

@@ -1,9 +1,9 @@
 //! Each device as if it had never been measured (`--test-split device`).
 
+use ah_types::log::LoggedDevice;
 use serde::Serialize;
 
 use super::metrics::Metrics;
-use crate::data::devices::LoggedDevice;
 use crate::decisions;
 use crate::prepared::Prepared;
 use crate::promise::Recipe;

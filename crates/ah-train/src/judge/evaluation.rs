@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ah_types::log::{Log, Metadata, ReadOptions};
+use ah_types::log::{Log, Metadata, ReadOptions, read_devices};
 use ah_types::shown::listed;
-use ah_types::{Model, Value, artefact};
+use ah_types::{Model, Value, admits_capability, artefact};
 
 use super::comparison::BaselineComparison;
 use super::held_out::TestReport;
-use crate::data::{Pricing, Table, devices, irregularities};
+use crate::data::{Pricing, Table, irregularities};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::joint;
@@ -40,7 +40,7 @@ pub struct Evaluation {
 /// [`TrainError`] if a log cannot be read or is of another optimization.
 pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<Evaluation, TrainError> {
     let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
-    let (log, _) = devices::read(logs, ReadOptions { skip_bad_rows }, &names)?;
+    let log = read_devices(logs, ReadOptions { skip_bad_rows }, &names)?;
     if log.metadata.name != model.optimization {
         return Err(TrainError::Mismatch {
             path: logs[0].clone(),
@@ -87,18 +87,16 @@ fn keeps_some_of_many(model: &Model) -> bool {
 /// Returns a warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but
 /// its capability and shared memory.
 fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
-    let difference = match (&model.device, log.device()) {
-        (Some(learned), Some(here)) => learned.admits(here).err()?.to_string(),
+    let admitted = match (&model.device, log.device()) {
+        (Some(learned), Some(here)) => learned.admits(here),
+        // Logs of several devices have no capability.
+        _ if log.device_capa == (0, 0) => Ok(()),
         _ => {
-            let ((major, minor), (here_major, here_minor)) = (model.device_capa, log.device_capa);
-            let differs = (model.device_capa, model.shared_memory) != (log.device_capa, log.shared_memory);
-            // A log of several devices has no capability, and serves all.
-            if !differs || [model.device_capa, log.device_capa].contains(&(0, 0)) {
-                return None;
-            }
-            format!("learned on a device of capability {major}.{minor}, here {here_major}.{here_minor}")
+            let learned = (model.device_capa, model.shared_memory);
+            admits_capability(learned, (log.device_capa, log.shared_memory))
         }
     };
+    let difference = admitted.err()?;
     Some(format!("the log is of another device, where the model's promise does not hold: {difference}"))
 }
 

@@ -47,9 +47,8 @@ class Heuristic:
         self.choose_among: Callable[..., str | None] = module.choose_among
         """``choose_among(offered, *values)`` returns the name of the pick; ``None`` where the heuristic declines."""
         self._ranked, self._mismatch = module.ranked, module.device_mismatch
-        if hasattr(module, "decide"):  # The form before 0.2.0.
-            self.choose_among = lambda offered, *values: module.decide(*values, offered=offered).name
-            self._ranked = lambda *values: [ranked.name for ranked in module.ranked(*values) if ranked.allowed]
+        self.is_boosted = hasattr(module, "_MASKED")
+        """Whether it adds up trees, in code that ``torch.compile`` cannot trace."""
 
     def in_order(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterator[str]:
         """Returns the offered choices that the heuristic allows here, the pick first; none where it declines."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Callable
@@ -50,6 +52,10 @@ class Picker:
         """
         features = [(part.parameter, part.kind == TYPE) for part in self.features.parts]
         choose_among = None if self.heuristic is None else self.heuristic.choose_among
+        # Traced, one tree gives a graph for each leaf. The sum of many trees is made at once, for these very numbers.
+        is_constant = self.heuristic is not None and self.heuristic.is_boosted
+        if is_constant and "torch" in sys.modules:
+            choose_among = sys.modules["torch"].compiler.assume_constant_result(choose_among)
         offered, index, fallback = self._names, self._index, self._fallback
 
         def only_the_pick(configs: Any, named_args: Any, **kwargs: Any) -> Any:
@@ -60,6 +66,8 @@ class Picker:
             picked = None
             if choose_among is not None:
                 values = [str(arguments[name].dtype) if is_type else arguments[name] for name, is_type in features]
+                if is_constant:
+                    values = [operator.index(value) if isinstance(value, int) else value for value in values]
                 picked = choose_among(offered, *values)
             pick = configs[fallback if picked is None else index.get(picked, fallback)]
             if user is not None and not any(config is pick for config in user(configs, named_args, **kwargs)):

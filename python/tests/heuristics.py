@@ -49,7 +49,7 @@ def write(path, choices, fallback=None, device="Fake GPU", allowed=99):
 def write_log(path, name, features, inputs):
     """Writes a log of numerical features as ``ah-collect`` does; ``inputs`` are values and the times of choices."""
     ours = {"format": 1, "device": IDENTITY, "timing": TIMING, "seed": 0, "tool": "test"}
-    first = {"name": name, "shared_memory": 0, "device_capa": [0, 0], "numerical_features": features}
+    first = {"name": name, "shared_memory": IDENTITY["shared_memory"], "device_capa": IDENTITY["capability"], "numerical_features": features}
     first |= {"categorical_features": [], "autoheuristic_rs": ours}
     with open(path, "w", newline="") as file:
         file.write(json.dumps(first) + "\n")

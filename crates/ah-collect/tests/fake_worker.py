@@ -151,7 +151,7 @@ def misbehave(ask, at):
     return None
 
 
-size = 0.0
+size, requests = 0.0, 0
 for line in sys.stdin:
     ask = json.loads(line)
     name = ask["request"]
@@ -190,7 +190,12 @@ for line in sys.stdin:
         for at, cell in enumerate(ask["cells"]):
             answer(cell=at, **({"failed": "wrong result"} if cell["choice"] == "late" and MODE == "wrong" else {}))
     elif name == "time":
+        requests += 1
+        if MODE == "dies and starts slowly" and requests <= 2:
+            time.sleep(0.3)
         for at, cell in enumerate(ask["cells"]):
+            if MODE == "dies and starts slowly" and cell["choice"] == "slow":
+                os._exit(7)
             fields = misbehave(ask, at) if cell["choice"].startswith("bad") or MODE == "always fails" else None
             factor = {"slow": 10.0, "late": 1.5}.get(cell["choice"], 1.0)
             honest = 1e-6 if not DESCRIPTION["simulated"] else size * factor * 1e-3

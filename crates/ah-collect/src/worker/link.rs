@@ -21,8 +21,11 @@ pub(super) struct Link {
     description: Option<Description>,
     /// The current input, for the next process.
     input: Option<(WireContext, Seed)>,
-    /// The time that replacements took since it was asked for.
+    /// The time that replacements took since it was asked for, with that of the requests before and after each.
     interruption: Duration,
+    /// How many more requests start something for the first time in a process that replaced another one: the kernels, and
+    /// then what empties the caches.
+    first_requests: u32,
     /// Who is told what the process works on.
     pub(super) working: Working,
 }
@@ -36,7 +39,16 @@ impl Link {
 
     pub(super) fn over(start: Start, limits: Limits) -> Self {
         let (interruption, working) = (Duration::ZERO, Working::default());
-        Self { start, limits, process: None, description: None, input: None, interruption, working }
+        Self {
+            start,
+            limits,
+            process: None,
+            description: None,
+            input: None,
+            interruption,
+            first_requests: 0,
+            working,
+        }
     }
 
     /// Starts a process and returns its description, which must be that of the processes before.
@@ -123,7 +135,7 @@ impl Link {
         let start = Instant::now();
         let mut answers = vec![None; cells.len()];
         let mut fault = process.ask_cells(request(cells.to_vec()), &mut answers, limit).err();
-        let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
+        let elapsed = start.elapsed();
         let mut result = |(cell, answer): (&WireCell, Option<Answer>)| {
             let answer = answer?;
             Some(match answer.failure() {
@@ -132,13 +144,17 @@ impl Link {
                     return None;
                 }
                 Some(failure) => Err(failure),
-                None => read(&answer, cell, elapsed_ms).map_err(Failure::Failed),
+                None => read(&answer, cell, elapsed.as_secs_f64() * 1e3).map_err(Failure::Failed),
             })
         };
         let mut results: Vec<Option<Result<T, Failure>>> =
             cells.iter().zip(answers).map(&mut result).collect();
+        // A choice that crashes, and kernels that a new process compiles once more, use no other choice's budget up.
+        if self.first_requests > 0 || fault.is_some() {
+            self.interruption += elapsed;
+        }
+        self.first_requests = self.first_requests.saturating_sub(1);
         if let Some(Fault { reason, waited }) = fault {
-            self.interruption += waited;
             let is_known = last || (cells.len() == 1 && waited > Duration::ZERO);
             let failure = match self.replace() {
                 Err(failure) => Some(failure),
@@ -165,6 +181,7 @@ impl Link {
             Ok(_) => self.prepare_again(),
             Err(failure) => Err(Failure::DeviceLost(failure.reason().to_owned())),
         };
+        self.first_requests = 2;
         self.interruption += start.elapsed();
         replaced
     }

@@ -273,6 +273,19 @@ fn what_is_no_fault_of_a_choice_is_not_recorded_as_one() {
 }
 
 #[test]
+fn a_choice_that_crashes_takes_no_samples_from_the_others() {
+    // Each process is slow at first, for longer than the budget of 200 ms, and the last choice ends it.
+    let folder = Folder::new();
+    let Some(mut command) = worker(&folder, "dies and starts slowly", 1) else { return };
+    succeed(command.arg("--inputs").arg(list(&folder)));
+    let log = read(&folder);
+    assert_eq!(feedback(&log, 10.0, "slow"), [f64::INFINITY]);
+    for choice in ["good", "bad", "late"] {
+        assert_eq!(feedback(&log, 10.0, choice).len(), 2, "{choice}: the rows of five steady samples");
+    }
+}
+
+#[test]
 fn faults_are_counted_by_input() {
     // 56 choices die on the one odd input; the run goes on.
     let folder = Folder::new();

@@ -179,7 +179,7 @@ impl Description {
             eligible: optimization.eligible().into_iter().filter(|(name, _)| is_here(name)).collect(),
             choices,
             features: optimization.features,
-            feature_ms: optimization.training.feature_ms,
+            feature_ms: optimization.feature_ms,
             inputs: BTreeMap::new(),
             device: Some(device),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),

@@ -183,10 +183,10 @@ impl Run {
         }
         let params = Params {
             fallback: Some("c00".to_owned()),
-            max_risk: target.map_or(MaxRisk::Default, MaxRisk::Share),
+            max_risk: target.map(MaxRisk::Share),
             max_slowdown: Some(LIMIT),
             weights: (case == Case::Weights).then_some(weights),
-            seed,
+            seed: Some(seed),
             ..Params::new(vec![log], "T")
         };
         let trained = train(&params.check().expect("valid parameters")).expect("learns");

@@ -12,8 +12,6 @@ use crate::decisions;
 use crate::error::TrainError;
 use crate::judge::Metrics;
 use crate::judge::evaluation::max_slowdown;
-#[cfg(feature = "cli")]
-use crate::params::share;
 use crate::params::{MaxRisk, Params};
 use crate::train::{TrainedModel, train};
 
@@ -27,9 +25,9 @@ pub struct AdaptParams {
     /// The new logs, plain or gzip, merged in this order.
     #[cfg_attr(feature = "cli", arg(required = true, value_name = "NEW_LOG"))]
     pub logs: Vec<PathBuf>,
-    /// The share of inputs to promise, such as 5% or 0.05 [default: what a training would promise].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", value_parser = share))]
-    pub max_risk: Option<f64>,
+    /// The share of inputs to promise, such as 5% or 0.05, or none [default: what a training would promise].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "P|none"))]
+    pub max_risk: Option<MaxRisk>,
     /// The seed of all splits.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = 0, value_name = "N"))]
     pub seed: u64,
@@ -86,10 +84,10 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
 /// Learns from the new logs, with the old model's fallback where they have it.
 fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, TrainError> {
     let reading = Params {
-        max_risk: params.max_risk.map_or(MaxRisk::Default, MaxRisk::Share),
+        max_risk: params.max_risk,
         max_slowdown: Some(max_slowdown(old)),
         fallback: old.fallback.map(|fallback| old.choice_name(fallback).to_owned()),
-        seed: params.seed,
+        seed: Some(params.seed),
         skip_bad_rows: params.skip_bad_rows,
         device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
         ..Params::new(params.logs.clone(), &old.heuristic)

@@ -51,12 +51,12 @@ mod train;
 mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, adapt};
-pub use ah_types::{LearnerKind, Target};
+pub use ah_types::Target;
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use overhead::Overhead;
-pub use params::{MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
+pub use params::{LearnerKind, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
 pub use train::{NoPromise, TrainedModel, train};

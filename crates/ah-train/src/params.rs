@@ -1,22 +1,28 @@
-//! The parameters of a training: one list of fields for the library and for the command line.
+//! The parameters of a training: one list of fields for the library, the command line and the table `[training]` of an
+//! optimization's file.
 
+use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
-use ah_types::{LearnerKind, Objective, Target};
-use serde::{Serialize, Serializer};
+use ah_types::{Objective, Target, named};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::TrainError;
 
-/// The parameters of a training. [`check`](Self::check) makes them [`ValidParams`].
-// On the command line, the doc comments are the help texts.
-#[derive(Clone, Debug, Default)]
+/// The parameters of a training. [`check`](Self::check) makes them [`ValidParams`]. A setting that is `None` or empty is not
+/// given: the next layer's counts.
+// On the command line, the doc comments are the help texts. A file gives the settings alone, not what is read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Params {
     /// The logs, plain or gzip, merged in this order.
     #[cfg_attr(feature = "cli", arg(required = true, value_name = "LOG"))]
+    #[serde(skip)]
     pub logs: Vec<PathBuf>,
     /// The heuristic's name, which becomes the name of the generated crate.
     // The default is for subcommands, which do without; the flag is required all the same.
@@ -24,10 +30,12 @@ pub struct Params {
         feature = "cli",
         arg(long, required = true, default_value = "", hide_default_value = true, value_name = "NAME")
     )]
+    #[serde(skip)]
     pub heuristic_name: String,
     /// The languages or programs that ask, for which code is written too; the slowest counts. The time of a decision there is a part of
     /// each pick's time [default: the optimization's, else rust].
     #[cfg_attr(feature = "cli", arg(long = "target", value_name = "TARGET,...", value_delimiter = ',', value_parser = one_of(Target::NAMES)))]
+    #[serde(rename = "target")]
     pub targets: Vec<Target>,
     /// The learner: one of our trees, with boosted trees beside it where they pay (`auto`) or never (`cost_tree`),
     /// boosted trees always (`boosted`), or classification by linfa-trees (`linfa`) [default: the optimization's, else
@@ -49,31 +57,36 @@ pub struct Params {
     pub max_leaves: Option<usize>,
     /// The size of the model, judged by cross-validation on the training part: the smallest one that loses at most 0.2 % of
     /// the time more than the best and keeps 95 % of its gain over one leaf (`default`), one tree that loses at most 2 % more
-    /// than the best tree (`smallest`), the best (`best`), or the smallest one within another share, such as 0.1%.
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().size, value_name = "SIZE", value_parser = size))]
-    pub size: Size,
+    /// than the best tree (`smallest`), the best (`best`), or the smallest one within another share, such as 0.1%
+    /// [default: default].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE"))]
+    pub size: Option<Size>,
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
     #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
+    #[serde(skip)]
     pub fallback: Option<String>,
     /// Learn without this logged feature; can be given more than once.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE"))]
     pub exclude: Vec<String>,
     /// Hold out single inputs, or all inputs of the same dimensions together, or judge each device as if it had never
-    /// been measured.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().test_split))]
-    pub test_split: SplitBy,
-    /// The seed of all splits.
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().seed, value_name = "N"))]
-    pub seed: u64,
+    /// been measured [default: input].
+    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    pub test_split: Option<SplitBy>,
+    /// The seed of all splits [default: 0].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    pub seed: Option<u64>,
     /// Skip malformed rows and count them.
     #[cfg_attr(feature = "cli", arg(long))]
+    #[serde(skip)]
     pub skip_bad_rows: bool,
     /// Features of the device that inputs get, also if the logs are of one device.
     #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
     pub device_features: Vec<String>,
     /// A file with the weights of inputs. Each line holds an input's features joined by commas, a tab, and how often the
     /// input occurs.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    #[serde(skip)]
     pub weights: Option<PathBuf>,
     /// Keep K choices or more in each leaf, best first, for a program that measures the first K. The
     /// heuristic then never declines.
@@ -84,28 +97,90 @@ pub struct Params {
     pub max_choices: Option<usize>,
     /// The share of inputs that may be slower than the fallback by more than --max-slowdown, such as 1% or 0.01, with
     /// 95 % confidence; `none` always decides [default: 1%, or what the inputs can show: 2% or 5%].
-    #[cfg_attr(feature = "cli", arg(long, default_value = "usual", hide_default_value = true, value_name = "P|none", value_parser = max_risk))]
-    pub max_risk: MaxRisk,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "P|none"))]
+    pub max_risk: Option<MaxRisk>,
     /// An input counts as slower when it takes more than X times as long as with the fallback [default: 1.05].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_negative_numbers = true))]
     pub max_slowdown: Option<f64>,
     /// How the inputs that calibrate the promise are kept out of the fit [default: cross-fitted].
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub promise: Option<PromiseMode>,
+    /// The features that make up an input's shape: inputs that agree in all of them are held out together by
+    /// `--test-split dims`, and calibrated together. Only a file gives these and the next three.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub dimensions: Vec<String>,
+    /// Learn from the inputs on which this condition holds alone.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub row_filter: Option<String>,
+    /// The share of the inputs that is held out for the test; `None`: 0.2.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub test_share: Option<f64>,
+    /// With `--ranking`, every leaf ranks these choices.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub always_included: Vec<String>,
     /// An optimization file that replaces the built-in one of the log's name.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
+    #[serde(skip)]
     pub optimization: Option<PathBuf>,
     /// Also judge other learners, and learn from fewer inputs, for a report.
     #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
     pub study: bool,
 }
 
+/// The learners by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", try_from = "String")]
+pub enum LearnerKind {
+    /// One of our trees over soft targets, with boosted trees beside it where they pay.
+    Auto,
+    /// One of our trees over soft targets.
+    CostTree,
+    /// Boosted trees beside one of ours, whatever the size of the log.
+    Boosted,
+    /// Classification of the winner by linfa-trees.
+    Linfa,
+}
+
+impl LearnerKind {
+    /// All learners by name.
+    pub const NAMES: [(&str, Self); 4] = [
+        ("auto", Self::Auto),
+        ("cost_tree", Self::CostTree),
+        ("boosted", Self::Boosted),
+        ("linfa", Self::Linfa),
+    ];
+}
+
+impl TryFrom<String> for LearnerKind {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        named("a learner", &Self::NAMES, &name)
+    }
+}
+
+/// A share or a word, as a TOML file has it.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a share or a word")]
+enum ShareOrWord {
+    Share(f64),
+    Word(String),
+}
+
+impl ShareOrWord {
+    fn parse<T: FromStr>(self) -> Result<T, T::Err> {
+        match self {
+            Self::Share(share) => share.to_string().parse(),
+            Self::Word(word) => word.parse(),
+        }
+    }
+}
+
 /// The share of inputs for which a promise may be broken.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "ShareOrWord")]
 pub enum MaxRisk {
-    /// 1 %, or with few inputs the [default share](PromiseMode::default_share) of the promise's mode.
-    #[default]
-    Default,
     /// This share, above 0 and below 1.
     Share(f64),
     /// Always decides and promises nothing.
@@ -116,15 +191,43 @@ impl MaxRisk {
     /// Returns the share, if a promise is asked for.
     pub fn share(self) -> Option<f64> {
         match self {
-            Self::Default => Some(0.01),
             Self::Share(share) => Some(share),
             Self::None => None,
         }
     }
 }
 
+impl FromStr for MaxRisk {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            _ => share(text).map(Self::Share).ok_or("expected a share such as 1% or 0.01, or none".into()),
+        }
+    }
+}
+
+impl TryFrom<ShareOrWord> for MaxRisk {
+    type Error = String;
+
+    fn try_from(text: ShareOrWord) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl Serialize for MaxRisk {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Share(share) => serializer.serialize_f64(*share),
+            Self::None => serializer.serialize_str("none"),
+        }
+    }
+}
+
 /// The size of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(try_from = "ShareOrWord")]
 pub enum Size {
     /// One tree: the smallest that loses at most 2 % more than the best one.
     Smallest,
@@ -163,14 +266,37 @@ impl Size {
     }
 }
 
-impl std::fmt::Display for Size {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Smallest => f.write_str("smallest"),
             Self::Default => f.write_str("default"),
             Self::Best => f.write_str("best"),
             Self::Within(share) => write!(f, "{share}"),
         }
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "smallest" => Ok(Self::Smallest),
+            "default" => Ok(Self::Default),
+            "best" => Ok(Self::Best),
+            _ => share(text)
+                .map(Self::Within)
+                .ok_or("expected smallest, default, best, or a share such as 0.1% or 0.001".into()),
+        }
+    }
+}
+
+impl TryFrom<ShareOrWord> for Size {
+    type Error = String;
+
+    fn try_from(text: ShareOrWord) -> Result<Self, String> {
+        text.parse()
     }
 }
 
@@ -181,7 +307,7 @@ impl Serialize for Size {
 }
 
 /// What is held out together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum SplitBy {
@@ -198,7 +324,7 @@ pub enum SplitBy {
 }
 
 /// How the inputs that calibrate the promise are kept out of the fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum PromiseMode {
@@ -234,7 +360,8 @@ impl Params {
 
     /// Checks every field.
     pub fn check(self) -> Result<ValidParams, TrainError> {
-        self.check_fields()?;
+        self.check_files()?;
+        self.check_settings()?;
         Ok(ValidParams(self))
     }
 }
@@ -244,34 +371,10 @@ pub fn leaf_size(least: f64, inputs: usize) -> usize {
     if least < 1.0 { (least * inputs as f64).ceil() } else { least }.max(1.0) as usize
 }
 
-#[cfg(feature = "cli")]
-pub fn share(text: &str) -> Result<f64, String> {
+/// Reads a share from 0 and below 1, such as 0.1% or 0.001.
+fn share(text: &str) -> Option<f64> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
-    let share = number.parse::<f64>().ok().map(|x| x * unit).filter(|x| (0.0..1.0).contains(x));
-    share.ok_or_else(|| "expected a share such as 0.1% or 0.001".to_owned())
-}
-
-#[cfg(feature = "cli")]
-fn size(text: &str) -> Result<Size, String> {
-    match text {
-        "smallest" => Ok(Size::Smallest),
-        "default" => Ok(Size::Default),
-        "best" => Ok(Size::Best),
-        _ => share(text)
-            .map(Size::Within)
-            .map_err(|_| "expected smallest, default, best, or a share such as 0.1% or 0.001".to_owned()),
-    }
-}
-
-#[cfg(feature = "cli")]
-fn max_risk(text: &str) -> Result<MaxRisk, String> {
-    match text {
-        "usual" => Ok(MaxRisk::Default),
-        "none" => Ok(MaxRisk::None),
-        _ => {
-            share(text).map(MaxRisk::Share).map_err(|_| "expected a share such as 1% or 0.01, or none".into())
-        }
-    }
+    number.parse::<f64>().ok().map(|x| x * unit).filter(|x| (0.0..1.0).contains(x))
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 
 use std::fmt::Display;
 
-use ah_types::Optimization;
-
 use crate::error::TrainError;
-use crate::params::{Params, Size};
+use crate::params::{MaxRisk, Params, PromiseMode, Size, SplitBy};
 
 /// The model format refuses deeper trees.
 pub const MAX_DEPTH: usize = 64;
@@ -15,14 +13,14 @@ impl Params {
     pub fn excludes_boosting(&self) -> Option<&'static str> {
         let flags = [
             (self.max_leaves.is_some(), "--max-leaves"),
-            (self.size == Size::Smallest, "--size smallest"),
+            (self.size == Some(Size::Smallest), "--size smallest"),
             (self.ranking.is_some(), "--ranking"),
         ];
         flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
     }
 
-    /// Checks every field, and flags that exclude one another.
-    pub(super) fn check_fields(&self) -> Result<(), TrainError> {
+    /// Checks what a training reads, and its name.
+    pub(super) fn check_files(&self) -> Result<(), TrainError> {
         if self.logs.is_empty() {
             return wrong("LOG", "at least one log", "none");
         }
@@ -33,6 +31,11 @@ impl Params {
                 format!("{:?}", self.heuristic_name),
             );
         }
+        Ok(())
+    }
+
+    /// Checks each setting that is given.
+    pub(super) fn check_settings(&self) -> Result<(), TrainError> {
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }
@@ -47,10 +50,10 @@ impl Params {
         if let Some(choices) = self.max_choices.filter(|c| *c < 2) {
             return wrong("--max-choices", "2 or more", choices);
         }
-        if let Some(risk) = self.max_risk.share().filter(|r| !(*r > 0.0 && *r < 1.0)) {
+        if let Some(risk) = self.max_risk.and_then(MaxRisk::share).filter(|r| !(*r > 0.0 && *r < 1.0)) {
             return wrong("--max-risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
         }
-        if let Size::Within(share) = self.size
+        if let Some(Size::Within(share)) = self.size
             && !(0.0..1.0).contains(&share)
         {
             return wrong("--size", "a share from 0 and below 1", share);
@@ -58,39 +61,33 @@ impl Params {
         if let Some(limit) = self.max_slowdown.filter(|x| !(*x >= 1.0 && x.is_finite())) {
             return wrong("--max-slowdown", "1 or more (1.05 is 5 % slower)", limit);
         }
+        if let Some(share) = self.test_share.filter(|x| !(*x > 0.0 && *x < 1.0)) {
+            return wrong("test_share", "a share above 0 and below 1", share);
+        }
+        // Neighbourhoods are found in the log.
+        if self.test_split == Some(SplitBy::Neighbours) {
+            return wrong("--test-split", "input, dims or device", "neighbours");
+        }
+        if self.promise == Some(PromiseMode::ByNeighbourhood) {
+            return wrong("--promise", "cross-fitted or by-dimensions", "by-neighbourhood");
+        }
         Ok(())
     }
 }
 
-/// Checks the fields of a `[training]` table that their types leave open.
-pub fn check_training(optimization: &Optimization) -> Result<(), TrainError> {
-    let policy = &optimization.training;
-    let rules = [
-        (
-            policy.test_share.is_none_or(|x| x > 0.0 && x < 1.0),
-            "test_share: expected a share above 0 and below 1",
-        ),
-        (
-            policy.max_depth.iter().all(|d| (1..=MAX_DEPTH).contains(d)),
-            "max_depth: expected numbers from 1 to 64",
-        ),
-        (
-            policy.min_samples_leaf.iter().all(|l| *l > 0.0 && l.is_finite()),
-            "min_samples_leaf: expected numbers above 0",
-        ),
-        (
-            policy.feature_ms.values().all(|ms| *ms >= 0.0 && ms.is_finite()),
-            "feature_ms: expected milliseconds, 0 or more",
-        ),
-    ];
-    match rules.into_iter().find(|(holds, _)| !holds) {
-        None => Ok(()),
-        Some((_, reason)) => Err(TrainError::Expression {
-            optimization: optimization.name.clone(),
-            what: "training",
-            reason: reason.to_owned(),
-        }),
-    }
+/// Checks the settings of an optimization's file.
+pub fn check_training(training: &Params, optimization: &str) -> Result<(), TrainError> {
+    training.check_settings().map_err(|error| match error {
+        TrainError::Parameter { flag, expected, found } => {
+            let name = flag.trim_start_matches('-').replace('-', "_");
+            TrainError::Expression {
+                optimization: optimization.to_owned(),
+                what: "training",
+                reason: format!("{name}: expected {expected}, found {found}"),
+            }
+        }
+        other => other,
+    })
 }
 
 fn wrong<T>(flag: &'static str, expected: &str, found: impl Display) -> Result<T, TrainError> {

@@ -3,20 +3,20 @@
 //! A flag wins over the `[training]` of the optimization, that over the log, that over a default. The rest of the
 //! training reads only the plan; `-v` prints it and the model records it.
 
-use std::collections::BTreeMap;
-
-use ah_types::{LearnerKind, Target, TrainingPolicy};
+use ah_types::{Objective, Target};
 
 use crate::data::Dataset;
 use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
 use crate::overhead::Asking;
-use crate::params::{MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size};
-use crate::setting::Settings;
+use crate::params::{
+    LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size,
+};
+use crate::setting::{Origin, Settings};
 
 /// The share of the inputs that is held out for the test.
-const TEST_SHARE: f64 = 0.2;
+pub const TEST_SHARE: f64 = 0.2;
 /// The folds that the search cuts the training part into.
 const FOLDS: usize = 5;
 /// The depth limits to search.
@@ -62,8 +62,6 @@ pub struct TrainPlan {
     pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
-    /// Whether nobody asked for the promise: the number of inputs sets its share.
-    pub is_default_promise: bool,
     /// The limit of the promise.
     pub max_slowdown: f64,
     /// How the promise is calibrated.
@@ -78,92 +76,83 @@ impl TrainPlan {
     /// # Errors
     /// [`TrainError`] if settings contradict each other, name an unknown choice, or want more inputs.
     pub fn resolve(params: &ValidParams, dataset: &Dataset, training: &[u32]) -> Result<Self, TrainError> {
-        let policy = &dataset.optimization.training;
         let inputs = training.len();
-        let mut settings = dataset.settings.clone();
         if inputs < FOLDS {
             return Err(too_few(dataset.usable.len()));
         }
-        let is_asked = params.test_split != SplitBy::Input;
-        settings.flag("test_split", Some(params.test_split).filter(|_| is_asked));
-        let test_share = settings.resolve("test_share", None, policy.test_share, None, test_share(policy));
+        let given = &dataset.given;
+        let mut settings = dataset.settings.clone();
+        if !dataset.has_fallback() || dataset.table.has_estimates() {
+            // Without a fallback there is nothing to decline for, and a promise must not rest on estimated times.
+            settings.set("max_risk", &MaxRisk::None, Origin::Log);
+        } else if given.ranking.is_some() {
+            // A program that measures several choices itself needs no promise.
+            settings.set("max_risk", &MaxRisk::None, Origin::Flag);
+        }
         // Leaves of a single tree are too small for each of them to have measured what they pick.
-        let may_boost = dataset.table.has_estimates() && params.excludes_boosting().is_none();
-        let of_estimates = may_boost.then_some(LearnerKind::Boosted);
-        let learner =
-            settings.resolve("learner", params.learner, policy.learner, of_estimates, LearnerKind::Auto);
+        let may_boost = dataset.table.has_estimates() && given.excludes_boosting().is_none();
+        let of_log = Params {
+            learner: may_boost.then_some(LearnerKind::Boosted),
+            promise: dataset.neighbourhoods.as_ref().map(|_| PromiseMode::ByNeighbourhood),
+            ..Params::default()
+        };
+        settings.add_layer(&of_log, Origin::Log);
+        let promise = given.promise.or(of_log.promise).unwrap_or(PromiseMode::CrossFitted);
+        let share = promise.default_share(dataset.count_judging(promise.held_out_together(), training));
+        let usual = Params {
+            targets: vec![Target::Rust],
+            learner: Some(LearnerKind::Auto),
+            objective: Some(Objective::default()),
+            size: Some(Size::default()),
+            test_split: Some(SplitBy::default()),
+            seed: Some(0),
+            test_share: Some(TEST_SHARE),
+            promise: Some(promise),
+            max_risk: Some(share.map_or(MaxRisk::None, MaxRisk::Share)),
+            max_slowdown: Some(MAX_SLOWDOWN),
+            ..Params::default()
+        };
+        settings.add_layer(&usual, Origin::Default);
+        let all = settings.params();
+        let learner = all.learner.unwrap_or(LearnerKind::Auto);
 
-        let of_policy = Some(policy.max_depth.clone()).filter(|depths| !depths.is_empty());
-        // The flag is a limit, not a demand: shallower trees are tried too.
-        let limited = params.max_depth.map(|limit| {
-            let depths = of_policy.iter().flatten().chain(MAX_DEPTHS.iter().filter(|_| of_policy.is_none()));
-            depths.copied().filter(|depth| *depth < limit).chain([limit]).collect()
-        });
-        let mut max_depths =
-            settings.resolve("max_depth", limited, of_policy.clone(), None, MAX_DEPTHS.to_vec());
+        // The limit is no demand: shallower trees are tried too.
+        let limit = given.max_depth.unwrap_or(usize::MAX);
+        let mut max_depths: Vec<usize> = MAX_DEPTHS.into_iter().filter(|depth| *depth < limit).collect();
+        max_depths.extend(given.max_depth);
         if dataset.ad_hoc && learner == LearnerKind::Auto {
             // One leaf: the best single choice.
-            max_depths.push(0);
+            max_depths.insert(0, 0);
         }
-        max_depths.sort_unstable();
-        max_depths.dedup();
-
-        let sizes = |sizes: &[f64]| sizes.iter().map(|least| leaf_size(*least, inputs)).collect();
-        let of_policy = Some(&policy.min_samples_leaf[..]).filter(|leaves| !leaves.is_empty()).map(sizes);
-        let asked = params.min_samples_leaf.map(|least| sizes(&[least]));
-        let min_samples_leaves =
-            settings.resolve("min_samples_leaf", asked, of_policy, None, min_samples_leaves(inputs));
-
-        let boost = boost(params, policy, learner, inputs, &mut settings)?;
-        let max_leaves = settings.flag("max_leaves", params.max_leaves);
-        let size = params.size;
-        settings.flag("size", Some(size).filter(|size| *size != Size::Default));
-        let asking = asking(params, dataset, &mut settings);
-        let ranking = settings.flag("ranking", params.ranking);
-        let included = ranking.map(|_| policy.always_included.clone()).unwrap_or_default();
+        let min_samples_leaves = match given.min_samples_leaf {
+            Some(least) => vec![leaf_size(least, inputs)],
+            None => min_samples_leaves(inputs),
+        };
+        let asking = asking(&all, dataset, &mut settings);
+        let boost = boost(given, learner, inputs)?;
+        let included = given.ranking.map(|_| given.always_included.clone()).unwrap_or_default();
         for choice in &included {
             dataset.table.named("always_included", choice.clone())?;
         }
-        let max_choices = settings.flag("max_choices", params.max_choices);
-
-        let of_log = dataset.neighbourhoods.as_ref().map(|_| PromiseMode::ByNeighbourhood);
-        let promise = settings.resolve("promise", params.promise, None, of_log, PromiseMode::CrossFitted);
-        // A promise must not rest on estimated times.
-        let may_promise = dataset.has_fallback() && !dataset.table.has_estimates();
-        let flag = match params.max_risk {
-            // Without a fallback there is nothing to decline for.
-            _ if !may_promise => None,
-            // A program that measures several choices itself needs no promise.
-            _ if ranking.is_some() => Some(None),
-            MaxRisk::None => Some(None),
-            MaxRisk::Share(share) => Some(Some(share)),
-            MaxRisk::Default => None,
-        };
-        let log = (!may_promise).then_some(None);
-        let usual = promise.default_share(dataset.count_judging(promise.held_out_together(), training));
-        let is_default_promise = flag.is_none();
-        let max_risk = settings.resolve("max_risk", flag, None, log, usual);
-        let max_slowdown = settings.resolve("max_slowdown", params.max_slowdown, None, None, MAX_SLOWDOWN);
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
-            seed: params.seed,
-            test_split: params.test_split,
-            test_share,
+            seed: all.seed.unwrap_or_default(),
+            test_split: all.test_split.unwrap_or_default(),
+            test_share: all.test_share.unwrap_or(TEST_SHARE),
             folds: FOLDS,
             learner,
             max_depths,
             min_samples_leaves,
-            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(params, inputs)),
+            evidence_tree: boost.as_ref().and_then(|_| evidence_tree(given, inputs)),
             boost,
-            max_leaves,
-            size,
+            max_leaves: given.max_leaves,
+            size: all.size.unwrap_or_default(),
             asking,
-            ranking,
+            ranking: given.ranking,
             always_included: included,
-            max_choices,
-            max_risk,
-            is_default_promise,
-            max_slowdown,
+            max_choices: given.max_choices,
+            max_risk: all.max_risk.and_then(MaxRisk::share),
+            max_slowdown: all.max_slowdown.unwrap_or(MAX_SLOWDOWN),
             promise,
             settings,
         })
@@ -188,11 +177,6 @@ impl TrainPlan {
     }
 }
 
-/// Returns the share of the inputs to hold out for the test.
-pub fn test_share(policy: &TrainingPolicy) -> f64 {
-    policy.test_share.unwrap_or(TEST_SHARE)
-}
-
 /// Returns the least numbers of inputs in a leaf to search.
 fn min_samples_leaves(inputs: usize) -> Vec<usize> {
     // On PyTorch's logs 2, 3 and 5 differ by less than 0.0003; 8 helps where inputs are few.
@@ -204,44 +188,29 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
 }
 
 /// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
-fn asking(params: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
-    let policy = &dataset.optimization.training;
-    let some = |targets: &[Target]| Some(targets.to_vec()).filter(|targets| !targets.is_empty());
-    let targets =
-        settings.resolve("target", some(&params.targets), some(&policy.targets), None, vec![Target::Rust]);
+fn asking(all: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
+    let declared = &dataset.optimization.feature_ms;
     let collection = dataset.metadata.collection.as_ref();
-    let logged = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
-    let mut feature_ms = logged.clone();
-    feature_ms.extend(policy.feature_ms.clone());
+    let mut feature_ms = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
+    feature_ms.extend(declared.clone());
     if !feature_ms.is_empty() {
-        let declared = Some(feature_ms.clone()).filter(|_| !policy.feature_ms.is_empty());
-        settings.resolve("feature_ms", None, declared, Some(logged), BTreeMap::new());
+        let from = if declared.is_empty() { Origin::Log } else { Origin::Optimization };
+        settings.set("feature_ms", &feature_ms, from);
     }
-    let is_named = !params.targets.is_empty() || !policy.targets.is_empty();
-    Asking::new(&targets, is_named, &feature_ms, &dataset.features, &dataset.metadata)
+    let is_named = !dataset.given.targets.is_empty();
+    Asking::new(&all.targets, is_named, &feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.
-fn boost(
-    params: &Params,
-    policy: &TrainingPolicy,
-    learner: LearnerKind,
-    inputs: usize,
-    settings: &mut Settings,
-) -> Result<Option<Boost>, TrainError> {
-    let excluding = params.excludes_boosting();
+fn boost(given: &Params, learner: LearnerKind, inputs: usize) -> Result<Option<Boost>, TrainError> {
+    let excluding = given.excludes_boosting();
     if let (LearnerKind::Boosted, Some(flag)) = (learner, excluding) {
         return Err(TrainError::parameter(flag, "another learner than boosted", "boosted"));
     }
-    let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa);
-    // A policy that sets the depth or the leaf size asks for a single tree.
-    let names_trees = !policy.max_depth.is_empty() || !policy.min_samples_leaf.is_empty();
-    let by_policy = (names_trees && learner == LearnerKind::Auto).then_some(false);
-    let by_flag = (excluding.is_some() || is_single).then_some(false);
-    let may = settings.resolve("boosted_trees", by_flag, by_policy, None, true);
-    let usual = Boost::of(params.size, inputs >= LARGE);
-    let max_depth = params.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
-    Ok(may.then_some(Boost { max_depth, ..usual }))
+    let is_single = matches!(learner, LearnerKind::CostTree | LearnerKind::Linfa) || excluding.is_some();
+    let usual = Boost::of(given.size.unwrap_or_default(), inputs >= LARGE);
+    let max_depth = given.max_depth.unwrap_or(usize::MAX).min(usual.max_depth);
+    Ok((!is_single).then_some(Boost { max_depth, ..usual }))
 }
 
 /// Returns the parameters of the readable tree where it only holds the evidence of the boosted trees of a large log. `None`: the

@@ -8,7 +8,7 @@ use crate::data::{Dataset, Table};
 use crate::error::TrainError;
 use crate::joint::{self, Completed};
 use crate::params::{SplitBy, ValidParams};
-use crate::plan::{self, TrainPlan};
+use crate::plan::{TEST_SHARE, TrainPlan};
 use crate::search::neighbours::{self, Neighbours};
 use crate::search::portfolio::{self, Portfolio};
 
@@ -34,10 +34,11 @@ impl Prepared {
     /// # Errors
     /// [`TrainError`] if the inputs are too few, or settings contradict each other.
     pub fn new(mut dataset: Dataset, params: &ValidParams) -> Result<Self, TrainError> {
-        let share = plan::test_share(&dataset.optimization.training);
-        let mut by = params.test_split;
+        let share = dataset.given.test_share.unwrap_or(TEST_SHARE);
+        let seed = dataset.given.seed.unwrap_or_default();
+        let mut by = dataset.given.test_split.unwrap_or_default();
         if by == SplitBy::Input
-            && let Some(found) = neighbours::find(&dataset, params.seed)
+            && let Some(found) = neighbours::find(&dataset, seed)
         {
             dataset.warnings.push(of_neighbours(&dataset, &found));
             if found.splits {
@@ -45,9 +46,9 @@ impl Prepared {
                 dataset.neighbourhoods = Some(found.keys.into());
             }
         }
-        let parts = dataset.hold_out(by, share, params.seed)?;
+        let parts = dataset.hold_out(by, share, seed)?;
         let training = &parts.training;
-        let completed = joint::complete(&dataset, training, params.seed)?;
+        let completed = joint::complete(&dataset, training, seed)?;
         let timed = completed.as_ref().map(|_| joint::timed_share(&dataset.table, &dataset.usable));
         if completed.is_none() {
             dataset.warnings.extend(joint::without_fields(&dataset));

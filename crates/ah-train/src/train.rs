@@ -96,7 +96,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let study = (params.study && prepared.judging.timed.is_none()).then(|| Study::new(&judging, &prepared));
 
     // Write.
-    let no_promise = no_promise(params, &prepared, &shipped);
+    let no_promise = no_promise(&prepared, &shipped);
     let mut model = shipped.model;
     model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
@@ -151,16 +151,16 @@ fn elsewhere(prepared: &Prepared, ladder: &Ladder) -> Option<f64> {
 }
 
 /// Returns why the model has no promise that decides.
-fn no_promise(params: &ValidParams, prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPromise> {
+fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPromise> {
     let Prepared { parts, learning, plan, .. } = prepared;
     let by = plan.promise.held_out_together();
     let [inputs, training] =
         [&learning.usable, &parts.training].map(|inputs| learning.count_judging(by, inputs));
-    let is_asked = matches!(params.max_risk, MaxRisk::Share(_));
+    let asked = learning.given.max_risk;
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * inputs).div_ceil(training.max(1));
     match plan.max_risk {
-        _ if params.max_risk == MaxRisk::None || plan.ranking.is_some() => Some(NoPromise::NotAsked),
+        _ if asked == Some(MaxRisk::None) || plan.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
         None => {
@@ -170,7 +170,7 @@ fn no_promise(params: &ValidParams, prepared: &Prepared, shipped: &promise::Heur
         Some(target) => match shipped.calibrated {
             None => {
                 let needed = of_all(plan.promise.min_inputs(target));
-                Some(NoPromise::TooFew { inputs, needed, asked: is_asked })
+                Some(NoPromise::TooFew { inputs, needed, asked: asked.is_some() })
             }
             Some(calibrated) => (calibrated.margin == promise::NEVER).then_some(NoPromise::Unkept),
         },

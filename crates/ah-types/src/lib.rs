@@ -72,8 +72,8 @@ pub use model::{
 };
 pub use number::number;
 pub use optimization::{
-    ChoiceRule, DevicePrecondition, LearnerKind, LogOptimization, Objective, Optimization, OptimizationError,
-    Target, TrainingPolicy,
+    ChoiceRule, DevicePrecondition, LogOptimization, Objective, Optimization, OptimizationError, Target,
+    named,
 };
 pub use pick::{Ranked, pick};
 pub use row::Row;

@@ -166,7 +166,7 @@ fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
         seed: options.seed,
         eligible: experiment.optimization.eligible(),
         fallback: experiment.optimization.fallback.clone(),
-        feature_ms: experiment.optimization.training.feature_ms.clone(),
+        feature_ms: experiment.optimization.feature_ms.clone(),
         decision_ns,
         date: today(),
         commands_hash: worker.description().commands_hash.clone(),

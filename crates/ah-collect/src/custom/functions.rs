@@ -79,7 +79,7 @@ impl<T> FunctionRunner<T> {
     pub(super) fn new(mut experiment: Experiment, functions: Arc<Functions<T>>) -> Self {
         let optimization = &mut experiment.optimization;
         let names = optimization.features.iter().map(|feature| feature.name.as_str());
-        optimization.training.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
+        optimization.feature_ms = feature_ms(&functions.draw, names.zip(&functions.features));
         Self { experiment, functions }
     }
 

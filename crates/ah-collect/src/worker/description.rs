@@ -77,8 +77,8 @@ impl Described<'_> {
             }
         };
         // What the optimization states wins over what the worker measured.
-        let stated = std::mem::take(&mut optimization.training.feature_ms);
-        optimization.training.feature_ms = self.feature_ms.clone().into_iter().chain(stated).collect();
+        let stated = std::mem::take(&mut optimization.feature_ms);
+        optimization.feature_ms = self.feature_ms.clone().into_iter().chain(stated).collect();
         Ok(Experiment {
             optimization,
             device: self.device.clone().unwrap_or_else(this_cpu),

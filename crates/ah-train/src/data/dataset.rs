@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_devices};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Objective, Optimization, Precondition};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
 use rustc_hash::FxHashMap;
 
 use super::columns::RankedFeatures;
@@ -26,7 +26,7 @@ use super::values::FeatureValues;
 use super::weights;
 use super::{domain, irregularities};
 use crate::error::TrainError;
-use crate::params::{SplitBy, ValidParams};
+use crate::params::{Params, SplitBy, ValidParams};
 use crate::setting::{Origin, Settings};
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
@@ -73,7 +73,9 @@ pub struct Dataset {
     pub neighbourhoods: Option<Arc<[String]>>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
-    /// The settings that reading resolved.
+    /// The settings that flags and the optimization give.
+    pub given: Params,
+    /// The same with their origins.
     pub settings: Settings,
     /// Sentences for the user.
     pub warnings: Vec<String>,
@@ -86,7 +88,13 @@ impl Dataset {
         let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
         let mut log = read_devices(&params.logs, options, &wanted)?;
         let devices = log.devices.clone();
-        if params.test_split == SplitBy::Device && devices.len() < 2 {
+        let mut warnings = irregularities::warnings(&log.irregularities);
+        let (optimization, training, ad_hoc) = declared::optimization(params, &log, &mut warnings)?;
+        let mut settings = Settings::default();
+        settings.add_layer(params, Origin::Flag);
+        settings.add_layer(&training, Origin::Optimization);
+        let given = settings.params();
+        if given.test_split == Some(SplitBy::Device) && devices.len() < 2 {
             return Err(TrainError::TooLittle {
                 what: "--test-split device: expected logs of two devices or more, found one".to_owned(),
                 hint: "give the logs of all devices",
@@ -95,7 +103,6 @@ impl Dataset {
         if log.schema.len() > MAX_FEATURES {
             return Err(TrainError::TooManyFeatures { most: MAX_FEATURES, found: log.schema.len() });
         }
-        let mut warnings = irregularities::warnings(&log.irregularities);
         if devices.len() > 1 {
             let names = devices.iter().map(LoggedDevice::name);
             let features = log.schema.features().iter().map(|feature| feature.name.clone());
@@ -112,20 +119,16 @@ impl Dataset {
                 )
             }));
         }
-        exclude::exclude(&mut log, &params.exclude)?;
+        exclude::exclude(&mut log, &given.exclude)?;
         warnings.extend(unrepeated::leave_out(&mut log)?);
-        let (optimization, ad_hoc) = declared::optimization(params, &log, &mut warnings)?;
-        declared::check_names(&optimization, &log.schema)?;
-        declared::check_dimensions(params, &optimization, &log.schema)?;
+        declared::check_names(&optimization, &given.dimensions, &log.schema)?;
+        declared::check_dimensions(&given, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
-        let mut settings = Settings::default();
-        let asked = optimization.training.objective;
-        let objective = settings.resolve("objective", params.objective, asked, None, Objective::default());
-        let pricing = Pricing { objective, timeout: metadata.timeout_ms() };
+        let pricing =
+            Pricing { objective: given.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
         let table = table(log, params, &mut warnings)?.priced(pricing);
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
-        settings.flag("exclude", Some(&params.exclude).filter(|names| !names.is_empty()));
         let named_fallback =
             named_fallback(params, (&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
@@ -136,10 +139,17 @@ impl Dataset {
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = usable::filtered(usable, &optimization, &declared, &table, &mut warnings)?;
+        let usable = usable::filtered(
+            usable,
+            (&optimization, given.row_filter.as_deref()),
+            &declared,
+            &table,
+            &mut warnings,
+        )?;
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
+            given,
             ad_hoc,
             metadata,
             devices,
@@ -255,7 +265,7 @@ impl Dataset {
         if let (SplitBy::Neighbours, Some(keys)) = (by, &self.neighbourhoods) {
             return inputs.iter().map(|&input| keys[input as usize].clone()).collect();
         }
-        split::keys(&self.table, &self.features, &self.optimization.training.dimensions, by, inputs)
+        split::keys(&self.table, &self.features, &self.given.dimensions, by, inputs)
     }
 
     /// Returns the effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
@@ -329,10 +339,10 @@ fn named_fallback(
                 did_you_mean(&optimization.fallback[0], &table.choices)
             ));
         }
-        settings.add("fallback", &"the best single choice", Origin::Default);
+        settings.set("fallback", &"the best single choice", Origin::Default);
         return Ok(None);
     };
-    settings.add("fallback", &choice, origin);
+    settings.set("fallback", &choice, origin);
     let id = table.named(flag, choice)?;
     let inputs = 0..table.inputs.len() as u32;
     let has_times = inputs.clone().any(|input| table.is_usable(input));

@@ -1,27 +1,37 @@
 //! The optimization of a log, and the features that it declares.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use ah_types::log::Log;
 use ah_types::shown::listed;
 use ah_types::{Feature, Features, LogOptimization, Optimization, Schema, expr};
 use rustc_hash::FxHashMap;
+use serde::Deserialize;
 
 use crate::error::TrainError;
-use crate::params::{PromiseMode, SplitBy, ValidParams};
+use crate::params::{Params, PromiseMode, SplitBy, ValidParams};
 use crate::params_check::check_training;
 
-/// Returns the given or built-in optimization, with the given training policy, and whether there is none, so that only
-/// the log declares it.
+/// The table of an optimization's file that `ah-train` alone reads.
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    training: Params,
+}
+
+/// Returns the given or built-in optimization, how its file wants it learned, and whether there is none, so that only the log
+/// declares it.
 pub fn optimization(
     params: &ValidParams,
     log: &Log,
     warnings: &mut Vec<String>,
-) -> Result<(Optimization, bool), TrainError> {
+) -> Result<(Optimization, Params, bool), TrainError> {
     let metadata = &log.metadata;
-    let (optimization, ad_hoc) = match &params.optimization {
+    let (optimization, file, ad_hoc) = match &params.optimization {
         Some(path) => {
-            let optimization = Optimization::read(path)?;
+            let text = Optimization::read_text(path)?;
+            let optimization = Optimization::parse(&text, path)?;
             if optimization.name != metadata.name {
                 return Err(TrainError::OtherOptimization {
                     path: path.clone(),
@@ -29,21 +39,41 @@ pub fn optimization(
                     found: optimization.name,
                 });
             }
-            (optimization, false)
+            (optimization, Some(Optimization::parse_as::<File>(&text, path)?), false)
         }
         None => {
             let found = LogOptimization::new(log);
             warnings.extend(found.note);
-            (found.optimization, !found.is_built_in)
+            let path = Path::new(&found.optimization.name);
+            let file = found.built_in.map(|text| Optimization::parse_as::<File>(text, path)).transpose()?;
+            (found.optimization, file, found.built_in.is_none())
         }
     };
-    check_training(&optimization)?;
-    Ok((optimization, ad_hoc))
+    let training = file.map(|file| file.training).unwrap_or_default();
+    check_training(&training, &optimization.name)?;
+    check_feature_ms(&optimization)?;
+    Ok((optimization, training, ad_hoc))
+}
+
+/// Checks the times of features.
+fn check_feature_ms(optimization: &Optimization) -> Result<(), TrainError> {
+    match optimization.feature_ms.iter().find(|(_, ms)| !(**ms >= 0.0 && ms.is_finite())) {
+        None => Ok(()),
+        Some((name, ms)) => Err(TrainError::Expression {
+            optimization: optimization.name.clone(),
+            what: "feature_ms",
+            reason: format!("expected milliseconds of {name:?}, 0 or more, found {ms}"),
+        }),
+    }
 }
 
 /// Checks the features that derived features and dimensions name. A name that the optimization knows and
 /// the log lacks is no mistake: logs of other devices may have it.
-pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), TrainError> {
+pub fn check_names(
+    optimization: &Optimization,
+    dimensions: &[String],
+    logged: &Schema,
+) -> Result<(), TrainError> {
     let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str());
     let mut known: BTreeSet<&str> = declared.collect();
     let check = |what: String, feature: &str, known: &BTreeSet<&str>| match known.contains(feature) {
@@ -55,7 +85,7 @@ pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), T
             known: known.iter().map(|&name| name.to_owned()).collect(),
         }),
     };
-    for dimension in &optimization.training.dimensions {
+    for dimension in dimensions {
         check("dimensions".to_owned(), dimension, &known)?;
     }
     for derived in &optimization.derived {
@@ -76,16 +106,12 @@ pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), T
 
 /// Refuses to hold out by dimensions where the log has none of those that the optimization declares: each input would be held
 /// out alone.
-pub fn check_dimensions(
-    params: &ValidParams,
-    optimization: &Optimization,
-    logged: &Schema,
-) -> Result<(), TrainError> {
+pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), TrainError> {
     let by_dimensions = [
-        ("--test-split dims", params.test_split == SplitBy::Dims),
-        ("--promise by-dimensions", params.promise == Some(PromiseMode::ByDimensions)),
+        ("--test-split dims", given.test_split == Some(SplitBy::Dims)),
+        ("--promise by-dimensions", given.promise == Some(PromiseMode::ByDimensions)),
     ];
-    let dimensions = &optimization.training.dimensions;
+    let dimensions = &given.dimensions;
     match by_dimensions.into_iter().find(|(_, asked)| *asked) {
         Some((flag, _)) if !dimensions.iter().any(|name| logged.slot(name).is_some()) => {
             Err(TrainError::parameter(

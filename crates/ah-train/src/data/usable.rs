@@ -43,13 +43,13 @@ pub fn inputs(
 /// Returns the inputs that the row filter keeps.
 pub fn filtered(
     mut usable: Vec<u32>,
-    optimization: &Optimization,
+    (optimization, row_filter): (&Optimization, Option<&str>),
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<u32>, TrainError> {
     let before = usable.len();
-    if let Some(text) = &optimization.training.row_filter {
+    if let Some(text) = row_filter {
         let typed = domain::truth(optimization, "row_filter", text, features.all())?;
         usable.retain(|&i| typed.truth(&features.row(&*table.inputs[i as usize].values)) == Some(true));
     }

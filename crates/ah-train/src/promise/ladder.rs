@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ah_types::{LearnerKind, Model, Promise};
+use ah_types::{Model, Promise};
 use serde::Serialize;
 
 use super::calibrate::{CONFIDENCE, CalibratedMargin};
@@ -16,7 +16,7 @@ use super::margin::{ALWAYS, NEVER};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::overhead::ModelUse;
-use crate::params::Size;
+use crate::params::{LearnerKind, Size};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
 use crate::search::cross_validation::BEYOND_NOISE;

@@ -78,7 +78,7 @@ fn promise_line(trained: &TrainedModel) -> String {
         let inputs = held_out.train_inputs + held_out.judged.len();
         let needed =
             (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
-        let stricter = match trained.plan.is_default_promise && promise.target > 0.01 {
+        let stricter = match trained.plan.settings.is_default("max_risk") && promise.target > 0.01 {
             true => format!("\n1 % needs about {needed} inputs."),
             false => String::new(),
         };

@@ -1,6 +1,6 @@
 //! The configurations to search.
 
-use ah_types::LearnerKind;
+use crate::params::LearnerKind;
 
 use super::configuration::Configuration;
 use crate::learners::{CostTree, Criterion, LinfaTrees};

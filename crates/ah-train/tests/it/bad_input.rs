@@ -91,8 +91,14 @@ fn optimization_files_that_are_refused() {
         [[derived]]\nname = \"b\"\nexpression = \"batch * m\"\n\
         [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n";
     let mistyped = "[[derived]]\nname = \"x\"\nexpression = \"m * mat1_dtype\"\n";
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 9] = [
         ("[training]\ntest_share = 5\n", &["test_share", "above 0 and below 1"]),
+        ("[training]\nmax_depth = 70\n", &["\"pad_mm\": training: max_depth: expected 1 to 64, found 70"]),
+        (
+            "[training]\npromise = \"by-neighbourhood\"\n",
+            &["promise: expected cross-fitted or by-dimensions"],
+        ),
+        ("[feature_ms]\nm = -1.0\n", &["feature_ms", "\"m\", 0 or more, found -1"]),
         ("fallbak = []\n", &["o.toml", "line 3"]),
         (mistyped, &["\"x\"", "expected a number"]),
         ("[training]\nrow_filter = \"m + \"\n", &["row_filter"]),
@@ -111,8 +117,14 @@ fn optimization_files_that_are_refused() {
         write(rest).refuses(&arguments[..3], exit::BAD_INPUT, parts);
     }
     // TOML's messages show the line, so they have several.
-    for (learner, hint) in [("soft", "is now \"cost_tree\""), ("lifna", "; did you mean \"linfa\"?")] {
-        write(&format!("[training]\nlearner = \"{learner}\"\n"));
+    let shown = [
+        ("learner = \"lifna\"", "; did you mean \"linfa\"?"),
+        ("size = \"small\"", "expected smallest, default, best, or a share"),
+        ("logs = []", "unknown field `logs`"),
+        ("max_depth = [3]", "expected usize"),
+    ];
+    for (setting, hint) in shown {
+        write(&format!("[training]\n{setting}\n"));
         let (code, _, stderr) = run.train(&arguments[..3]);
         assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
         assert!(stderr.contains("o.toml") && stderr.contains("line 4") && stderr.contains(hint), "{stderr}");

@@ -101,7 +101,7 @@ fn an_input_without_the_fallback_is_decided() {
         params.fallback = Some("d".to_owned());
         params.max_slowdown = Some(1.0);
         // No pick of the training part may be slower: always deciding breaks that.
-        params.max_risk = ah_train::MaxRisk::Share(0.003);
+        params.max_risk = Some(ah_train::MaxRisk::Share(0.003));
         // Any other decision takes time, which alone breaks this limit.
         params.targets = vec![ah_train::Target::Pytorch];
     });
@@ -141,7 +141,7 @@ fn noise_is_not_learned() {
     std::fs::write(&path, log).unwrap();
     let lost: f64 = (0..4)
         .map(|seed| {
-            let params = Params { seed, ..Params::new(vec![path.clone()], "T") };
+            let params = Params { seed: Some(seed), ..Params::new(vec![path.clone()], "T") };
             let judged = train(&params.check().unwrap()).unwrap().held_out.comparison;
             judged.model.slowdown / judged.best_single.metrics.slowdown - 1.0
         })

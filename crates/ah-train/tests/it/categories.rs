@@ -55,7 +55,7 @@ impl Grouped {
         let run = Run::new();
         run.write("log.txt", log);
         let mut params = Params::new(vec![run.path("log.txt")], "Own");
-        params.max_risk = MaxRisk::None;
+        params.max_risk = Some(MaxRisk::None);
         params.learner = Some(learner);
         (groups, train(&params.check().unwrap()).unwrap())
     }

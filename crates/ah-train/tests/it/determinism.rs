@@ -13,7 +13,7 @@ fn model(text: &str, learner: LearnerKind, threads: usize) -> String {
     std::fs::write(&path, text).unwrap();
     let mut params = Params::new(vec![path], "T");
     params.learner = Some(learner);
-    params.seed = 7;
+    params.seed = Some(7);
     let params = params.check().unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut model = pool.install(|| train(&params)).unwrap().model;

@@ -31,7 +31,7 @@ n,choice,feedback
 
 fn learn(run: &Run, logs: &[&str], change: impl FnOnce(&mut Params)) -> TrainedModel {
     let logs: Vec<PathBuf> = logs.iter().map(|log| run.path(log)).collect();
-    let mut params = Params { max_risk: MaxRisk::None, ..Params::new(logs, "T") };
+    let mut params = Params { max_risk: Some(MaxRisk::None), ..Params::new(logs, "T") };
     change(&mut params);
     train(&params.check().unwrap()).unwrap()
 }
@@ -48,7 +48,7 @@ fn three_devices() -> Run {
 fn a_device_between_two_is_known_without_measuring_it() {
     let run = three_devices();
     let trained =
-        learn(&run, &["50.txt", "100.txt", "200.txt"], |params| params.test_split = SplitBy::Device);
+        learn(&run, &["50.txt", "100.txt", "200.txt"], |params| params.test_split = Some(SplitBy::Device));
     let model = &trained.model;
     assert!(model.features.base().slot("multiprocessors").is_some_and(|slot| {
         let feature = &model.features.base().features()[slot];
@@ -92,7 +92,7 @@ fn devices_that_a_third_log_does_not_tell_apart_count_as_one() {
     let run = three_devices();
     run.write("pytorch.txt", log(80, 8, true));
     let logs = ["50.txt", "pytorch.txt", "100.txt"];
-    let trained = learn(&run, &logs, |params| params.test_split = SplitBy::Device);
+    let trained = learn(&run, &logs, |params| params.test_split = Some(SplitBy::Device));
     let names: Vec<&str> = trained.held_out.by_device.iter().map(|device| device.device.as_str()).collect();
     assert_eq!(names, ["GPU 50 or GPU 100", "capability 8.0"]);
     assert!(trained.warnings.iter().any(|warning| warning.starts_with("GPU 50 or GPU 100: no feature")));
@@ -106,7 +106,7 @@ fn the_same_input_on_two_devices_counts_once_and_is_held_out_on_both() {
     let names = ["50.txt", "100.txt"];
     let promise =
         |max_risk| Params { max_risk, ..Params::new(names.map(|name| run.path(name)).to_vec(), "T") };
-    let trained = train(&promise(MaxRisk::Default).check().unwrap()).unwrap();
+    let trained = train(&promise(None).check().unwrap()).unwrap();
     // All inputs are in both logs.
     let held_out = &trained.held_out;
     assert_eq!((held_out.comparison.model.inputs % 2, held_out.train_inputs % 2), (0, 0));

@@ -35,7 +35,7 @@ fn learn(run: &Run, change: impl FnOnce(&mut Params)) -> TrainedModel {
 fn where_a_choice_fails_the_fallback_runs() {
     let run = Run::new();
     run.write("log.txt", log(1000, |i| i >= 500));
-    for max_risk in [MaxRisk::Default, MaxRisk::None] {
+    for max_risk in [None, Some(MaxRisk::None)] {
         for fallback in [Some("safe".to_owned()), None] {
             let trained =
                 learn(&run, |params| (params.max_risk, params.fallback) = (max_risk, fallback.clone()));
@@ -59,7 +59,7 @@ fn failures_break_the_promise_and_are_counted() {
     let promised = learn(&run, |_| ());
     assert_eq!(ah_train::report::summary::constant(&promised.model), Some("safe"));
     assert_eq!(promised.held_out.comparison.model.failed, 0);
-    let always = learn(&run, |params| params.max_risk = MaxRisk::None);
+    let always = learn(&run, |params| params.max_risk = Some(MaxRisk::None));
     let model = &always.held_out.comparison.model;
     assert!(model.failed > 5 && model.over_limit > 0.02, "{model:?}");
     let (_, _, stderr) = run.train(&["log.txt", "--fallback", "safe", "--max-risk", "none"]);
@@ -76,7 +76,7 @@ fn the_gain_over_the_fallback_is_that_of_inputs_on_which_it_has_a_time() {
         text = text.replace(&format!("\n{i},safe,{}\n", 5.0 * noise), &format!("\n{i},slow,50\n"));
     }
     run.write("log.txt", text);
-    let trained = learn(&run, |params| params.max_risk = MaxRisk::None);
+    let trained = learn(&run, |params| params.max_risk = Some(MaxRisk::None));
     let model = &trained.held_out.comparison.model;
     assert!((1.9..2.1).contains(&model.speedup_over_fallback), "{model:?}");
     assert!(model.comparable > 0 && model.comparable < model.inputs);

@@ -67,7 +67,7 @@ fn promise_declines_where_the_risk_is_too_high() {
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
     assert!(unsafe_.held_out.comparison.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.comparison.model);
-    let always = learn(&risky(1500, 0.08), |params| params.max_risk = MaxRisk::None);
+    let always = learn(&risky(1500, 0.08), |params| params.max_risk = Some(MaxRisk::None));
     assert!(always.model.promise.is_none());
     assert_eq!(always.held_out.comparison.model, always.held_out.always);
 }
@@ -87,7 +87,8 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
     // `pad` takes twice as long as `orig` on some inputs: more than 1.05, less than 3 times as long.
     let files = Files::new(&risky(1500, 0.08));
     for max_risk in [MaxRisk::None, MaxRisk::Share(0.01)] {
-        let trained = files.learn(|params| (params.max_risk, params.max_slowdown) = (max_risk, Some(3.0)));
+        let trained =
+            files.learn(|params| (params.max_risk, params.max_slowdown) = (Some(max_risk), Some(3.0)));
         assert_eq!(trained.model.promise.is_some(), max_risk.share().is_some());
         let summary = report::summary::trained(&trained);
         assert!(summary.contains("> 200 % slower "), "{summary}");
@@ -129,8 +130,10 @@ fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
         let _ = writeln!(text, "512,{},512,{dtype},pad,2", 513 + 6 * i);
     }
     let files = Files::new(&text);
-    let learn =
-        |seed| train(&Params { seed, max_risk: MaxRisk::None, ..files.params() }.check().unwrap()).unwrap();
+    let learn = |seed| {
+        train(&Params { seed: Some(seed), max_risk: Some(MaxRisk::None), ..files.params() }.check().unwrap())
+            .unwrap()
+    };
     // A fifth of the seeds holds it out.
     let declined = |trained: &TrainedModel| {
         let judged = &trained.held_out.comparison.model;
@@ -152,7 +155,7 @@ fn with_too_few_inputs_for_a_promise_the_heuristic_always_decides_and_says_so() 
     let said = report::summary::trained(&trained);
     assert!(said.contains("100 inputs are too few. It always decides; measure about 219"), "{said}");
     // A promise that was asked for takes only the fallback.
-    let asked = learn(&risky(100, 0.0), |params| params.max_risk = MaxRisk::Share(0.01));
+    let asked = learn(&risky(100, 0.0), |params| params.max_risk = Some(MaxRisk::Share(0.01)));
     assert!(
         matches!(asked.no_promise, Some(NoPromise::TooFew { asked: true, .. })),
         "{:?}",
@@ -172,7 +175,7 @@ fn the_number_of_inputs_decides_the_usual_promise() {
         );
         let said = report::summary::trained(&trained);
         assert_eq!(said.contains("1 % needs about 11"), share > 0.01, "{said}");
-        let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = MaxRisk::Share(0.3));
+        let asked = learn(&risky(inputs, 0.0), |params| params.max_risk = Some(MaxRisk::Share(0.3)));
         assert_eq!(asked.model.promise.map(|promise| promise.target), Some(0.3));
     }
 }
@@ -233,7 +236,7 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
 
 #[test]
 fn whole_dimensions_are_held_out() {
-    let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
+    let trained = learn(&log(120), |params| params.test_split = Some(SplitBy::Dims));
     assert!(trained.held_out.by_input.is_some());
     let evidence = report::summary::evidence(&trained);
     assert!(
@@ -245,12 +248,13 @@ fn whole_dimensions_are_held_out() {
 #[test]
 fn a_training_policy_in_toml() {
     let files = Files::new(&log(120));
-    let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\ntest_share = 0.3\n";
+    let policy = "max_depth = 1\nmin_samples_leaf = 0.1\nmax_risk = \"none\"\nrow_filter = \"m != 512\"\ntest_share = 0.3\n";
     let toml = format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\n{policy}");
     let by_toml = files.learn(|params| {
         params.optimization = Some(files.add("pad_mm.toml", &toml));
-        params.max_risk = MaxRisk::None;
+        params.learner = Some(LearnerKind::CostTree);
     });
+    assert_eq!((by_toml.no_promise, by_toml.plan.max_risk), (Some(NoPromise::NotAsked), None));
     let inputs = by_toml.held_out.train_inputs + by_toml.held_out.comparison.model.inputs;
     assert!(inputs < 120 && by_toml.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
     assert_eq!(by_toml.model.tree.depth(), 1);
@@ -260,29 +264,30 @@ fn a_training_policy_in_toml() {
 #[test]
 fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     let files = Files::new(&log(120));
-    let toml = "name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\nlearner = \"linfa\"\nmax_depth = [3]\n";
+    let toml = "name = \"pad_mm\"\nfallback = [\"orig\"]\n[training]\nlearner = \"linfa\"\nmax_depth = 3\nsize = 0.01\n";
     let with_toml = |params: &mut Params| params.optimization = Some(files.add("pad_mm.toml", toml));
     let by_toml = files.learn(with_toml);
     assert!(by_toml.configuration.name().starts_with("linfa"));
     let by_flag = files.learn(|params| {
         with_toml(params);
         params.learner = Some(LearnerKind::CostTree);
-        params.max_risk = MaxRisk::Share(0.3);
+        params.max_risk = Some(MaxRisk::Share(0.3));
     });
     assert_eq!(by_flag.configuration.name(), "cost_tree");
     insta::assert_snapshot!(by_flag.plan.settings, @r#"
-    objective         geomean (default)
-    fallback          orig (optimization)
-    test_share        0.2 (default)
-    learner           cost_tree (flag)
-    max_depth         3 (optimization)
-    min_samples_leaf  3, 8 (default)
-    boosted_trees     false (flag)
-    target            "rust" (default)
-    promise           cross-fitted (default)
-    max_risk          0.3 (flag)
-    max_slowdown      1.05 (default)
+    fallback      orig (optimization)
+    learner       cost_tree (flag)
+    max_depth     3 (optimization)
+    max_risk      0.3 (flag)
+    max_slowdown  1.05 (default)
+    objective     geomean (default)
+    promise       cross-fitted (default)
+    seed          0 (default)
+    size          0.01 (optimization)
+    target        "rust" (default)
+    test_share    0.2 (default)
+    test_split    input (default)
     "#);
     let recorded = &by_flag.model.provenance.parameters["settings"]["max_depth"];
-    assert_eq!(*recorded, serde_json::json!({ "from": "optimization", "value": [3] }));
+    assert_eq!(*recorded, serde_json::json!({ "from": "optimization", "value": 3 }));
 }

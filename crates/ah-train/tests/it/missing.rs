@@ -40,7 +40,7 @@ fn learn(log: &str, change: impl FnOnce(&Run, &mut Params)) -> TrainedModel {
     run.write("log.txt", log);
     let mut params = Params::new(vec![run.path("log.txt")], "Own");
     params.fallback = Some("scan".to_owned());
-    params.max_risk = MaxRisk::None;
+    params.max_risk = Some(MaxRisk::None);
     change(&run, &mut params);
     train(&params.check().unwrap()).unwrap()
 }

@@ -53,7 +53,7 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> Model {
     std::fs::write(&toml, format!("name = \"sort\"\nfallback = [\"std\"]\n{}", features.concat())).unwrap();
     let mut params = Params::new(vec![log], "Sort");
     params.optimization = Some(toml);
-    params.max_risk = MaxRisk::None;
+    params.max_risk = Some(MaxRisk::None);
     change(&mut params);
     let trained = train(&params.check().unwrap()).unwrap();
     let judged = &trained.held_out.comparison.model;
@@ -121,7 +121,7 @@ fn learned(runs: impl Fn(u32, &str) -> bool) -> Vec<String> {
     let path = folder.path().join("own.txt");
     std::fs::write(&path, log).unwrap();
     let mut params = Params::new(vec![path], "Own");
-    (params.fallback, params.max_risk) = (Some("whole".to_owned()), MaxRisk::None);
+    (params.fallback, params.max_risk) = (Some("whole".to_owned()), Some(MaxRisk::None));
     let model = train(&params.check().unwrap()).unwrap().model;
     let recorded = model.provenance.parameters.get("learned_eligible").is_some();
     assert_eq!(recorded, !model.eligible.is_empty());

@@ -15,7 +15,7 @@ fn learn(log: &str, seed: u64) -> Option<TrainedModel> {
 fn learn_from(log: PathBuf, seed: u64) -> TrainedModel {
     let mut params = Params::new(vec![log], "T");
     params.max_depth = Some(8);
-    params.seed = seed;
+    params.seed = Some(seed);
     train(&params.check().unwrap()).unwrap()
 }
 

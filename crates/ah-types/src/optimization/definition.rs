@@ -7,7 +7,6 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::error::OptimizationError;
-use super::training::TrainingPolicy;
 use crate::derived::DerivedFeature;
 use crate::device::Device;
 use crate::expr;
@@ -44,9 +43,12 @@ pub struct Optimization {
     /// The rules of single choices.
     #[serde(default, rename = "choice")]
     pub choices: Vec<ChoiceRule>,
-    /// How `ah-train` learns it unless flags say otherwise.
-    #[serde(default)]
-    pub training: TrainingPolicy,
+    /// The milliseconds that computing a feature takes, by name; they replace those of the log.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_ms: BTreeMap<String, f64>,
+    /// How it is learned; only `ah-train` reads this table.
+    #[serde(default, skip_serializing)]
+    pub training: IgnoredAny,
     /// The choices as command lines; only `ah-collect` reads this table.
     #[serde(default, skip_serializing)]
     pub commands: IgnoredAny,

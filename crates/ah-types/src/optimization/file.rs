@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use super::definition::Optimization;
 use super::error::OptimizationError;
 use crate::artefact;
@@ -26,8 +28,8 @@ built_in!["pad_mm", "mm", "mixed_mm", "softmax", "flex_attention"];
 pub struct LogOptimization {
     /// The built-in one, or one of the log's features and fallback alone.
     pub optimization: Optimization,
-    /// Whether it is a built-in one.
-    pub is_built_in: bool,
+    /// The text of the file of a built-in one.
+    pub built_in: Option<&'static str>,
     /// Why the built-in one of the log's name does not serve the log: a sentence for the user.
     pub note: Option<String>,
 }
@@ -38,16 +40,18 @@ impl LogOptimization {
     pub fn new(log: &Log) -> Self {
         let own = |note| Self {
             optimization: Optimization::from_log(&log.metadata, &log.schema),
-            is_built_in: false,
+            built_in: None,
             note,
         };
-        let Ok(optimization) = Optimization::built_in(&log.metadata.name) else { return own(None) };
+        let name = &log.metadata.name;
+        let Ok(optimization) = Optimization::built_in(name) else { return own(None) };
+        let built_in = BUILT_IN.iter().find(|(known, _)| known == name).map(|(_, text)| *text);
         match optimization.foreign_part(log) {
-            None => Self { optimization, is_built_in: true, note: None },
+            None => Self { optimization, built_in, note: None },
             Some(part) => own(Some(format!(
                 "the log is named {} like a built-in optimization, which has not {part}; so the log alone declares the features \
                  and the fallback",
-                quoted(&log.metadata.name)
+                quoted(name)
             ))),
         }
     }
@@ -122,8 +126,16 @@ impl Optimization {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
-        let optimization: Self = toml::from_str(text).map_err(|e| OptimizationError::toml(path, &e))?;
+        let optimization: Self = Self::parse_as(text, path)?;
         optimization.schema()?;
         Ok(optimization)
+    }
+
+    /// Reads other tables from the text of the TOML file at `path`.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with the file, line and column.
+    pub fn parse_as<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T, OptimizationError> {
+        toml::from_str(text).map_err(|e| OptimizationError::toml(path, &e))
     }
 }

@@ -7,11 +7,10 @@ mod file;
 mod named;
 mod objective;
 mod target;
-mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
 pub use file::LogOptimization;
+pub use named::named;
 pub use objective::Objective;
 pub use target::Target;
-pub use training::{LearnerKind, TrainingPolicy};

@@ -132,19 +132,19 @@ fn a_built_in_optimization_serves_logs_of_its_own_features_and_choices() {
         LogOptimization::new(&log_of("mm", numerical, categorical, choice))
     };
     let own = found(&["m", "k", "n"], &["mat1_dtype"], "type=triton_BLOCK-M=16");
-    assert!(own.is_built_in && own.note.is_none() && !own.optimization.derived.is_empty());
+    assert!(own.built_in.is_some() && own.note.is_none() && !own.optimization.derived.is_empty());
     for (found, part) in [
         // A Triton kernel, a sparse table and a table of a Python program that have only the name in common.
         (found(&["M", "N", "K"], &[], "type=triton_BLOCK-M=16"), "features M, N, K;"),
         (found(&["m", "k", "n"], &[], "BLOCK_M=16_BLOCK_N=32"), "choices BLOCK_M=16_BLOCK_N=32;"),
         (found(&["m"], &["k"], "extern_mm"), "features k;"),
     ] {
-        assert!(!found.is_built_in && found.optimization.derived.is_empty());
+        assert!(found.built_in.is_none() && found.optimization.derived.is_empty());
         let note = found.note.unwrap();
         assert!(note.contains(part) && note.contains("\"mm\""), "{note}");
     }
     let unlisted = LogOptimization::new(&log_of("gemm", &["m"], &[], "a"));
-    assert!(!unlisted.is_built_in && unlisted.note.is_none());
+    assert!(unlisted.built_in.is_none() && unlisted.note.is_none());
     // Features that ah-train adds to the logs of several devices belong to no optimization.
-    assert!(found(&["m", "multiprocessors"], &[], "extern_mm").is_built_in);
+    assert!(found(&["m", "multiprocessors"], &[], "extern_mm").built_in.is_some());
 }

@@ -163,11 +163,6 @@ impl TrainPlan {
         Self { max_risk: None, ..self.clone() }
     }
 
-    /// Returns the same plan for a program that asks in another target.
-    pub fn asked_in(&self, target: Target) -> Self {
-        Self { asking: self.asking.for_target(target), ..self.clone() }
-    }
-
     /// Returns what the folds of the search hold out together.
     pub fn split_by(&self) -> SplitBy {
         match self.promise {

@@ -49,12 +49,12 @@ impl Prepared {
         let parts = dataset.hold_out(by, share, seed)?;
         let training = &parts.training;
         let completed = joint::complete(&dataset, training, seed)?;
-        let timed = completed.as_ref().map(|_| joint::timed_share(&dataset.table, &dataset.usable));
+        let timed = completed.as_ref().map(|completed| completed.timed);
         if completed.is_none() {
             dataset.warnings.extend(joint::without_fields(&dataset));
         }
         let (learning, shipping) = match completed {
-            Some(Completed { learning, shipping, warning }) => {
+            Some(Completed { learning, shipping, warning, .. }) => {
                 dataset.warnings.push(warning);
                 (dataset.with_table(learning), dataset.with_table(shipping))
             }

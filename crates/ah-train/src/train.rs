@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_types::{Model, Target};
+use ah_types::Model;
 
 use crate::data::Dataset;
 use crate::decisions;
@@ -42,8 +42,6 @@ pub struct TrainedModel {
     pub study: Option<Study>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
-    /// How many times as fast as the fallback a heuristic would be in Rust, where the model is a constant for other targets.
-    pub elsewhere: Option<f64>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
     /// How long the training took, reading included.
@@ -91,7 +89,6 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     let shipped = Recipe { dataset: shipping, ..judging }.learn(&shipping.usable);
 
     // Judge.
-    let elsewhere = elsewhere(&prepared, &ladder);
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
     let study = (params.study && prepared.judging.timed.is_none()).then(|| Study::new(&judging, &prepared));
 
@@ -118,7 +115,6 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         portfolio: prepared.portfolio,
         held_out,
         study,
-        elsewhere,
         no_promise,
         warnings,
         duration: start.elapsed(),
@@ -133,21 +129,6 @@ fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> (Vec<ScoredConf
     let SearchResult { best, tried } = search::search(dataset, plan, folds.of_search(), inputs.len());
     let recipe = Recipe { dataset, plan, configuration: &best.configuration, max_leaves: None };
     (tried, promise::climb(&recipe, &folds))
-}
-
-/// Returns how many times as fast as the fallback a heuristic would be in Rust, where one leaf is taken for other targets: what a
-/// training for Rust prints.
-fn elsewhere(prepared: &Prepared, ladder: &Ladder) -> Option<f64> {
-    let Prepared { plan, parts, learning, .. } = prepared;
-    let rung = ladder.rung();
-    let is_constant = rung.leaves == 1 && rung.boosted_trees == 0;
-    if !is_constant || plan.asking.targets.contains(&Target::Rust) {
-        return None;
-    }
-    let plan = &plan.asked_in(Target::Rust);
-    let (_, Climbed { configuration, heuristic, .. }) = learn(learning, plan, &parts.training);
-    let recipe = Recipe { dataset: learning, plan, configuration: &configuration, max_leaves: None };
-    Some(TestReport::new(&recipe, &heuristic, prepared).comparison.model.speedup_over_fallback)
 }
 
 /// Returns why the model has no promise that decides.

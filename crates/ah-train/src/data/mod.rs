@@ -2,7 +2,7 @@
 //!
 //! A [`Dataset`] is a log made ready to learn from: a [`Table`] of medians (inputs × choices) and the
 //! [`values`] of its features. Learners see the features as ranked [`Columns`], the costs as
-//! [`Costs`], and the inputs of one fit as [`Subset`]. [`split`] decides which inputs are held out.
+//! [`Costs`], and the inputs of one fit as [`FitRows`]. [`split`] decides which inputs are held out.
 
 mod category_orders;
 pub mod columns;
@@ -18,8 +18,8 @@ pub mod irregularities;
 mod learned_eligible;
 pub mod objective;
 
+pub mod fit_rows;
 pub mod split;
-pub mod subset;
 pub mod table;
 mod threshold;
 mod undefined;
@@ -31,6 +31,6 @@ pub mod weights;
 pub use columns::{Column, Columns, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
+pub use fit_rows::FitRows;
 pub use objective::Pricing;
-pub use subset::Subset;
 pub use table::{Cell, LEAST_MS, Spread, Table};

@@ -20,20 +20,19 @@ const LEAST_TIMED: f64 = 3.0;
 /// Returns whether a portfolio replaces all choices: there are many, and a missing time means that it was not measured.
 /// Choices without fields may be missing because they cannot run.
 pub fn is_of_many(table: &Table, inputs: &[u32]) -> bool {
-    table.choices.len() > FEW && (!is_incomplete(table, inputs) || ah_joint::have_fields(&table.choices))
+    table.choices.len() > FEW
+        && (timed_share(table, inputs) >= 1.0 - SPARSE || ah_joint::have_fields(&table.choices))
 }
 
-/// Returns whether a joint model must complete the table: inputs time too few of many choices to compare them.
-pub fn is_sparse(table: &Table, inputs: &[u32]) -> bool {
-    is_of_many(table, inputs) && is_incomplete(table, inputs)
-}
-
-fn is_incomplete(table: &Table, inputs: &[u32]) -> bool {
-    timed_share(table, inputs) < 1.0 - SPARSE
+/// Returns the share of the cells of these inputs that were measured, where a joint model must complete the table: inputs time too
+/// few of many choices to compare them.
+pub fn sparsely_timed(table: &Table, inputs: &[u32]) -> Option<f64> {
+    let has_fields = table.choices.len() > FEW && ah_joint::have_fields(&table.choices);
+    Some(timed_share(table, inputs)).filter(|timed| has_fields && *timed < 1.0 - SPARSE)
 }
 
 /// Returns the share of the cells of these inputs that were measured.
-pub fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
+fn timed_share(table: &Table, inputs: &[u32]) -> f64 {
     let measured = |&input: &u32| table.cells(input).iter().filter(|cell| cell.is_measured()).count();
     let measured: usize = inputs.iter().map(measured).sum();
     measured as f64 / (table.choices.len() * inputs.len()).max(1) as f64
@@ -45,6 +44,8 @@ pub struct Completed {
     pub learning: Table,
     /// By all times, for what ships.
     pub shipping: Table,
+    /// The share of the cells that were measured.
+    pub timed: f64,
     /// A sentence for the user.
     pub warning: String,
 }
@@ -55,9 +56,7 @@ pub struct Completed {
 /// [`TrainError::TooLittle`] if inputs time too few choices to compare them.
 pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option<Completed>, TrainError> {
     let (table, usable) = (&dataset.table, &dataset.usable);
-    if !dataset.ad_hoc || !is_sparse(table, usable) {
-        return Ok(None);
-    }
+    let Some(share) = sparsely_timed(table, usable).filter(|_| dataset.ad_hoc) else { return Ok(None) };
     let timed = timings(table, usable).len() as f64 / usable.len().max(1) as f64;
     if timed < LEAST_TIMED {
         return Err(TrainError::TooLittle {
@@ -75,7 +74,7 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
         "inputs time {timed:.0} of {} choices on average. Training estimates the other times",
         table.choices.len()
     );
-    Ok(Some(Completed { learning, shipping, warning }))
+    Ok(Some(Completed { learning, shipping, timed: share, warning }))
 }
 
 /// Returns a warning about a log that times few of many choices, whose names tell nothing about them.

@@ -57,8 +57,8 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let logged = log.schema.clone();
     let mut table = Table::new(log).priced(pricing);
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
-    if model.provenance.parameters.contains_key("timed") && joint::is_sparse(&table, &inputs) {
-        table.timed = Some(joint::timed_share(&table, &inputs));
+    if model.provenance.parameters.contains_key("timed") {
+        table.timed = joint::sparsely_timed(&table, &inputs);
     }
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

@@ -20,8 +20,6 @@ pub struct Metrics {
     pub slowdown: f64,
     /// The same without the decision's time.
     pub without_asking: f64,
-    /// The 95th percentile of time ÷ winner's time.
-    pub p95: f64,
     /// The 99th percentile of time ÷ winner's time.
     pub p99: f64,
     /// The greatest time ÷ winner's time.
@@ -38,10 +36,6 @@ pub struct Metrics {
     pub over_limit: f64,
     /// The number of inputs whose choice failed.
     pub failed: usize,
-    /// Geometric-mean slowdown where the best of the first 3 offered choices is taken.
-    pub top3: f64,
-    /// Geometric-mean slowdown where the best of the first 10 offered choices is taken.
-    pub top10: f64,
     /// Geometric mean of time ÷ winner's time for a program that does not list its choices.
     pub plain_slowdown: f64,
     /// The number of inputs where its choice then has no time. The fallback's time counts there.
@@ -52,7 +46,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it
-    /// [breaks](Table::breaks) this limit. Shares and percentiles are of the summed weights.
+    /// [breaks](Table::breaks) this limit. Shares and the percentile are of the summed weights.
     pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
         if judged.is_empty() {
             return Self::default();
@@ -62,7 +56,7 @@ impl Metrics {
         let mut mean = 0.0;
         let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
         let mut with_fallback = (0, 0.0);
-        let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
+        let mut beyond = 0.0;
         // Of what is taken and of the winners; over the comparable inputs also of the fallback.
         let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
@@ -75,9 +69,8 @@ impl Metrics {
             let net = |choice| overhead.net(table.time(input, choice, fallback));
             let loss = |&choice: &ChoiceId| (net(choice) / best).ln();
             let declined = loss(&fallback);
-            let best_of = |k: usize| ranking.iter().take(k).map(loss).reduce(f64::min).unwrap_or(declined);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };
-            let slowdown = best_of(1);
+            let slowdown = ranking.first().map_or(declined, loss);
             let comparable = table.usable(input, fallback).is_some();
             decided += if_true(!ranking.is_empty());
             let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
@@ -97,8 +90,6 @@ impl Metrics {
                 compared_time += weight * taken;
                 fallback_time += weight * table.time(input, fallback, fallback);
             }
-            top3 += weight * best_of(3);
-            top10 += weight * best_of(10);
             beyond += if_true(outside);
             plain_untimed += usize::from(plain == PlainPick::Untimed);
             plain_mean += weight
@@ -111,21 +102,18 @@ impl Metrics {
         }
         slowdowns.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         mean /= n;
-        let percentile = |share: f64| {
-            let mut below = 0.0;
-            let reaches = |(_, weight): &&(f64, f64)| {
-                below += weight;
-                below >= share * n - 1e-9 * n
-            };
-            slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp())
+        let mut below = 0.0;
+        let reaches = |(_, weight): &&(f64, f64)| {
+            below += weight;
+            below >= (0.99 - 1e-9) * n
         };
+        let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp());
         let metrics = Self {
             inputs: judged.len(),
             coverage: decided / n,
             slowdown: mean.exp(),
             without_asking: (gross / n).exp(),
-            p95: percentile(0.95),
-            p99: percentile(0.99),
+            p99,
             worst: slowdowns[slowdowns.len() - 1].0.exp(),
             comparable: with_fallback.0,
             speedup_over_fallback: (over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp(),
@@ -133,8 +121,6 @@ impl Metrics {
             total_over_fallback: if fallback_time > 0.0 { compared_time / fallback_time } else { 1.0 },
             over_limit: over_limit / n,
             failed,
-            top3: (top3 / n).exp(),
-            top10: (top10 / n).exp(),
             plain_slowdown: (plain_mean / n).exp(),
             plain_untimed,
             outside: beyond / n,
@@ -148,15 +134,12 @@ impl Metrics {
             coverage: f64::NAN,
             slowdown: f64::NAN,
             without_asking: f64::NAN,
-            p95: f64::NAN,
             p99: f64::NAN,
             worst: f64::NAN,
             speedup_over_fallback: f64::NAN,
             total: f64::NAN,
             total_over_fallback: f64::NAN,
             over_limit: f64::NAN,
-            top3: f64::NAN,
-            top10: f64::NAN,
             plain_slowdown: f64::NAN,
             ..self
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::errors::Errors;
 use crate::data::costs::Cost;
-use crate::data::{COST_ONE, Columns, Costs, Subset};
+use crate::data::{COST_ONE, Columns, Costs, FitRows};
 use crate::params::Size;
 use crate::tree::{Booster, Boosters, FittedEnsemble, GrownTree, Scores, nearest};
 
@@ -72,7 +72,7 @@ impl Boost {
     }
 
     /// Learns trees that add to the scores of `tree`.
-    pub fn fit(&self, tree: GrownTree, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
+    pub fn fit(&self, tree: GrownTree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
         let choices = targets.choices();
         // A row holds whole numbers up to 27, so the unit grows with the scores. It stays a power of two.
         let greatest = targets.objective().greatest();
@@ -93,7 +93,7 @@ impl Boost {
     }
 
     /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
-    fn trees(&self, rows: &Subset<'_>, mut errors: Errors, unit: f64) -> Vec<(Tree, Vec<i8>)> {
+    fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<(Tree, Vec<i8>)> {
         // Without columns, as where every feature is constant, no tree can split.
         let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
         let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::sketch;
 use crate::data::costs::TEMPERATURE;
-use crate::data::{Costs, Subset};
+use crate::data::{Costs, FitRows};
 use crate::tree::{GrownTree, Scores};
 
 /// The parameters of the learner.
@@ -36,7 +36,7 @@ impl CostTree {
     }
 
     /// Grows a tree from these rows.
-    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
+    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
         let soft = |&input: &u32| {
             targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
         };
@@ -53,7 +53,7 @@ impl CostTree {
     }
 
     /// Returns the scores of a tree's nodes under these parameters.
-    pub fn scores(&self, tree: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> Scores {
+    pub fn scores(&self, tree: &GrownTree, rows: &FitRows<'_>, targets: &Costs) -> Scores {
         Scores::new(tree, rows, targets, self.shrinkage)
     }
 }

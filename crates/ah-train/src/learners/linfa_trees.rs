@@ -23,7 +23,7 @@ use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
 use serde::Serialize;
 
-use crate::data::{Costs, Subset};
+use crate::data::{Costs, FitRows};
 use crate::tree::GrownTree;
 
 /// The parameters of the learner.
@@ -56,7 +56,7 @@ const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
     /// Grows a tree that tells the winners of these rows apart.
-    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
+    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
         let columns = rows.columns.all();
         let mut tree = GrownTree::leaf();
         let mut todo = vec![(0_u32, rows.inputs.to_vec())];
@@ -65,7 +65,7 @@ impl LinfaTrees {
             if deep || inputs.len() < 2 * self.min_samples_leaf || columns.is_empty() {
                 continue;
             }
-            let rows = Subset { columns: rows.columns, inputs: &inputs };
+            let rows = FitRows { columns: rows.columns, inputs: &inputs };
             let classes: Vec<usize> = inputs
                 .iter()
                 .map(|&i| targets.winner(i).map_or(usize::MAX, ah_types::ChoiceId::index))
@@ -85,7 +85,7 @@ impl LinfaTrees {
 
     /// Returns the impurity of linfa's split of these rows, if it finds one. linfa refuses nothing but
     /// its parameters, which are constant here; a node that it refused all the same would stay a leaf.
-    fn impurity_of_best_split(&self, rows: &Subset<'_>, classes: &[usize]) -> Option<f64> {
+    fn impurity_of_best_split(&self, rows: &FitRows<'_>, classes: &[usize]) -> Option<f64> {
         let columns = rows.columns.all();
         let codes = Array2::from_shape_fn((rows.inputs.len(), columns.len()), |(row, column)| {
             f64::from(columns[column].codes()[rows.inputs[row] as usize])
@@ -123,7 +123,7 @@ impl LinfaTrees {
     /// this impurity up to rounding.
     fn first_split_within(
         &self,
-        rows: &Subset<'_>,
+        rows: &FitRows<'_>,
         classes: &[usize],
         impurity: f64,
     ) -> Option<(usize, u16, u16)> {

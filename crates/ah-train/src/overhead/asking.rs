@@ -78,11 +78,6 @@ impl Asking {
         Self::new(&targets, is_named, &ms, &model.features, metadata)
     }
 
-    /// Returns the same for a program of one target alone.
-    pub fn for_target(&self, target: Target) -> Self {
-        Self { targets: vec![target], ..self.clone() }
-    }
-
     /// Returns what a model adds to a run that asks it: the mean over the inputs that it was learned from.
     pub fn overhead(&self, used: &ModelUse) -> Overhead {
         self.of_parts(self.features_ms(used), &used.parts)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ah_types::{Features, Model, Node, Test, Tree};
 
 use super::decision_time::VisitedParts;
-use crate::data::{Columns, Subset};
+use crate::data::{Columns, FitRows};
 use crate::tree::{Booster, FittedEnsemble, GrownTree};
 
 /// What a program needs to ask a model.
@@ -32,7 +32,7 @@ impl ModelUse {
     }
 
     /// Returns the use of an ensemble that was learned from these rows.
-    pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &Subset<'_>) -> Self {
+    pub fn of_fitted(fitted: &FittedEnsemble, features: &Features, rows: &FitRows<'_>) -> Self {
         let boosters = &fitted.boosters.trees;
         let tested = boosters.iter().flat_map(|booster| slots(booster, rows.columns)).collect();
         let rows_of_boosters = (boosters.len(), fitted.boosters.row_length);
@@ -40,14 +40,14 @@ impl ModelUse {
     }
 
     /// Returns the use of a tree without boosted ones.
-    pub fn of_tree(tree: &GrownTree, features: &Features, rows: &Subset<'_>) -> Self {
+    pub fn of_tree(tree: &GrownTree, features: &Features, rows: &FitRows<'_>) -> Self {
         Self::of_grown(tree, features, rows, (0, 0), BTreeSet::new())
     }
 
     fn of_grown(
         tree: &GrownTree,
         features: &Features,
-        rows: &Subset<'_>,
+        rows: &FitRows<'_>,
         rows_of_boosters: (usize, usize),
         tested: BTreeSet<usize>,
     ) -> Self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
 
 use super::margin::{ALWAYS, NEVER};
-use crate::data::{Column, Costs, Dataset, PENALTY, RankedFeatures, Subset, Table};
+use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::model;
 use crate::overhead::{ModelUse, VisitedParts};
@@ -66,8 +66,8 @@ impl View {
     }
 
     /// Returns the rows to learn from.
-    pub fn rows(&self) -> Subset<'_> {
-        Subset { columns: &self.ranked.columns, inputs: &self.inputs }
+    pub fn rows(&self) -> FitRows<'_> {
+        FitRows { columns: &self.ranked.columns, inputs: &self.inputs }
     }
 }
 

@@ -52,13 +52,7 @@ fn verdict(trained: &TrainedModel) -> String {
     let targets = targets.join(" and ");
     match constant(model) {
         Some(choice) => {
-            let elsewhere = match trained.elsewhere {
-                Some(speedup) if speedup > 1.005 => {
-                    format!(" In Rust one would be {speedup:.2} times as fast.")
-                }
-                _ => String::new(),
-            };
-            format!("Always take {}: no heuristic pays {targets} here.{elsewhere}\n", name(choice))
+            format!("Always take {}: no heuristic pays {targets} here.\n", name(choice))
         }
         None => format!(
             "Take {}, which chooses among {} choices {targets}.\n",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::data::{Costs, Subset};
+use crate::data::{Costs, FitRows};
 use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
 use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
@@ -79,7 +79,7 @@ impl Configuration {
     }
 
     /// Grows a tree, which [`finish`](Self::finish) finishes, without boosted ones.
-    pub fn grow(&self, rows: &Subset<'_>, targets: &Costs) -> GrownTree {
+    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.grow(rows, targets),
             Self::Linfa(l) => l.grow(rows, targets),
@@ -87,7 +87,7 @@ impl Configuration {
     }
 
     /// Cuts a tree back to the depth limit. Returns it with its scores.
-    pub fn finish(&self, grown: &GrownTree, rows: &Subset<'_>, targets: &Costs) -> (GrownTree, Scores) {
+    pub fn finish(&self, grown: &GrownTree, rows: &FitRows<'_>, targets: &Costs) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         let scores = match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.scores(&tree, rows, targets),
@@ -97,13 +97,13 @@ impl Configuration {
     }
 
     /// Learns a tree from these rows.
-    pub fn fit(&self, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
+    pub fn fit(&self, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
         let (tree, scores) = self.finish(&self.grow(rows, targets), rows, targets);
         FittedEnsemble::new(tree, scores)
     }
 
     /// Learns the boosted trees, if there are any, beside a tree.
-    pub fn boost(&self, tree: FittedEnsemble, rows: &Subset<'_>, targets: &Costs) -> FittedEnsemble {
+    pub fn boost(&self, tree: FittedEnsemble, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
         match self {
             Self::Boosted { boost, .. } => boost.fit(tree.tree, rows, targets),
             Self::CostTree(_) | Self::Linfa(_) => tree,

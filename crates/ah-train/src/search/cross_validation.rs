@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::configuration::Configuration;
 use super::grid::Grid;
 use crate::data::split::Partition;
-use crate::data::{COST_ONE, Columns, Costs, Subset};
+use crate::data::{COST_ONE, Columns, Costs, FitRows};
 use crate::tree::GrownTree;
 
 /// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
@@ -48,7 +48,7 @@ pub fn cross_validate(grid: &Grid, folds: &[Fold<'_>], costs: &Costs) -> Vec<Sco
         .into_par_iter()
         .map(|(g, fold)| {
             let Fold { part: Partition { training, held_out }, columns } = folds[fold];
-            let rows = Subset { columns, inputs: training };
+            let rows = FitRows { columns, inputs: training };
             let grown = grid.growths[g].grow(&rows, costs);
             let by_depth = |depth: &usize| {
                 let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, costs);

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
-use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, RankedFeatures, Subset, Table};
+use crate::data::{COST_ONE, Column, Columns, Costs, Dataset, FitRows, RankedFeatures, Table};
 use crate::learners::CostTree;
 use crate::plan::LARGE;
 use crate::tree::Scores;
@@ -188,7 +188,7 @@ impl Tournament<'_> {
         let all = 0..self.table.inputs.len() as u32;
         let (inputs, others): (Vec<u32>, Vec<u32>) =
             all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
-        let rows = Subset { columns, inputs: &inputs };
+        let rows = FitRows { columns, inputs: &inputs };
         let tree = parameters.grow(&rows, &self.targets);
         let scores = Scores::new(&tree, &rows, &self.targets, parameters.shrinkage);
         let mut gains = vec![0.0; slots];

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::cross_validation::{Fold, cross_validate, difference};
 use super::grid::Grid;
 use crate::data::split::{self, Partition};
-use crate::data::{Costs, Dataset, RankedFeatures, Subset};
+use crate::data::{Costs, Dataset, FitRows, RankedFeatures};
 use crate::overhead::{ModelUse, Overhead};
 use crate::params::SplitBy;
 use crate::plan::TrainPlan;
@@ -80,7 +80,7 @@ impl FeatureJudge<'_> {
         let tried = cross_validate(&grid, &folds, costs);
         let mut net = Vec::new();
         for ((tree, losses), Fold { part, columns }) in tried[0].folds.iter().zip(folds) {
-            let rows = Subset { columns, inputs: &part.training };
+            let rows = FitRows { columns, inputs: &part.training };
             let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
             for (&input, &loss) in part.held_out.iter().zip(losses) {
                 net.push(f64::from(costs.weight(input)) * (loss + added(dataset, input, overhead)));

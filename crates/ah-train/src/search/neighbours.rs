@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cross_validation::BEYOND_NOISE;
 use crate::data::devices::is_of_device;
 use crate::data::split::{self, Partition};
-use crate::data::{COST_ONE, Dataset, Subset};
+use crate::data::{COST_ONE, Dataset, FitRows};
 use crate::learners::CostTree;
 use crate::params::SplitBy;
 
@@ -152,7 +152,7 @@ fn losses(dataset: &Dataset, inputs: &[u32], keys: &[String], seed: u64) -> Vec<
     let parts = split::partitions(inputs, keys, FOLDS, seed);
     let judge = |part: &Partition| -> Vec<(usize, f64)> {
         let ranked = dataset.ranked_without(&part.training, &Default::default());
-        let rows = Subset { columns: &ranked.columns, inputs: &part.training };
+        let rows = FitRows { columns: &ranked.columns, inputs: &part.training };
         let learner = CostTree::new(8, 3);
         let tree = learner.grow(&rows, &costs);
         let scores = learner.scores(&tree, &rows, &costs);

@@ -3,7 +3,7 @@
 
 use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
-use crate::data::{COST_ONE, Column, Costs, Subset};
+use crate::data::{COST_ONE, Column, Costs, FitRows};
 
 /// With more choices, no leaf of one choice is worth a search.
 const MOST_CHOICES: usize = 64;
@@ -27,7 +27,7 @@ struct Question {
 /// saves anything. `is_cheap` are the columns that may be asked.
 pub fn cheap_first(
     fitted: &FittedEnsemble,
-    rows: &Subset<'_>,
+    rows: &FitRows<'_>,
     costs: &Costs,
     least: usize,
     is_cheap: impl Fn(&Column) -> bool,
@@ -90,7 +90,7 @@ pub fn cheap_first(
 }
 
 /// Returns the question with the old tree on the other side, without its splits that no row needs there.
-fn behind_question(old: &GrownTree, rows: &Subset<'_>, question: &Question) -> GrownTree {
+fn behind_question(old: &GrownTree, rows: &FitRows<'_>, question: &Question) -> GrownTree {
     let code = |column: usize, input: u32| rows.columns.all()[column].codes()[input as usize];
     let mut tree = GrownTree::leaf();
     let (limit, test) = rows.columns.all()[question.column].test(question.limit, question.limit + 1);

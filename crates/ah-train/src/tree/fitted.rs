@@ -3,7 +3,7 @@
 use super::boosters::Boosters;
 use super::grown::GrownTree;
 use super::scores::Scores;
-use crate::data::Subset;
+use crate::data::FitRows;
 
 /// Inputs that are evidence enough for a leaf beside boosters: a choice that none of them measured is not taken. By its
 /// own 10 inputs or more, backward convolutions lose 1.0172 instead of 1.0156 (mean of two seeds).
@@ -33,7 +33,7 @@ impl FittedEnsemble {
 
     /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or beside
     /// boosters those that reach the nearest node above with enough of them.
-    pub fn members(&self, rows: &Subset<'_>) -> Vec<Vec<u32>> {
+    pub fn members(&self, rows: &FitRows<'_>) -> Vec<Vec<u32>> {
         self.tree.members(rows, if self.is_boosted() { EVIDENCE } else { 1 })
     }
 

@@ -3,7 +3,7 @@
 use ah_joint::growth;
 use ah_types::Test;
 
-use crate::data::{Columns, Subset};
+use crate::data::{Columns, FitRows};
 
 /// A binary tree in one `Vec`: the root comes first, children come behind their parent.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ impl GrownTree {
 
     /// Returns the inputs that reach each node, in the order of the rows. A node that fewer than `least` reach has those
     /// of the nearest node above with at least `least`.
-    pub fn members(&self, rows: &Subset<'_>, least: usize) -> Vec<Vec<u32>> {
+    pub fn members(&self, rows: &FitRows<'_>, least: usize) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.nodes.len()];
         let mut inherited = vec![false; self.nodes.len()];
         members[0] = rows.inputs.to_vec();

@@ -7,13 +7,13 @@ use ah_types::{ChoiceId, Leaf, Node, Precondition, RankedChoice, Tree};
 use super::cover;
 use super::fitted::FittedEnsemble;
 use super::grown::GrownNode;
-use crate::data::{Subset, Table};
+use crate::data::{FitRows, Table};
 
 /// Returns the tree of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 pub fn tree(
     fitted: &FittedEnsemble,
     table: &Table,
-    rows: &Subset<'_>,
+    rows: &FitRows<'_>,
     fallback: ChoiceId,
     policy: &RankingPolicy,
 ) -> Tree {

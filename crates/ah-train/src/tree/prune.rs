@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
-use crate::data::{COST_ONE, Costs, Subset};
+use crate::data::{COST_ONE, Costs, FitRows};
 
 /// The order in which splits are taken back.
 pub struct PruningOrder {
@@ -23,7 +23,7 @@ impl PruningOrder {
     /// the cost of an input.
     pub fn new(
         fitted: &FittedEnsemble,
-        rows: &Subset<'_>,
+        rows: &FitRows<'_>,
         targets: &Costs,
         asking: impl Fn(u32, u32) -> f64,
     ) -> Self {
@@ -123,7 +123,7 @@ impl PartialOrd for Saving {
 /// Returns what each node would cost if it were a leaf.
 fn costs_as_leaf(
     fitted: &FittedEnsemble,
-    rows: &Subset<'_>,
+    rows: &FitRows<'_>,
     targets: &Costs,
     asking: impl Fn(u32, u32) -> f64,
 ) -> Vec<i64> {

@@ -11,7 +11,7 @@
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
-use crate::data::{COST_ONE, Costs, Subset};
+use crate::data::{COST_ONE, Costs, FitRows};
 
 /// The root's prior: each choice starts with this cost, as if measured on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;
@@ -30,7 +30,7 @@ pub struct Scores {
 
 impl Scores {
     /// Returns the scores of every node from the rows that reach it.
-    pub fn new(tree: &GrownTree, rows: &Subset<'_>, targets: &Costs, shrinkage: f64) -> Self {
+    pub fn new(tree: &GrownTree, rows: &FitRows<'_>, targets: &Costs, shrinkage: f64) -> Self {
         let choices = targets.choices();
         let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
         let mut total = 0;
@@ -90,7 +90,7 @@ impl Scores {
     }
 
     /// Returns the scores of all rows for each of `nodes` nodes.
-    pub fn constant(rows: &Subset<'_>, targets: &Costs, nodes: usize) -> Self {
+    pub fn constant(rows: &FitRows<'_>, targets: &Costs, nodes: usize) -> Self {
         let root = Self::new(&GrownTree::leaf(), rows, targets, 0.0);
         Self { choices: root.choices, scores: root.scores.repeat(nodes) }
     }

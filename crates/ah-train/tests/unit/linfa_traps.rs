@@ -5,7 +5,7 @@ use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
 use ndarray::{Array1, Array2};
 
-use crate::data::{Columns, Costs, Subset};
+use crate::data::{Columns, Costs, FitRows};
 use crate::learners::{Criterion, LinfaTrees};
 use crate::tree::GrownTree;
 
@@ -14,7 +14,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
     let targets = Costs::from_winners(classes);
-    let rows = Subset { columns: &columns, inputs: &inputs };
+    let rows = FitRows { columns: &columns, inputs: &inputs };
     let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
     let tree = learner.grow(&rows, &targets);
     (columns, tree)
@@ -115,7 +115,7 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let columns = Columns::from_numbers(&[x], 1 << 16);
     let inputs: Vec<u32> = (0..50).collect();
     let targets = Costs::from_winners(&classes);
-    let rows = Subset { columns: &columns, inputs: &inputs };
+    let rows = FitRows { columns: &columns, inputs: &inputs };
     let tree =
         LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }.grow(&rows, &targets);
     let mut counts = vec![0; tree.nodes.len()];

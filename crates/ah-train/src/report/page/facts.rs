@@ -19,7 +19,7 @@ const WORST: usize = 20;
 const QUANTILES: usize = 201;
 
 /// The heuristic's choice on one input.
-struct Taken {
+struct JudgedPick {
     input: u32,
     choice: ChoiceId,
     declined: bool,
@@ -36,7 +36,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
     // Where few choices have times, no figure of an input is known.
     let unknown = summary::unknown(comparison);
     let known = if unknown.is_some() { &[][..] } else { &judged[..] };
-    let taken: Vec<Taken> = known
+    let taken: Vec<JudgedPick> = known
         .iter()
         .map(|j| {
             let choice = j.ranking.first().copied().unwrap_or(fallback);
@@ -44,7 +44,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
             let base = table.usable(j.input, fallback);
             let slow = base.zip(table.cell(j.input, choice));
             let slow = slow.is_some_and(|(base, cell)| cell.is_slower(base, comparison.max_slowdown));
-            Taken { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
+            JudgedPick { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
         })
         .collect();
     let curve = |name: &str, losses: Vec<f64>| json!({ "name": name, "slowdowns": quantiles(losses) });
@@ -95,7 +95,7 @@ fn quantiles(mut losses: Vec<f64>) -> Vec<f64> {
 }
 
 /// Returns an input on the map.
-fn point(model: &Model, evaluation: &Evaluation, taken: &Taken) -> Value {
+fn point(model: &Model, evaluation: &Evaluation, taken: &JudgedPick) -> Value {
     let cells = evaluation.table.cells(taken.input).iter();
     let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken.choice, |cell| cell.choice);
     json!({
@@ -108,7 +108,7 @@ fn point(model: &Model, evaluation: &Evaluation, taken: &Taken) -> Value {
 
 /// Returns how often each choice was measured, wins and is taken, and its margin: the geometric mean of the second best time
 /// over its own, on the inputs that it wins.
-fn choices(table: &Table, taken: &[Taken]) -> Vec<Value> {
+fn choices(table: &Table, taken: &[JudgedPick]) -> Vec<Value> {
     let choices = table.choices.len();
     let (mut measured, mut wins, mut takes) = (vec![0; choices], vec![0; choices], vec![0; choices]);
     let mut margins = vec![0.0; choices];
@@ -129,12 +129,12 @@ fn choices(table: &Table, taken: &[Taken]) -> Vec<Value> {
     table.choices.iter().enumerate().map(fact).collect()
 }
 
-fn worst(model: &Model, evaluation: &Evaluation, taken: &[Taken]) -> Vec<Value> {
+fn worst(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Value> {
     let table = &evaluation.table;
-    let mut order: Vec<&Taken> = taken.iter().collect();
+    let mut order: Vec<&JudgedPick> = taken.iter().collect();
     order.sort_by(|a, b| b.log_slowdown.total_cmp(&a.log_slowdown).then(a.input.cmp(&b.input)));
     let names = model.features.base().features();
-    let listed = |t: &&Taken| {
+    let listed = |t: &&JudgedPick| {
         let mut times: Vec<(&str, f64)> = table
             .cells(t.input)
             .iter()
@@ -166,7 +166,7 @@ fn noise(table: &Table, judged: &[JudgedInput]) -> Value {
 
 /// Returns the nodes of the tree. A leaf shows how many inputs of this page end there (`here`), and how many of them are slower
 /// than the fallback by more than the limit (`slow`).
-fn nodes(model: &Model, evaluation: &Evaluation, taken: &[Taken]) -> Vec<Value> {
+fn nodes(model: &Model, evaluation: &Evaluation, taken: &[JudgedPick]) -> Vec<Value> {
     let tree = &model.tree;
     let mut here = vec![(0_usize, 0.0, 0_usize); tree.nodes.len()];
     let mut takes: Vec<BTreeMap<ChoiceId, usize>> = vec![BTreeMap::new(); tree.nodes.len()];

@@ -4,7 +4,7 @@ use super::columns::Columns;
 
 /// Some inputs of the columns.
 #[derive(Clone, Copy, Debug)]
-pub struct Subset<'a> {
+pub struct FitRows<'a> {
     /// The features of all inputs.
     pub columns: &'a Columns,
     /// The inputs to learn from, ascending.

@@ -72,13 +72,14 @@ fn follow(run: &Run, args: &[&str], more: Option<&dyn Fn(usize) -> String>) -> V
 fn each_command_of_a_summary_does_what_it_says() {
     let mut found = Vec::new();
     // (inputs, risk, milliseconds, flags)
-    let own: [(usize, f64, f64, &[&str]); 6] = [
+    let own: [(usize, f64, f64, &[&str]); 7] = [
         (60, 0.0, 1.0, &[]),
         (88, 0.0, 1.0, &[]),
         (160, 0.0, 1.0, &[]),
         (300, 0.0, 1.0, &[]),
         (300, 0.0, 1.0, &["--max-risk", "0.5%"]),
         (1200, 0.1, 1.0, &["--max-risk", "1%"]),
+        (600, 0.0, 2e-4, &["--target", "python"]),
     ];
     for (inputs, risk, ms, flags) in own {
         let run = Run::new();

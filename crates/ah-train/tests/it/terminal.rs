@@ -69,7 +69,7 @@ fn parameters_of_learners_are_flags() {
     let linfa = ["--learner", "linfa", "--min-samples-leaf", "0.05", "-v"];
     let (code, out, err) = train(&linfa);
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("linfa (flag)") && out.contains("min_samples_leaf  5 (flag)"), "{out}");
+    assert!(out.contains("linfa (flag)") && out.contains("min_samples_leaf  0.05 (flag)"), "{out}");
     let refused = |flags: &[&str], part: &str| {
         let (code, _, err) = train(flags);
         assert_eq!(code, 2, "{err}");

@@ -3,9 +3,9 @@
 //! A feature is computed where a path first needs it. A split that the path has decided is not printed, and neither is one whose
 //! sides do the same. What remains declines exactly where the model declines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ah_types::expr::{Binary, Expr, Slot, Type};
+use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, FeatureKind, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
@@ -94,16 +94,24 @@ pub struct Builder<'a, 'm, S> {
     pub helpers: &'a mut BTreeSet<&'static str>,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
     pub rankings: &'a [usize],
-    /// Variables by slot: the condition under which a value is defined, and the value.
-    variables: BTreeMap<usize, (Option<Code>, Code)>,
-    /// Variables for parts of expressions.
-    parts: usize,
+    known: Known,
     steps: Vec<Step>,
+}
+
+/// The variables of a path.
+#[derive(Clone, Default)]
+struct Known {
+    /// By slot the condition under which a value is defined, and the value.
+    variables: BTreeMap<usize, (Option<Code>, Code)>,
+    /// Numbers whose trailing zeros are tested.
+    multiples: HashMap<Expr, Code>,
+    /// The number of variables for parts of expressions.
+    parts: usize,
 }
 
 impl<S: Language> Scope for Builder<'_, '_, S> {
     fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
-        if let Some(known) = self.variables.get(&slot) {
+        if let Some(known) = self.known.variables.get(&slot) {
             return known.clone();
         }
         let Some(derived) = facts.derived(slot) else {
@@ -112,7 +120,7 @@ impl<S: Language> Scope for Builder<'_, '_, S> {
                 None => given,
                 Some(value) => self.assign(self.names.feature(slot), Some(slot), self.kind(slot), value),
             };
-            self.variables.insert(slot, (None, value.clone()));
+            self.known.variables.insert(slot, (None, value.clone()));
             return (None, value);
         };
         let ty = derived.ty();
@@ -131,13 +139,13 @@ impl<S: Language> Scope for Builder<'_, '_, S> {
             let defined = defined.map(|defined| self.bind(Type::Bool, defined));
             (defined, self.assign(name, Some(slot), ty, value))
         };
-        self.variables.insert(slot, known.clone());
+        self.known.variables.insert(slot, known.clone());
         known
     }
 
     fn bind(&mut self, ty: Type, value: Code) -> Code {
-        let name = self.names.part(self.parts);
-        self.parts += 1;
+        let name = self.names.part(self.known.parts);
+        self.known.parts += 1;
         self.assign(&name, None, ty, value)
     }
 
@@ -169,8 +177,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         functions: &'a BTreeSet<usize>,
         helpers: &'a mut BTreeSet<&'static str>,
     ) -> Self {
-        let (variables, parts, steps) = (BTreeMap::new(), 0, Vec::new());
-        Self { model, syntax, names, functions, helpers, rankings: &[], variables, parts, steps }
+        let (known, steps) = (Known::default(), Vec::new());
+        Self { model, syntax, names, functions, helpers, rankings: &[], known, steps }
     }
 
     fn kind(&self, slot: usize) -> Type {
@@ -183,6 +191,13 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
         let variable =
             Code { is_product: value.is_product, is_integer: value.is_integer, ..Code::variable(name) };
+        // The whole value may be a part already: the feature's name takes the place of the part's.
+        if let Some(Step::Let { name: part, slot: of @ None, .. }) = self.steps.last_mut()
+            && *part == value.text
+        {
+            (*part, *of) = (name.to_owned(), slot);
+            return variable;
+        }
         self.steps.push(Step::Let { name: name.to_owned(), slot, ty, value });
         variable
     }
@@ -285,6 +300,20 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             steps.extend(self.node(child, facts));
             return steps;
         }
+        let (mut low, mut high) = (facts.clone(), facts.clone());
+        low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
+        high.learn_range(&expr, threshold.next_up(), f64::INFINITY, false);
+        let mut numbers = Vec::new();
+        if !S::IS_TYPED
+            && !range.nan
+            && !self.known.variables.contains_key(&slot)
+            && zeros_above(&expr, threshold, facts, &mut numbers)
+        {
+            let conditions = self.multiples(&numbers, threshold.floor() + 1.0, facts);
+            steps.append(&mut self.steps);
+            steps.extend(self.sides(conditions, children, [&low, &high]));
+            return steps;
+        }
         let value = Scope::feature(self, slot, facts).1;
         let (value, literal) = match value.is_integer && threshold.abs() < WHOLE {
             true if range.whole => (value, format!("{}", threshold.floor())),
@@ -296,12 +325,28 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
         let above = compared(">");
         let at_most = if range.nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
-        let (mut low, mut high) = (facts.clone(), facts.clone());
-        low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
-        high.learn_range(&expr, threshold.next_up(), f64::INFINITY, false);
         steps.append(&mut self.steps);
         steps.extend(self.sides([at_most, above], children, [&low, &high]));
         steps
+    }
+
+    /// Returns the conditions that a number has fewer trailing zeros than these, and that all have at least as many.
+    fn multiples(&mut self, numbers: &[Expr], zeros: f64, facts: &Facts<'_>) -> [Code; 2] {
+        let [of, zero] = [zeros.exp2(), 0.0].map(|x| Code::literal(self.syntax.float(x)));
+        let mut rests = Vec::new();
+        for number in numbers {
+            let value = self.known.multiples.get(number).cloned().unwrap_or_else(|| {
+                let value = self.print(|p| p.number(number, facts));
+                if value.reads.contains(&value.text) { value } else { self.bind(Type::Number, value) }
+            });
+            self.known.multiples.insert(number.clone(), value.clone());
+            rests.push(Code::binary(Binds::Product, &value, "%", &of));
+        }
+        let all = |operator: &str, binds, word: &str| {
+            let compared = rests.iter().map(|rest| Code::binary(Binds::Comparison, rest, operator, &zero));
+            compared.reduce(|a, b| Code::binary(binds, &a, word, &b)).expect("a number")
+        };
+        [all("!=", Binds::Or, S::WORDS.or), all("==", Binds::And, S::WORDS.and)]
     }
 
     fn set_split(
@@ -372,12 +417,12 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the steps of two children. Each path ends with a return, so only the shorter child is inside of an `if`.
     fn sides(&mut self, conditions: [Code; 2], children: [usize; 2], facts: [&Facts<'_>; 2]) -> Vec<Step> {
-        let (variables, parts) = (self.variables.clone(), self.parts);
+        let known = self.known.clone();
         let [left, right] = [0, 1].map(|i| {
-            (self.variables, self.parts) = (variables.clone(), parts);
+            self.known = known.clone();
             self.node(children[i], facts[i])
         });
-        (self.variables, self.parts) = (variables, parts);
+        self.known = known;
         joined(conditions, left, right)
     }
 
@@ -419,11 +464,11 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if defined.is_none() {
             no.learn(condition, false);
         }
-        let (variables, parts) = (self.variables.clone(), self.parts);
+        let known = self.known.clone();
         let then = self.leaf(leaf, &yes);
-        (self.variables, self.parts) = (variables.clone(), parts);
+        self.known = known.clone();
         let otherwise = self.leaf(leaf, &no);
-        (self.variables, self.parts) = (variables, parts);
+        self.known = known;
         let opposite = self.syntax.not(&code);
         steps.extend(joined([code, opposite], then, otherwise));
         steps
@@ -432,6 +477,25 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     /// Takes the variables that were assigned since the last call.
     pub fn taken(&mut self) -> Vec<Step> {
         std::mem::take(&mut self.steps)
+    }
+}
+
+/// Finds the numbers that all have more trailing zeros than `threshold` exactly where `expr` is above it; returns false if `expr` is
+/// more than their trailing zeros.
+fn zeros_above(expr: &Expr, threshold: f64, facts: &Facts<'_>, numbers: &mut Vec<Expr>) -> bool {
+    match expr {
+        Expr::Feature(slot) => {
+            facts.derived(slot.index).is_some_and(|derived| zeros_above(derived, threshold, facts, numbers))
+        }
+        Expr::Number(x) => *x > threshold,
+        Expr::Binary(Binary::Min, a, b) => {
+            zeros_above(a, threshold, facts, numbers) && zeros_above(b, threshold, facts, numbers)
+        }
+        Expr::Unary(Unary::Ctz, number) => {
+            numbers.push((**number).clone());
+            threshold < 63.0
+        }
+        _ => false,
     }
 }
 

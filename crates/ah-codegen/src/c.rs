@@ -70,8 +70,11 @@ impl Language for CSyntax<'_> {
     }
 
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
-        (a.is_integer && !is_negative)
-            .then(|| Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) })
+        match (is_negative, a.is_integer) {
+            (true, _) => None,
+            (false, true) => Some(Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) }),
+            (false, false) => Some(Code::call("fmod", &[a, b])),
+        }
     }
 
     /// Keeps a compiler from contracting a product and a sum to a fused multiply-add, which rounds once.

@@ -107,7 +107,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
             Binary::Sub => (Binds::Sum, "-"),
             Binary::Mul => (Binds::Product, "*"),
             Binary::Div if !b.has(0.0) => (Binds::Product, "/"),
-            Binary::Div => return self.call("divide", code.into()),
+            Binary::Div => return self.guarded("/", "divide", code),
             Binary::Rem => {
                 let exact =
                     |range: crate::facts::Range| range.whole && range.low.abs().max(range.high.abs()) < WHOLE;
@@ -120,7 +120,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
                 };
                 let [x, y] = integers.as_ref().unwrap_or(&code);
                 let own = if a.nan || b.low <= 0.0 { None } else { self.syntax.remainder(x, y, a.low < 0.0) };
-                return own.unwrap_or_else(|| self.call("modulo", code.into()));
+                return own.unwrap_or_else(|| self.guarded("%", "modulo", code));
             }
             Binary::Min | Binary::Max => {
                 let name = if op == Binary::Min { "min" } else { "max" };
@@ -144,6 +144,16 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
         }
         let [a, b] = self.fit(code, operator.len() + 2, S::WIDTHS[0]);
         Code { is_product: op == Binary::Mul, ..Code::binary(binds, &a, operator, &b) }
+    }
+
+    /// Returns a quotient or remainder that is undefined where the divisor is 0.
+    fn guarded(&mut self, operator: &str, helper: &'static str, [a, b]: [Code; 2]) -> Code {
+        if self.syntax.guarded(operator, &a, &b).is_none() {
+            return self.call(helper, vec![a, b]);
+        }
+        // The divisor is read twice.
+        let b = if b.reads.contains(&b.text) { b } else { self.scope.bind(Type::Number, b) };
+        self.syntax.guarded(operator, &a, &b).expect("asked before")
     }
 
     /// Returns the operands, with variables in the place of the longest ones until all fit.

@@ -41,7 +41,7 @@ pub trait Language {
     fn is_in(&self, a: &Code, texts: &[&str]) -> Code;
     /// Returns an integer as a float.
     fn to_float(&self, a: &Code) -> Code;
-    /// Returns the remainder by a positive number, if an operator of the language has the model's result.
+    /// Returns the remainder of a number that is not NaN by a positive one, if the language itself has the model's result.
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code>;
     /// Returns the statement that gives a variable a value.
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
@@ -97,6 +97,11 @@ pub trait Language {
 
     /// Returns an operation on defined floats in the language's own words, if its results are the model's.
     fn own(&self, _function: &str, _operands: &[&Code]) -> Option<Code> {
+        None
+    }
+
+    /// Returns a quotient or remainder by a variable that may be 0, in the language's own words.
+    fn guarded(&self, _operator: &str, _a: &Code, _b: &Code) -> Option<Code> {
         None
     }
 

@@ -68,7 +68,23 @@ impl Language for PythonSyntax {
 
     fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
         match function {
-            "min" | "max" | "abs" => Some(Code::call(function, operands)),
+            "min" | "max" => {
+                let [a, b] = operands else { return None };
+                let inside = a.text.strip_prefix(function).and_then(|text| text.strip_prefix('('));
+                Some(match inside.and_then(|text| text.strip_suffix(')')) {
+                    // `min(min(x, y), z)` is `min(x, y, z)`.
+                    Some(inside) if a.binds == Binds::Atom => {
+                        Code::call(function, &[&Code { text: inside.to_owned(), ..(*a).clone() }, b])
+                    }
+                    // Faster than a call of Python's own function.
+                    _ if [a, b].iter().all(|code| code.reads.contains(&code.text)) => {
+                        let operator = if function == "min" { "<" } else { ">" };
+                        self.conditional(&Code::binary(Binds::Comparison, b, operator, a), b, a)
+                    }
+                    _ => Code::call(function, operands),
+                })
+            }
+            "abs" => Some(Code::call(function, operands)),
             "floor" | "ceil" => {
                 let call = Code::call(&format!("math.{function}"), operands);
                 Some(Code { is_integer: true, ..call })
@@ -82,6 +98,11 @@ impl Language for PythonSyntax {
             Code::new(Binds::Comparison, format!("{} <= {} <= {}", low.text, value.text, high.text))
                 .reading(&[value]),
         )
+    }
+
+    fn guarded(&self, operator: &str, a: &Code, b: &Code) -> Option<Code> {
+        let value = Code::binary(Binds::Product, a, operator, b);
+        Some(self.conditional(b, &value, &Code::atom("math.nan")))
     }
 
     fn remainder(&self, a: &Code, b: &Code, _: bool) -> Option<Code> {
@@ -210,7 +231,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenE
     }
     let is_text = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains("math."));
     let needs_math = values.clone().into_json().as_object().is_some_and(|all| all.values().any(is_text));
-    let helpers = ["floor", "ceil", "divide", "modulo", "ctz", "log2"];
+    let helpers = ["floor", "ceil", "ctz", "log2"];
     values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.helpers.contains(name))));
     let signature = planned.signature(&names);
     Ok((values, names, signature))

@@ -85,7 +85,7 @@ impl Language for RustSyntax {
 
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
         if !a.is_integer {
-            return None;
+            return (!is_negative).then(|| Code::binary(Binds::Product, a, "%", b));
         }
         let remainder = match is_negative {
             true => Code::atom(format!("{}.rem_euclid({})", a.at_least(Binds::Atom), b.text)).reading(&[a]),

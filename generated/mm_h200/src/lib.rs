@@ -527,12 +527,11 @@ pub fn choose(c: &Context) -> Option<Choice> {
     let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64;
     let part_2 = c.m as f64 * c.k as f64 * c.n as f64;
     let part_3 = part_1 + c.m as f64 * c.n as f64;
-    let part_4 = if c.m == 0 || c.k == 0 || c.n == 0 {
+    let arith_intensity = if c.m == 0 || c.k == 0 || c.n == 0 {
         0.0
     } else {
         divide(part_2, part_3)
     };
-    let arith_intensity = part_4;
     if arith_intensity.is_nan() {
         return None;
     }

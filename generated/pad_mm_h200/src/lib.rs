@@ -127,7 +127,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.n > 1679 {
             return Some(Choice::Pad); // 168, 1.002, 1.203
         }
-        let k_multiple_2 = modulo(c.k as f64, 2.0) == 0.0;
+        let k_multiple_2 = c.k as f64 % 2.0 == 0.0;
         if !k_multiple_2 {
             return Some(Choice::Orig); // 11, 1.057, 1.455
         }
@@ -154,19 +154,6 @@ fn ctz(x: f64) -> f64 {
         f64::NAN
     } else {
         zeros.min(64) as f64
-    }
-}
-
-/// The remainder, with the sign of `b`; undefined where `b` is 0.
-fn modulo(a: f64, b: f64) -> f64 {
-    if b == 0.0 {
-        return f64::NAN;
-    }
-    let r = a % b;
-    if r != 0.0 && (r < 0.0) != (b < 0.0) {
-        r + b
-    } else {
-        r
     }
 }
 

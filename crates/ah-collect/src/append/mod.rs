@@ -70,7 +70,8 @@ impl Appender {
                 failure.to_string()
             }
         };
-        self.log_file.length = self.log_file.length();
+        // The greater one: a log that was cut while it was written to is found at the next input.
+        self.log_file.length = self.log_file.length.max(self.log_file.length());
         Ok(shown)
     }
 

@@ -21,8 +21,11 @@ pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;
 pub(crate) use shard::Shard;
 
-/// A sequence counts as exhausted after this many draws in a row that repeat earlier ones.
-const MAX_REPEATS: u32 = 100_000;
+/// A sequence counts as exhausted after this many draws in a row that repeat earlier ones, and this many more for each
+/// known input: among equally likely inputs, one in e^20 would be missed. A draw asks a process: 100,000 of them took 7 s
+/// at the end of a run over three inputs.
+const REPEATS: usize = 1000;
+const REPEATS_OF_AN_INPUT: usize = 20;
 
 /// A run gives up after this many draws in a row that a log cannot hold: their cause is probably the same.
 const MAX_FLAWED: u32 = 1000;
@@ -157,7 +160,8 @@ impl Plan {
 
     /// Draws the next input of the sequence that is not done.
     fn draw(&self, worker: &mut Worker) -> Result<Option<PlannedInput>, Failure> {
-        for _ in 0..MAX_REPEATS {
+        let mut repeats = 0;
+        loop {
             let position = {
                 let mut places = self.places();
                 if places.left == Some(0) || places.next >= self.end {
@@ -204,8 +208,11 @@ impl Plan {
                 return Ok(Some(PlannedInput { context, seed, text, flaw }));
             }
             places.give_back();
+            repeats = if is_new { 0 } else { repeats + 1 };
+            if repeats >= REPEATS + REPEATS_OF_AN_INPUT * places.seen.len() {
+                return Ok(None);
+            }
         }
-        Ok(None)
     }
 
     /// Has the worker compile what `input` and those after it need, once for all devices. Waits while another device

@@ -78,7 +78,7 @@ fn bad_commands_cost_their_choice_and_nothing_else() {
             leaving_the_group = "setsid sleep 30 & exit 0"
             "#,
         )
-        .args(["--num-reps", "1", "--hang-seconds", "2"]),
+        .args(["--num-reps", "1", "--hang-seconds", "1"]),
     );
     assert!(start.elapsed() < Duration::from_secs(120));
     let log = log::read(&[folder.log()]).unwrap();
@@ -95,8 +95,8 @@ fn bad_commands_cost_their_choice_and_nothing_else() {
         "kill -9 $$` ended with signal: 9 (SIGKILL)",
         "skipped 2 times (missing): a program is not installed: ",
         "nothing: parameter not set",
-        "`sleep 1000` did not end within 2 s",
-        "`yes` did not end within 2 s",
+        "`sleep 1000` did not end within 1 s",
+        "`yes` did not end within 1 s",
     ] {
         assert!(stderr.contains(reason), "{reason} in {stderr}");
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Log};
 use assert_cmd::Command;
-use common::{Folder, feedback, inputs, refused, skipped, stdout, succeed};
+use common::{Folder, at_once, feedback, inputs, refused, skipped, stdout, succeed};
 use serde_json::Value;
 
 /// Returns a mode of `ah-collect` with a fake worker; `None` without Python.
@@ -47,7 +47,7 @@ fn read(folder: &Folder) -> Log {
 
 #[test]
 fn a_fault_costs_its_cell_and_nothing_else() {
-    for (mode, reason) in [
+    let faults = [
         ("dies", "crashed: the worker process ended with exit status: 7: last words"),
         ("closes its output", "crashed: it closed its standard output"),
         ("hangs", "hung: no answer within 1 s"),
@@ -68,7 +68,8 @@ fn a_fault_costs_its_cell_and_nothing_else() {
         ("a key twice", "the key \"cell\" is there twice"),
         ("impossible times", "impossible times: 1000000000 ms in all, and the answer took"),
         ("lost", "an illegal address"),
-    ] {
+    ];
+    at_once(&faults, |&(mode, reason)| {
         // Of several cells in a request, those without an answer are asked alone.
         let is_fault_of_process = ["dies", "hangs", "another cell", "lost"].contains(&mode);
         for batch in if is_fault_of_process { vec![1, 4] } else { vec![1] } {
@@ -88,7 +89,7 @@ fn a_fault_costs_its_cell_and_nothing_else() {
                 assert!(finite, "{mode}, {batch}: {choice} {times:?}");
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -362,7 +363,7 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
     assert!(read(&folder).samples.iter().all(|s| s.feedback.is_finite()));
 
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_worker.py");
-    for (mode, fault) in [
+    let faults = [
         ("dies", "\"bad\" failed: crashed"),
         ("always fails", "\"good\" failed: no"),
         ("copies", "12 samples are all 0.0001 ms, as if copied"),
@@ -380,11 +381,12 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
         ("contexts of text", "fault  the worker's `draw`: \"size\" is numerical, found \"large\""),
         ("twins", "the choice \"good\" is there twice"),
         ("version 2", "it speaks version 2"),
-    ] {
+    ];
+    at_once(&faults, |(mode, fault)| {
         let output = check(&[fake.to_str().unwrap(), mode]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.code() == Some(1) && text.contains(fault), "{mode}: {text}");
-    }
+    });
     let mut quiet = Command::cargo_bin("ah-collect").unwrap();
     quiet.args(["-q", "check-worker", "--", "python3", "-B"]).arg(&example);
     assert!(stdout(&mut quiet).contains("ok     end"));

@@ -9,7 +9,7 @@
 //! - `python` compiles, and runs with `run`; `toml` is an optimization; other `rust` is a doctest of a crate.
 //! - `needs=PROGRAM` is skipped where the program is missing, `skip=REASON` always. Both are printed.
 //!
-//! Measuring is cut to five seconds and eight draws. `cargo run --example` starts the example that the tests have
+//! Measuring is cut to two seconds and eight draws. `cargo run --example` starts the example that the tests have
 //! built; every other cargo command does nothing. `BOOK=tutorial.md cargo test --test book -- --nocapture` runs a page as
 //! a reader does: with the real cargo, and in full length.
 #![cfg(unix)]
@@ -126,7 +126,7 @@ fn cut(commands: &str, in_full: bool) -> String {
         let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         for at in 1..words.len() {
             match words[at - 1].as_str() {
-                "--max-seconds" => words[at] = "5".to_owned(),
+                "--max-seconds" => words[at] = "2".to_owned(),
                 "--draws" | "--num-samples" => words[at] = "8".to_owned(),
                 _ => {}
             }

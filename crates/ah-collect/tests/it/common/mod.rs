@@ -107,6 +107,13 @@ pub fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
     log.samples.iter().filter(of_choice).map(|s| s.feedback).collect()
 }
 
+/// Tries each case, four at once: most of their time is waiting.
+pub fn at_once<T: Sync>(cases: &[T], each: impl Fn(&T) + Sync) {
+    for some in cases.chunks(4) {
+        std::thread::scope(|scope| some.iter().for_each(|case| _ = scope.spawn(|| each(case))));
+    }
+}
+
 /// Reports a part of a test that this machine cannot run. The test harness hides the output of a passing test,
 /// but not direct writes to standard error.
 pub fn skipped(reason: &str) {

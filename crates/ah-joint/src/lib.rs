@@ -18,8 +18,7 @@ mod tilings;
 
 pub use fields::are_common as have_fields;
 pub use model::JointModel;
-pub use numbers::numbers;
-pub use rows::{Timing, weight};
+pub use rows::Timing;
 
 /// Logs of at most this many choices need no joint model.
 pub const FEW: usize = 32;

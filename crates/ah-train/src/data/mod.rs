@@ -33,4 +33,4 @@ pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
 pub use fit_rows::FitRows;
 pub use objective::Pricing;
-pub use table::{Cell, LEAST_MS, Spread, Table};
+pub use table::{LEAST_MS, Spread, Table};

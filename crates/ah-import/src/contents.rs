@@ -1,19 +1,18 @@
-//! The rows of all tables in memory: each input and each choice once, and 16 bytes a time.
-
-use std::rc::Rc;
+//! The rows of all tables in memory: each input and each choice once, and 24 bytes a time.
 
 use ah_types::log::RowBatch;
 use ah_types::shown::listed;
 use ah_types::{FeatureKind, Place, Schema, Tally};
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
+use crate::cell::Cell;
 use crate::error::ImportError;
 use crate::kinds::Kinds;
 use crate::params::ImportParams;
 use crate::report::ImportReport;
 use crate::roles::Roles;
 use crate::row::RowReader;
-use crate::suspicions::{Repetitions, RowId, are_mostly_short};
 use crate::table::{self, Row};
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
@@ -22,15 +21,24 @@ const MOST_CHOICES: usize = 1_000_000;
 /// Between the texts of an input's features, none of which contains it.
 const SEPARATOR: &str = "\n";
 
+/// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
+/// different inputs, and a feature that distinguishes these was not given.
+const APART: f64 = 2.0;
+
+/// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
+const SHORT_MS: f64 = 5e-6;
+
 /// The rows of all tables.
 #[derive(Default)]
 pub struct Contents {
     pub schema: Schema,
-    inputs: Names,
-    choices: Names,
-    /// (input, choice, milliseconds), in the order of the rows.
-    times: Vec<(u32, u32, f64)>,
-    repetitions: Repetitions,
+    /// The texts of an input's features, joined.
+    inputs: IndexSet<String>,
+    choices: IndexSet<String>,
+    /// In the order of the rows.
+    times: Vec<Time>,
+    /// By row, the index of its table and its number there.
+    rows: Vec<(usize, u64)>,
     bad_rows: Tally,
     /// The names of the features, in the order of each input's text.
     features: Vec<String>,
@@ -38,6 +46,15 @@ pub struct Contents {
     is_unit_assumed: bool,
     /// The counts of rows and times so far.
     counts: ImportReport,
+}
+
+/// One time, by the positions of its input, its choice and its row.
+#[derive(Clone, Copy)]
+struct Time {
+    input: u32,
+    choice: u32,
+    row: u32,
+    ms: f64,
 }
 
 impl Contents {
@@ -56,18 +73,18 @@ impl Contents {
             let what = format!("{}: {what}", params.tables[0].display());
             Err(ImportError::TooLittle { what, hint })
         };
-        if contents.counts.rows == 0 {
+        if contents.rows.is_empty() {
             return too_little("the table has no rows to import", "measure some inputs first");
         }
         let features = kinds.into_iter().map(Kinds::feature).collect::<Result<Vec<_>, _>>()?;
         contents.schema = Schema::new(features)
             .map_err(|e| ImportError::parameter("--features", "each column once", e.to_string()))?;
-        if contents.is_unit_assumed && are_mostly_short(contents.times.iter().map(|time| time.2)) {
+        if contents.is_unit_assumed && contents.are_mostly_short() {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
             return Err(ImportError::parameter("--unit", "the unit of the times (ns, us, ms or s)", found));
         }
         if contents.times.is_empty() {
-            let what = format!("no row holds a time (rows: {})", contents.counts.rows);
+            let what = format!("no row holds a time (rows: {})", contents.rows.len());
             return too_little(&what, "name the column of the times with --time");
         }
         Ok(contents)
@@ -81,6 +98,8 @@ impl Contents {
         kinds: &mut Vec<Kinds>,
     ) -> Result<(), ImportError> {
         let table = table::open(path, params)?;
+        let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
+        let constants: Vec<Cell> = constants.collect();
         let mut reader = RowReader::new(Roles::find(path, &table, params)?);
         if kinds.is_empty() {
             self.is_unit_assumed = reader.roles.rules.is_assumed;
@@ -89,13 +108,16 @@ impl Contents {
             let rules = &reader.roles.rules;
             self.counts.unit =
                 if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() };
-            self.features = reader.roles.features.iter().map(|role| role.name().to_owned()).collect();
+            self.features = reader.roles.features.iter().map(|column| column.name.clone()).collect();
         }
         reader.roles.same_features(path, &self.features, &params.tables[0])?;
         for row in table.rows {
-            let read = row.and_then(|Row { number, cells }| match reader.read(&cells) {
-                Ok(()) => Ok(number),
-                Err(fault) => Err(fault.at(path, number).into()),
+            let read = row.and_then(|Row { number, mut cells }| {
+                cells.extend_from_slice(&constants);
+                match reader.read(&cells) {
+                    Ok(()) => Ok(number),
+                    Err(fault) => Err(fault.at(path, number).into()),
+                }
             });
             let number = match read {
                 Ok(number) => number,
@@ -114,27 +136,32 @@ impl Contents {
                     column: None,
                 });
             }
-            self.add(&reader, (index, number.get()))?;
+            self.rows.push((index, number.get()));
+            self.add(&reader)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, row: &RowReader, id: RowId) -> Result<(), ImportError> {
-        self.counts.rows += 1;
-        let texts: Vec<&str> = row.features.iter().map(|(text, _)| text.as_str()).collect();
-        let input = self.inputs.id(&texts.join(SEPARATOR));
-        for (choice, timings) in &row.choices {
+    /// Adds the times of the row that was read last.
+    fn add(&mut self, read: &RowReader) -> Result<(), ImportError> {
+        let texts: Vec<&str> = read.features.iter().map(|(text, _)| text.as_str()).collect();
+        // 2^32 names would not fit into memory.
+        let input = self.inputs.insert_full(texts.join(SEPARATOR)).0 as u32;
+        let row = self.rows.len() as u32 - 1;
+        for (name, timings) in &read.choices {
             let times = || timings.iter().flatten().copied();
             self.counts.not_measured += (timings.len() - times().count()) as u64;
-            let Some(least) = times().reduce(f64::min) else { continue };
-            let choice = self.choices.id(choice);
+            if times().next().is_none() {
+                continue;
+            }
+            let known = self.choices.get_index_of(name);
+            let choice = known.unwrap_or_else(|| self.choices.insert_full(name.clone()).0) as u32;
             for ms in times() {
                 *(if ms.is_finite() { &mut self.counts.measured } else { &mut self.counts.failed }) += 1;
-                self.times.push((input, choice, ms));
+                self.times.push(Time { input, choice, row, ms });
             }
-            self.repetitions.add((input, choice), least, id);
         }
-        if self.choices.names.len() > MOST_CHOICES {
+        if self.choices.len() > MOST_CHOICES {
             let expected = format!("columns with at most {MOST_CHOICES} different choices");
             return Err(ImportError::parameter("--choice", expected, "more; is one of them a measurement?"));
         }
@@ -150,9 +177,9 @@ impl Contents {
     ) -> Result<(), ImportError> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
         let mut batch = RowBatch::default();
-        for rows in self.times.chunk_by(|a, b| a.0 == b.0) {
-            let texts: Vec<&str> = self.inputs.names[rows[0].0 as usize].split(SEPARATOR).collect();
-            let samples = rows.iter().map(|&(_, choice, ms)| (&*self.choices.names[choice as usize], ms));
+        for times in self.times.chunk_by(|a, b| a.input == b.input) {
+            let texts: Vec<&str> = self.inputs[times[0].input as usize].split(SEPARATOR).collect();
+            let samples = times.iter().map(|time| (&*self.choices[time.choice as usize], time.ms));
             batch.add(order.iter().map(|&slot| texts[slot]), samples);
             if batch.bytes() >= bytes {
                 write(&batch)?;
@@ -178,12 +205,12 @@ impl Contents {
             );
         }
         let names = |kind| self.schema.names(kind).map(str::to_owned).collect();
-        let mut choice_names: Vec<String> =
-            self.choices.names.iter().map(|name| (**name).to_owned()).collect();
+        let mut choice_names: Vec<String> = self.choices.into_iter().collect();
         choice_names.sort_unstable();
         ImportReport {
             log: params.output.clone(),
-            inputs: self.inputs.names.len() as u64,
+            rows: self.rows.len() as u64,
+            inputs: self.inputs.len() as u64,
             choices: choice_names.len(),
             choice_names,
             bad_rows,
@@ -194,41 +221,43 @@ impl Contents {
         }
     }
 
+    /// Returns whether most times are so short that they are probably in another unit.
+    fn are_mostly_short(&self) -> bool {
+        let finite = || self.times.iter().filter(|time| time.ms.is_finite());
+        2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count()
+    }
+
+    /// Returns a sentence about rows that give one choice on one input very different times.
     fn contradiction(&self, params: &ImportParams) -> Option<String> {
-        let (count, first) = self.repetitions.contradictions()?;
-        let place = |(table, number): RowId| format!("{}:{number}", params.tables[table].display());
-        let others = if self.counts.unused.is_empty() {
-            String::new()
-        } else {
-            format!(" Columns without a role: {}.", listed(&self.counts.unused))
+        // The least and the greatest time of each pair; of the repetitions in a row, the least counts.
+        let mut pairs: FxHashMap<(u32, u32), [Time; 2]> = FxHashMap::default();
+        let of_row = |a: &Time, b: &Time| (a.row, a.choice) == (b.row, b.choice);
+        for times in self.times.chunk_by(of_row) {
+            let least = times.iter().copied().reduce(|a, b| if b.ms < a.ms { b } else { a })?;
+            let [low, high] = pairs.entry((least.input, least.choice)).or_insert([least; 2]);
+            if least.ms < low.ms {
+                *low = least;
+            }
+            if least.ms > high.ms {
+                *high = least;
+            }
+        }
+        let apart = || pairs.values().filter(|[low, high]| high.ms > APART * low.ms);
+        let [low, high] = apart().min_by_key(|[low, high]| low.row.min(high.row))?;
+        let place = |time: &Time| {
+            let (table, number) = self.rows[time.row as usize];
+            format!("{} ms in {}:{number}", time.ms, params.tables[table].display())
+        };
+        let others = match self.counts.unused.is_empty() {
+            true => String::new(),
+            false => format!(" Columns without a role: {}.", listed(&self.counts.unused)),
         };
         Some(format!(
-            "rows contradict each other (pairs of an input and a choice: {count}). The first: {} ms in {}, {} ms in {}. \
-             Is a feature missing from --features?{others}",
-            first.least.0,
-            place(first.least.1),
-            first.greatest.0,
-            place(first.greatest.1)
+            "rows contradict each other (pairs of an input and a choice: {}). The first: {}, {}. Is a feature missing from \
+             --features?{others}",
+            apart().count(),
+            place(low),
+            place(high),
         ))
-    }
-}
-
-/// Distinct texts, with their numbers in order of first appearance.
-#[derive(Default)]
-struct Names {
-    ids: FxHashMap<Rc<str>, u32>,
-    names: Vec<Rc<str>>,
-}
-
-impl Names {
-    fn id(&mut self, name: &str) -> u32 {
-        if let Some(id) = self.ids.get(name) {
-            return *id;
-        }
-        // 2^32 names would not fit into memory.
-        let (id, name) = (u32::try_from(self.names.len()).unwrap_or(u32::MAX), Rc::<str>::from(name));
-        self.names.push(name.clone());
-        self.ids.insert(name, id);
-        id
     }
 }

@@ -4,7 +4,7 @@ use ah_types::shown::quoted;
 use ah_types::{Fault, Feature, FeatureKind, Place};
 
 use crate::cell::{DECIMAL_COMMA, has_decimal_comma};
-use crate::roles::FeatureRole;
+use crate::roles::Column;
 
 /// The kinds of one feature's values so far: numbers, then names.
 pub struct Kinds {
@@ -21,9 +21,8 @@ struct Values {
 }
 
 impl Kinds {
-    pub fn new(role: &FeatureRole) -> Self {
-        let categorical = matches!(role, FeatureRole::Column(column) if column.categorical);
-        Self { name: role.name().to_owned(), categorical, values: Default::default() }
+    pub fn new(column: &Column) -> Self {
+        Self { name: column.name.clone(), categorical: column.categorical, values: Default::default() }
     }
 
     /// Adds the value of a row.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::cell::Cell;
 use crate::error::bad_row;
-use crate::roles::{Column, FeatureRole, Roles};
+use crate::roles::{Column, Roles};
 use crate::times::Timing;
 
 /// Makes rows of a table into inputs, choices and timings. Keeps its buffers from row to row.
@@ -35,16 +35,16 @@ impl RowReader {
     /// Reads a row into `features` and `choices`.
     pub fn read(&mut self, cells: &[Cell]) -> Result<(), Fault> {
         let roles = &self.roles;
-        for (role, (text, kind)) in roles.features.iter().zip(&mut self.features) {
+        for (column, (text, kind)) in roles.features.iter().zip(&mut self.features) {
             text.clear();
-            *kind = write_feature(role, cells, text)?;
+            *kind = write(column, cells, "a feature", text)?;
         }
         for (_, timings) in &mut self.choices {
             timings.clear();
         }
         if roles.is_wide() {
             for (time, (_, timings)) in roles.times.iter().zip(&mut self.choices) {
-                roles.rules.read(&time.name, time.of(cells), timings)?;
+                roles.rules.read(&time.name, &cells[time.index], timings)?;
             }
             return Ok(());
         }
@@ -54,27 +54,24 @@ impl RowReader {
             check_structure(&roles.choice, cells, name)?;
             self.checked.insert(name.clone());
         }
-        roles.times.iter().try_for_each(|time| roles.rules.read(&time.name, time.of(cells), timings))
+        roles.times.iter().try_for_each(|time| roles.rules.read(&time.name, &cells[time.index], timings))
     }
 }
 
-/// Writes the text of a feature in the log, nothing for a missing value.
-fn write_feature(
-    role: &FeatureRole,
+/// Adds the value of a column to a text of the log, nothing for a missing one. `role` is its part in the row.
+fn write(
+    column: &Column,
     cells: &[Cell],
+    role: &str,
     text: &mut String,
 ) -> Result<Option<FeatureKind>, Fault> {
-    let (cell, categorical) = match role {
-        FeatureRole::Column(column) => (column.of(cells), column.categorical),
-        FeatureRole::Constant(_, value) => (value, false),
-    };
+    let cell = &cells[column.index];
     if *cell == Cell::Missing {
         return Ok(None);
     }
     let fault =
-        |expected| bad_row(format!("{expected}, as it is a feature"), cell.shown()).in_column(role.name());
-    let kind = cell.write(categorical, text).map_err(fault)?;
-    Ok(Some(if categorical { FeatureKind::Categorical } else { kind }))
+        |expected| bad_row(format!("{expected}, as it is {role}"), cell.shown()).in_column(&column.name);
+    cell.write(column.categorical, text).map(Some).map_err(fault)
 }
 
 /// Writes the name of the row's choice: the value of the only column of names, else `KEY=VALUE_KEY=VALUE`
@@ -82,21 +79,13 @@ fn write_feature(
 fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<(), Fault> {
     name.clear();
     for column in columns {
-        let cell = column.of(cells);
-        if *cell == Cell::Missing {
-            continue;
-        }
         let mut value = String::new();
-        let fault = |expected| {
-            bad_row(format!("{expected}, as it is part of the choice"), cell.shown()).in_column(&column.name)
-        };
-        let kind = cell.write(column.categorical, &mut value).map_err(fault)?;
-        if kind == FeatureKind::Categorical && columns.len() == 1 {
-            name.push_str(&value);
-        } else {
-            let separator = if name.is_empty() { "" } else { "_" };
-            for part in [separator, &column.name, "=", &value] {
-                name.push_str(part);
+        match write(column, cells, "part of the choice", &mut value)? {
+            None => {}
+            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(&value),
+            Some(_) => {
+                let separator = if name.is_empty() { "" } else { "_" };
+                name.extend([separator, &column.name, "=", &value]);
             }
         }
     }
@@ -109,13 +98,13 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
 
 /// Checks that a structured name can be taken apart again.
 fn check_structure(columns: &[Column], cells: &[Cell], name: &str) -> Result<(), Fault> {
-    let present = columns.iter().filter(|column| *column.of(cells) != Cell::Missing);
+    let present = columns.iter().filter(|column| cells[column.index] != Cell::Missing);
     if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
         return Ok(());
     }
     let breaks = |column: &&Column| {
         let mut text = String::new();
-        let _ = column.of(cells).write(column.categorical, &mut text);
+        let _ = cells[column.index].write(column.categorical, &mut text);
         text.contains(['_', '=']) || column.name.contains('=')
     };
     let column = columns.iter().find(breaks).unwrap_or(&columns[0]);

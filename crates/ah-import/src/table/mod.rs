@@ -3,14 +3,43 @@
 mod delimited;
 mod json;
 mod json_text;
-mod rows;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use ah_types::RowNumber;
+
+use crate::cell::Cell;
 use crate::error::{ImportError, bad_file, io_error};
-use crate::params::{Format, ImportParams};
-pub use rows::{Defaults, Row, Table};
+use crate::params::{Format, ImportParams, Unit};
+
+/// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
+pub struct Table {
+    pub columns: Vec<String>,
+    pub defaults: Defaults,
+    pub rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>,
+}
+
+/// A row: a cell a column.
+pub struct Row {
+    pub number: RowNumber,
+    pub cells: Vec<Cell>,
+}
+
+/// The roles that a format gives to its columns. A flag overrides each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Defaults {
+    /// The features, without a column that a flag names for the choice.
+    pub features: Vec<String>,
+    /// The columns of the choice, without those that a flag names as features.
+    pub choice: Vec<String>,
+    /// The column of the times.
+    pub time: Vec<String>,
+    /// The unit of the times, where the format has one.
+    pub unit: Option<Unit>,
+    /// Texts in place of a time that mean that the choice failed.
+    pub failed: &'static [&'static str],
+}
 
 /// Opens the table in a file.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
@@ -18,17 +47,16 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
     let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
     match params.format.map_or_else(|| format_of(path), Ok)? {
         // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
-        Format::Csv if params.format.is_none() && starts_with_brace(path, &mut text)? => {
+        Format::Csv
+            if params.format.is_none()
+                && text.fill_buf().map_err(io_error(path, "read"))?.starts_with(b"{") =>
+        {
             json::open_lines(path, text, params.rows.as_deref())
         }
         Format::Csv => delimited::open(path, text),
         Format::Jsonl => json::open_lines(path, text, params.rows.as_deref()),
         Format::Json => json::open_document(path, text, params.rows.as_deref()),
     }
-}
-
-fn starts_with_brace(path: &Path, text: &mut dyn BufRead) -> Result<bool, ImportError> {
-    Ok(text.fill_buf().map_err(io_error(path, "read"))?.starts_with(b"{"))
 }
 
 /// Returns the format by the ending of a file's name; `.gz` may follow.

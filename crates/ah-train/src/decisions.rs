@@ -36,6 +36,11 @@ pub enum PlainPick {
 }
 
 impl JudgedInput {
+    /// Returns the choice that is taken, which is the fallback where the model declines.
+    pub fn taken(&self, fallback: ChoiceId) -> ChoiceId {
+        self.ranking.first().copied().unwrap_or(fallback)
+    }
+
     /// Returns the decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
         let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));

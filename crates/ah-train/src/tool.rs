@@ -89,7 +89,7 @@ fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
-    let params = args.params().check()?;
+    let params = args.params();
     let read: Vec<PathBuf> =
         params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
     keep_inputs("--model", &args.model, &read)?;
@@ -107,7 +107,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     }
     status(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.report {
-        write_page(&trained.model, &trained.evaluation, trained.study.as_ref(), path)?;
+        write_page(&trained.model, &trained.held_out.evaluation, trained.study.as_ref(), path)?;
     }
     let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
     if args.json {
@@ -234,7 +234,7 @@ fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
         figures["model"] = json!(args.output);
         stdout(&format!("{figures}\n"))?;
     } else {
-        stdout(&report::adapted::adapted(&adaptation))?;
+        stdout(&report::summary::adapted(&adaptation))?;
     }
     status(&format!("wrote {}\n", args.output.display()));
     Ok(())

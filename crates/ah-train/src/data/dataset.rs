@@ -26,7 +26,7 @@ use super::values::FeatureValues;
 use super::weights;
 use super::{domain, irregularities};
 use crate::error::TrainError;
-use crate::params::{Params, SplitBy, ValidParams};
+use crate::params::{Params, SplitBy};
 use crate::setting::{Origin, Settings};
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
@@ -73,9 +73,7 @@ pub struct Dataset {
     pub neighbourhoods: Option<Arc<[String]>>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
-    /// The settings that flags and the optimization give.
-    pub given: Params,
-    /// The same with their origins.
+    /// The settings that flags, the optimization and the log give.
     pub settings: Settings,
     /// Sentences for the user.
     pub warnings: Vec<String>,
@@ -83,7 +81,7 @@ pub struct Dataset {
 
 impl Dataset {
     /// Reads the logs and makes them ready.
-    pub fn read(params: &ValidParams) -> Result<Self, TrainError> {
+    pub fn read(params: &Params) -> Result<Self, TrainError> {
         let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
         let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
         let mut log = read_devices(&params.logs, options, &wanted)?;
@@ -93,8 +91,7 @@ impl Dataset {
         let mut settings = Settings::default();
         settings.add_layer(params, Origin::Flag);
         settings.add_layer(&training, Origin::Optimization);
-        let given = settings.params();
-        if given.test_split == Some(SplitBy::Device) && devices.len() < 2 {
+        if settings.test_split == Some(SplitBy::Device) && devices.len() < 2 {
             return Err(TrainError::TooLittle {
                 what: "--test-split device: expected logs of two devices or more, found one".to_owned(),
                 hint: "give the logs of all devices",
@@ -119,18 +116,17 @@ impl Dataset {
                 )
             }));
         }
-        exclude::exclude(&mut log, &given.exclude)?;
+        exclude::exclude(&mut log, &settings.exclude)?;
         warnings.extend(unrepeated::leave_out(&mut log)?);
-        declared::check_names(&optimization, &given.dimensions, &log.schema)?;
-        declared::check_dimensions(&given, &log.schema)?;
+        declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
+        declared::check_dimensions(&settings, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let pricing =
-            Pricing { objective: given.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
+            Pricing { objective: settings.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
         let table = table(log, params, &mut warnings)?.priced(pricing);
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
-        let named_fallback =
-            named_fallback(params, (&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
+        let named_fallback = named_fallback((&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
         let common = if devices.len() == 1 { &metadata } else { &unnamed };
@@ -141,7 +137,7 @@ impl Dataset {
         usable.retain(|input| outside.binary_search(input).is_err());
         let usable = usable::filtered(
             usable,
-            (&optimization, given.row_filter.as_deref()),
+            (&optimization, settings.row_filter.as_deref()),
             &declared,
             &table,
             &mut warnings,
@@ -149,7 +145,6 @@ impl Dataset {
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
-            given,
             ad_hoc,
             metadata,
             devices,
@@ -265,7 +260,7 @@ impl Dataset {
         if let (SplitBy::Neighbours, Some(keys)) = (by, &self.neighbourhoods) {
             return inputs.iter().map(|&input| keys[input as usize].clone()).collect();
         }
-        split::keys(&self.table, &self.features, &self.given.dimensions, by, inputs)
+        split::keys(&self.table, &self.features, &self.settings.dimensions, by, inputs)
     }
 
     /// Returns the effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
@@ -294,7 +289,7 @@ impl Dataset {
 }
 
 /// Returns the table of a log, with the weights of its inputs.
-fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
+fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
     let schema = log.schema.clone();
     let mut table = Table::new(log);
     if table.copies > 0 {
@@ -320,18 +315,15 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
 
 /// Returns the fallback that is named: by the flag, else by the optimization, which the log may declare.
 fn named_fallback(
-    params: &ValidParams,
     (optimization, ad_hoc): (&Optimization, bool),
     table: &Table,
     settings: &mut Settings,
     warnings: &mut Vec<String>,
 ) -> Result<Option<ChoiceId>, TrainError> {
-    let declared = || {
-        let name = optimization.fallback_among(&table.choices)?;
-        Some(("fallback", name.to_owned(), if ad_hoc { Origin::Log } else { Origin::Optimization }))
-    };
-    let flag = params.fallback.clone().map(|name| ("--fallback", name, Origin::Flag));
-    let Some((flag, choice, origin)) = flag.or_else(declared) else {
+    let declared = optimization.fallback_among(&table.choices).map(str::to_owned);
+    let of_fallback = |fallback| Params { fallback, ..Params::default() };
+    settings.add_layer(&of_fallback(declared), if ad_hoc { Origin::Log } else { Origin::Optimization });
+    let Some(choice) = settings.fallback.clone() else {
         if !optimization.fallback.is_empty() {
             warnings.push(format!(
                 "the log has none of the optimization's fallbacks ({}), so the best single choice takes their place{}",
@@ -339,11 +331,10 @@ fn named_fallback(
                 did_you_mean(&optimization.fallback[0], &table.choices)
             ));
         }
-        settings.set("fallback", &"the best single choice", Origin::Default);
+        settings.add_layer(&of_fallback(Some("the best single choice".to_owned())), Origin::Default);
         return Ok(None);
     };
-    settings.set("fallback", &choice, origin);
-    let id = table.named(flag, choice)?;
+    let id = table.named("--fallback", choice)?;
     let inputs = 0..table.inputs.len() as u32;
     let has_times = inputs.clone().any(|input| table.is_usable(input));
     if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {

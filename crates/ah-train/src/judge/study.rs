@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::data::split;
-use crate::decisions::{self, JudgedInput};
 use crate::prepared::Prepared;
 use crate::promise::Recipe;
 
@@ -108,12 +107,8 @@ fn draws(share: f64) -> usize {
 fn costs(recipe: &Recipe<'_>, prepared: &Prepared, inputs: &[u32]) -> Vec<f64> {
     let model = recipe.learn_without_promise(inputs);
     let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
-    let logged = recipe.dataset.features.base();
-    let judged = decisions::decide(&model, logged, table, &prepared.parts.held_out, &recipe.plan.asking);
-    let loss = |judged: &JudgedInput| {
-        table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
-    };
-    judged.iter().map(loss).collect()
+    let judged = prepared.judge(&model, &prepared.parts.held_out);
+    judged.iter().map(|judged| table.loss(judged.input, judged.taken(fallback), fallback)).collect()
 }
 
 /// Returns the mean over the draws, for each input of the test part.

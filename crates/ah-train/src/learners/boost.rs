@@ -85,15 +85,14 @@ impl Boost {
         let row = |&input: &u32| targets.of(input).iter().map(error);
         let weights = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let errors = Errors::new(choices, rows.inputs.iter().map(row), weights);
-        let trees = self.trees(rows, errors, unit).into_iter().map(|(splits, rows)| Booster { splits, rows });
-        let boosters = Boosters { row_length: choices, unit, trees: trees.collect() };
+        let boosters = Boosters { row_length: choices, unit, trees: self.trees(rows, errors, unit) };
         let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
         let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
         FittedEnsemble { scores, ..fitted }
     }
 
     /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
-    fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<(Tree, Vec<i8>)> {
+    fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<Booster> {
         // Without columns, as where every feature is constant, no tree can split.
         let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
         let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
@@ -108,7 +107,7 @@ impl Boost {
             for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
                 node.limit = few.all()[node.column as usize].before_merging(node.limit);
             }
-            (tree, numbers)
+            Booster { splits: tree, rows: numbers }
         };
         (0..trees).map(tree).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
 
-use super::margin::{ALWAYS, NEVER};
+use super::calibrate::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::model;
@@ -167,9 +167,10 @@ impl Recipe<'_> {
     pub fn model(&self, fitted: &Fitted, fallback: ChoiceId, margin: f64) -> Model {
         let Self { dataset, plan, .. } = self;
         let Fitted { view, ensemble } = fitted;
+        let always = plan.settings.always_included.iter();
         let policy = RankingPolicy {
-            at_least: plan.ranking.unwrap_or_default(),
-            always: plan.always_included.iter().filter_map(|name| dataset.table.choice_id(name)).collect(),
+            at_least: plan.settings.ranking.unwrap_or_default(),
+            always: always.filter_map(|name| dataset.table.choice_id(name)).collect(),
             eligible: view.eligible.clone(),
         };
         // A model that takes nothing but the fallback is one leaf.

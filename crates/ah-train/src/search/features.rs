@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::cross_validation::{Fold, cross_validate, difference};
-use super::grid::Grid;
+use super::cross_validation::{Fold, Grid, cross_validate, difference};
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Dataset, FitRows, RankedFeatures};
 use crate::overhead::{ModelUse, Overhead};
@@ -45,7 +44,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
             continue;
         }
         let losses = judge.net_losses(&further);
-        let (more, error) = difference(&losses, &least);
+        let (more, error) = difference(&losses, &least, &vec![1.0; least.len()]);
         if more + error <= 0.0 {
             (least, left_out) = (losses, further);
         }
@@ -77,12 +76,13 @@ impl FeatureJudge<'_> {
             folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
         let deepest = plan.max_depths[plan.max_depths.len() - 1];
         let grid = Grid::new(plan.learner, &[deepest], &plan.min_samples_leaves[..1]);
-        let tried = cross_validate(&grid, &folds, costs);
+        let tried = &cross_validate(&grid, &folds, costs)[0];
+        let mut losses = tried.costs.iter();
         let mut net = Vec::new();
-        for ((tree, losses), Fold { part, columns }) in tried[0].folds.iter().zip(folds) {
+        for (tree, Fold { part, columns }) in tried.trees.iter().zip(folds) {
             let rows = FitRows { columns, inputs: &part.training };
             let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
-            for (&input, &loss) in part.held_out.iter().zip(losses) {
+            for (&input, loss) in part.held_out.iter().zip(&mut losses) {
                 net.push(f64::from(costs.weight(input)) * (loss + added(dataset, input, overhead)));
             }
         }

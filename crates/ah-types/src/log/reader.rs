@@ -151,8 +151,7 @@ fn add<R: Read>(
     merger.list_choices(head.metadata.choices.as_deref());
     let columns = head.columns.iter().map(|name| column(name, &merger.schema)).collect();
     let mut reader = RowReader::new(columns, device.values(names));
-    let (inputs_before, samples_before) = (merger.inputs.len(), merger.samples.len());
-    let irregularities_before = merger.irregularities.clone();
+    let before = (merger.samples.len(), merger.irregularities.clone());
     let mut rows = 0;
     while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
         if text.iter().all(u8::is_ascii_whitespace) {
@@ -173,15 +172,14 @@ fn add<R: Read>(
     let date = head.metadata.collection.map(|collection| collection.date).unwrap_or_default();
     if !hash.is_empty() && merger.sources.iter().any(|source| source.hash == hash) {
         // The same bytes add no input or choice, so only the samples are removed again.
-        merger.samples.truncate(samples_before);
-        merger.irregularities = irregularities_before;
+        merger.samples.truncate(before.0);
+        merger.irregularities = before.1;
         merger.irregularities.repeated.push(path.to_owned());
         rows = 0;
     } else if !lines.terminated {
         merger.irregularities.unterminated.push(path.to_owned());
     }
-    let new_inputs = (merger.inputs.len() - inputs_before) as u64;
-    merger.sources.push(Source { path: path.to_owned(), hash, date, rows, new_inputs });
+    merger.sources.push(Source { path: path.to_owned(), hash, date, rows });
     Ok(())
 }
 

@@ -6,19 +6,17 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_devices};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
+use ah_types::{ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Features, Optimization, Precondition};
 use rustc_hash::FxHashMap;
 
 use super::columns::RankedFeatures;
 use super::costs::Costs;
 use super::declared;
-use super::devices;
-use super::evidence;
 use super::exclude;
 use super::learned_eligible;
 use super::objective::Pricing;
 use super::split::{self, Partition};
-use super::table::Table;
+use super::table::{self, Table};
 use super::undefined;
 use super::unrepeated;
 use super::usable;
@@ -107,7 +105,7 @@ impl Dataset {
                 "the logs are of {} devices ({}), so the heuristic asks for the device too: {}",
                 devices.len(),
                 listed(names),
-                listed(features.filter(|name| devices::is_of_device(name)))
+                listed(features.filter(|name| DEVICE_FEATURES.contains(&name.as_str())))
             ));
             warnings.extend(devices.iter().filter(|device| device.is_several()).map(|device| {
                 format!(
@@ -300,7 +298,7 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
         ));
     }
     if table.rare().next().is_some() {
-        let (least, inputs) = (evidence::least(table.inputs.len()), table.inputs.len());
+        let (least, inputs) = (table::enough(table.inputs.len()), table.inputs.len());
         warnings.push(format!(
             "choices that fewer than {least} of {inputs} inputs measure are not learned: {}; \
              measure them on more inputs, or mend their names",

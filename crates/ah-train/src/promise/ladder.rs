@@ -14,7 +14,7 @@ use super::folds::{CrossFitted, Folds};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::{Dataset, Table};
 use crate::decisions::JudgedInput;
-use crate::overhead::{ModelUse, Overhead};
+use crate::overhead::Overhead;
 use crate::params::{LearnerKind, Size};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
@@ -46,9 +46,6 @@ pub struct Rung {
     pub speedup: f64,
     /// The mean milliseconds that asking takes.
     pub asking_ms: f64,
-    /// What a program needs to ask it.
-    #[serde(skip)]
-    pub used: ModelUse,
     /// The most leaves of its tree; `None`: the whole tree.
     #[serde(skip)]
     pub most: Option<usize>,
@@ -97,7 +94,6 @@ pub struct Climbed {
 /// A size before one is taken.
 struct Candidate<'c> {
     configuration: &'c Configuration,
-    most: Option<usize>,
     fitted: Fitted,
     held_out: Vec<JudgedInput>,
     calibrated: Option<CalibratedMargin>,
@@ -148,8 +144,8 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let price = price(&candidates, folds, recipe.dataset, &weights);
     let ladder =
         Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted, price };
-    let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
-    let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
+    let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
+    let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
     let heuristic = recipe.heuristic(fitted, folds, *calibrated, *margin);
     Climbed { ladder, configuration: (*configuration).clone(), heuristic }
 }
@@ -213,7 +209,7 @@ impl<'c> Candidate<'c> {
         let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
         let over_best = |cost| dataset.table.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
-        let Fitted { view, ensemble } = &fitted;
+        let ensemble = &fitted.ensemble;
         let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
         let rung = Rung {
             leaves: ensemble.tree.leaves(),
@@ -221,10 +217,9 @@ impl<'c> Candidate<'c> {
             slowdown: over_best(mean_cost),
             speedup: over_best(of_fallback) / over_best(mean_cost),
             asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
-            used: ModelUse::of_fitted(ensemble, &view.features, &view.rows()),
             most,
         };
-        Self { configuration, most, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
+        Self { configuration, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
     }
 }
 

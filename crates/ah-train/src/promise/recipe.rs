@@ -245,7 +245,7 @@ struct PathPrice<'a> {
 impl PathPrice<'_> {
     /// Returns the cost of a path. One that breaks the promise by itself pays the promise's penalty.
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
-        let (table, overhead) = (&self.dataset.table, self.plan.asking.of_path(&self.used, parts));
+        let (table, overhead) = (&self.dataset.table, self.plan.asking.overhead(&self.used, parts));
         let best = table.inputs[input as usize].best;
         let base = table.time(input, self.fallback, self.fallback);
         let breaks =

@@ -44,8 +44,6 @@ pub mod report;
 mod search;
 mod setting;
 #[cfg(feature = "cli")]
-mod threads;
-#[cfg(feature = "cli")]
 pub mod tool;
 mod train;
 mod tree;

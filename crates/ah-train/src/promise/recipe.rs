@@ -13,10 +13,10 @@ use crate::overhead::{ModelUse, VisitedParts};
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
-use crate::tree::cheap_first::{Asking as CheapAsking, cheap_first};
+use crate::tree::cheap_first::cheap_first;
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::narrow::narrow;
-use crate::tree::prune::PruningOrder;
+use crate::tree::prune::pruned;
 
 /// What to learn, and how.
 #[derive(Clone, Copy)]
@@ -132,7 +132,9 @@ impl Recipe<'_> {
         let is_logged = |column: &Column| column.slot < view.features.base().len();
         let least = self.configuration.min_samples_leaf();
         let price = self.path_price(view, &tree);
-        match cheap_first(&tree, &rows, costs, least, is_logged, &price) {
+        let of_leaf = |input| price.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() });
+        let of_path = |node, input, further| price.path(node, input, further);
+        match cheap_first(&tree, &rows, costs, least, is_logged, of_leaf, of_path) {
             Some(cheap) => {
                 let (tree, scores) = self.configuration.finish(&cheap, &rows, costs);
                 FittedEnsemble::new(tree, scores)
@@ -153,8 +155,8 @@ impl Recipe<'_> {
         let (view, ensemble) = (&fitted.view, &fitted.ensemble);
         let price = self.path_price(view, ensemble);
         let asking = |node, input| price.path(node, input, 0.0);
-        let order = PruningOrder::new(ensemble, &view.rows(), &self.costs(&view.inputs), asking);
-        Fitted { view: view.clone(), ensemble: order.at_most(ensemble, most) }
+        let ensemble = pruned(ensemble, &view.rows(), &self.costs(&view.inputs), asking, most);
+        Fitted { view: view.clone(), ensemble }
     }
 
     /// Returns the decisions of a model on these inputs of the table to learn from.
@@ -252,13 +254,8 @@ impl PathPrice<'_> {
             self.plan.max_risk.is_some() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
         table.pricing.cost(overhead.net(best), best) + if breaks { PENALTY } else { 0.0 }
     }
-}
 
-impl CheapAsking for PathPrice<'_> {
-    fn leaf(&self, input: u32) -> f64 {
-        self.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() })
-    }
-
+    /// Returns the cost of the path to a node behind `further` comparisons.
     fn path(&self, node: u32, input: u32, further: f64) -> f64 {
         let parts = self.used.paths[node as usize];
         // Boosted trees are asked on every path.

@@ -105,7 +105,7 @@ fn the_optimization_can_name_the_objective_and_the_model_records_it() {
         params.objective = Some(Objective::Geomean);
     };
     assert_eq!(learn(&run, flag).model.objective(), Objective::Geomean);
-    assert!("totl".parse::<Objective>().unwrap_err().contains("total"));
+    assert!(Objective::try_from("totl".to_owned()).unwrap_err().contains("total"));
 }
 
 #[test]

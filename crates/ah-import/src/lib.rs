@@ -4,14 +4,13 @@
 //! 2. `table` opens a file as rows of cells: one file a format. `tools` knows the files of three autotuners.
 //! 3. `roles` finds the columns that the flags name.
 //! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be.
-//! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 24 bytes.
+//! 5. `contents` reads all rows once: inputs and choices are kept once each, a time takes 16 bytes.
 //! 6. `log` writes them. Nothing is written before every row is read.
 #![forbid(unsafe_code)]
 
 mod cell;
 mod contents;
 mod error;
-mod kinds;
 mod log;
 mod params;
 mod report;

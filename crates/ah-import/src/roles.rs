@@ -62,14 +62,15 @@ impl Roles {
     }
 
     /// Checks that this table has the features of the first one, in the same order.
-    pub fn same_features(&self, path: &Path, features: &[String], first: &Path) -> Result<(), ImportError> {
-        let ours = || self.features.iter().map(|column| column.name.as_str());
-        if ours().eq(features) {
+    pub fn same_features(&self, path: &Path, features: &[Column], first: &Path) -> Result<(), ImportError> {
+        let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+        let (ours, theirs) = (names(&self.features), names(features));
+        if ours == theirs {
             return Ok(());
         }
-        let expected = format!("the features {}, as in {}", listed(features), first.display());
+        let expected = format!("the features {}, as in {}", listed(theirs), first.display());
         let hint = "name the features of all tables with --features";
-        Err(Fault::new(expected, listed(ours()), hint).of_file(path).into())
+        Err(Fault::new(expected, listed(ours), hint).of_file(path).into())
     }
 
     /// Returns true if each choice has a column of times.

@@ -9,12 +9,15 @@ use crate::error::bad_row;
 use crate::roles::{Column, Roles};
 use crate::times::Timing;
 
+/// Between the texts of an input's features, none of which contains it.
+pub const SEPARATOR: &str = "\n";
+
 /// Makes rows of a table into inputs, choices and timings. Keeps its buffers from row to row.
 #[derive(Debug)]
 pub struct RowReader {
     pub roles: Roles,
-    /// By feature, for the current row: the text in the log, and its kind; none for a missing value.
-    pub features: Vec<(String, Option<FeatureKind>)>,
+    /// For the current row: the texts of the features in the log, joined by [`SEPARATOR`]; nothing for a missing value.
+    pub input: String,
     /// For the current row: the choice, or in a wide table one a column, with its timings.
     pub choices: Vec<(String, Vec<Timing>)>,
     /// The structured names that were checked.
@@ -23,21 +26,21 @@ pub struct RowReader {
 
 impl RowReader {
     pub fn new(roles: Roles) -> Self {
-        let features = vec![(String::new(), None); roles.features.len()];
         let choices = if roles.is_wide() {
             roles.times.iter().map(|time| (time.name.clone(), Vec::new())).collect()
         } else {
             vec![(String::new(), Vec::new())]
         };
-        Self { roles, features, choices, checked: FxHashSet::default() }
+        Self { roles, input: String::new(), choices, checked: FxHashSet::default() }
     }
 
-    /// Reads a row into `features` and `choices`.
+    /// Reads a row into `input` and `choices`.
     pub fn read(&mut self, cells: &[Cell]) -> Result<(), Fault> {
         let roles = &self.roles;
-        for (column, (text, kind)) in roles.features.iter().zip(&mut self.features) {
-            text.clear();
-            *kind = write(column, cells, "a feature", text)?;
+        self.input.clear();
+        for (at, column) in roles.features.iter().enumerate() {
+            self.input.push_str(if at > 0 { SEPARATOR } else { "" });
+            write(column, cells, "a feature", &mut self.input)?;
         }
         for (_, timings) in &mut self.choices {
             timings.clear();

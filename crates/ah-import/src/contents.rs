@@ -8,13 +8,13 @@ use ah_types::{Fault, Feature, FeatureKind, RowNumber, Schema, Tally};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-use crate::cell::{Cell, DECIMAL_COMMA, has_decimal_comma};
+use crate::cell::{Cell, DECIMAL_COMMA, Row, has_decimal_comma};
 use crate::error::ImportError;
 use crate::params::ImportParams;
 use crate::report::ImportReport;
 use crate::roles::{Column, Roles};
 use crate::row::{RowReader, SEPARATOR};
-use crate::table::{self, Row};
+use crate::table;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;

@@ -6,9 +6,9 @@ use ah_types::Fault;
 use ah_types::shown::{listed, quoted};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::cell::{Defaults, Table};
 use crate::error::ImportError;
 use crate::params::{ImportParams, Unit};
-use crate::table::{Defaults, Table};
 use crate::times::TimeRules;
 
 /// A column by its position and name. The values of `--set` are further columns behind those of the table.

@@ -17,8 +17,8 @@ mod rows;
 mod tilings;
 
 pub use fields::are_common as have_fields;
+pub use levels::Timing;
 pub use model::JointModel;
-pub use rows::Timing;
 
 /// Logs of at most this many choices need no joint model.
 pub const FEW: usize = 32;

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
 use crate::fields;
-use crate::levels::Levels;
+use crate::levels::{Levels, Timing};
 use crate::numbers::numbers;
-use crate::rows::{Coded, Timing, thinned, weight};
+use crate::rows::{Coded, thinned, weight};
 use crate::tilings;
 
 /// Most timings to learn from.
@@ -48,7 +48,7 @@ impl JointModel {
         let fit = |number: u64| {
             let seed = random::mix(seed, 10 + number);
             let broad = BROAD.fit(&coded, &coded.targets, &even, seed);
-            let weights = coded.weights(&broad);
+            let weights = coded.weights(&broad.predicted, &broad.residuals);
             let focused = FOCUSED.fit(&coded, &broad.residuals, &weights, random::mix(seed, 1));
             [broad.trees, focused.trees]
         };

@@ -2,21 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::boost::Boosted;
 use crate::columns::{Coding, Column, Numbers};
-use crate::levels::Levels;
+use crate::levels::{Levels, Timing};
 use ah_types::random;
-
-/// One timing: of a choice on an input.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timing {
-    /// The position of the input.
-    pub input: u32,
-    /// The position of the choice.
-    pub choice: u32,
-    /// `ln(milliseconds)`; infinite where the choice failed.
-    pub log_time: f64,
-}
 
 /// Log slowdowns from which on rows count least.
 const NEAR: f64 = 0.3;
@@ -69,7 +57,7 @@ impl Coded {
     /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as
     /// in weighted least squares. Times of 5 us vary by 4 % where those of 50 us vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585
     /// instead of 1.0617 (docs/laboratory.md).
-    pub fn weights(&self, Boosted { predicted, residuals, .. }: &Boosted) -> Vec<u32> {
+    pub fn weights(&self, predicted: &[f64], residuals: &[f64]) -> Vec<u32> {
         let mut weights = Vec::with_capacity(predicted.len());
         for group in self.groups.chunk_by(|a, b| a == b) {
             let rows = weights.len()..weights.len() + group.len();

@@ -7,8 +7,8 @@
 use crate::boost::Boosting;
 use crate::columns::{Column, Numbers, Tiling};
 use crate::fields::Field;
-use crate::levels::Levels;
-use crate::rows::{Coded, Timing, thinned};
+use crate::levels::{Levels, Timing};
+use crate::rows::{Coded, thinned};
 use ah_types::random;
 
 /// Timings to try candidates on.

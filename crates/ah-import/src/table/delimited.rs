@@ -7,8 +7,7 @@ use ah_types::shown::quoted;
 use ah_types::{Fault, RowNumber};
 use rustc_hash::FxHashSet;
 
-use super::{Defaults, Row, Table};
-use crate::cell::Cell;
+use crate::cell::{Cell, Defaults, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row, io_error};
 
 /// The most bytes of the line of names.

@@ -10,8 +10,7 @@ use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
-use super::{Defaults, Row, Table};
-use crate::cell::Cell;
+use crate::cell::{Cell, Defaults, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row, io_error};
 use crate::tools::{self, Results};
 

@@ -6,7 +6,7 @@ use ah_types::shown::quoted;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::{Results, Tool, part};
+use super::tool::{Results, Tool, part};
 use crate::error::bad_file;
 
 /// The file of `TORCHINDUCTOR_MM_LOGGING_FILE`: the matrix products (`get_mm_log_filename` and `log_results` in

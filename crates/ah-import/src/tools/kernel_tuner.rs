@@ -10,7 +10,7 @@ use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::{Results, Tool, part};
+use super::tool::{Results, Tool, part};
 use crate::error::bad_file;
 
 const TIMES: &str = "times";

@@ -12,7 +12,7 @@ use ah_types::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::{Results, Tool, part};
+use super::tool::{Results, Tool, part};
 
 pub const TOOL: Tool = Tool {
     name: "results of Triton's autotuner",

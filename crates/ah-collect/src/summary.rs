@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::units::{count, duration};
 
 /// The summary of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
@@ -26,7 +26,7 @@ pub struct Summary {
     pub failed: BTreeMap<(String, String), u64>,
     /// How often each choice won.
     pub wins: BTreeMap<String, u64>,
-    start: Instant,
+    start: Option<Instant>,
     /// Wall time.
     pub elapsed: Duration,
     /// The time spent running choices, summed over the workers.
@@ -48,25 +48,12 @@ pub(crate) const NO_CHOICE: &str = "no choice is offered";
 impl Summary {
     /// Starts the summary of a run on a log with `resumed` inputs.
     pub(crate) fn new(resumed: u64, workers: usize) -> Self {
-        Self {
-            measured: 0,
-            resumed,
-            skipped_inputs: BTreeMap::new(),
-            skipped: BTreeMap::new(),
-            failed: BTreeMap::new(),
-            wins: BTreeMap::new(),
-            start: Instant::now(),
-            elapsed: Duration::ZERO,
-            measuring: Duration::ZERO,
-            kernel_ms: 0.0,
-            workers,
-            interrupted: false,
-        }
+        Self { resumed, workers, start: Some(Instant::now()), ..Self::default() }
     }
 
     /// Ends the summary.
     pub(crate) fn finish(&mut self, interrupted: bool) {
-        self.elapsed = self.start.elapsed();
+        self.elapsed = self.start.map_or(self.elapsed, |start| start.elapsed());
         self.interrupted = interrupted;
     }
 
@@ -87,31 +74,16 @@ impl Summary {
         self.measuring += measurement.measuring;
         self.kernel_ms += measurement.kernel_ms;
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
-            match outcome {
-                Some(Outcome::Measured { .. }) | None => {}
-                Some(Outcome::Skipped { reason }) => {
-                    *self.skipped.entry((choice.clone(), reason.clone())).or_default() += 1;
-                }
-                Some(Outcome::Failed { reason }) => {
-                    *self.failed.entry((choice.clone(), reason.clone())).or_default() += 1;
-                }
-            }
+            let (counts, reason) = match outcome {
+                Some(Outcome::Measured { .. }) | None => continue,
+                Some(Outcome::Skipped { reason }) => (&mut self.skipped, reason),
+                Some(Outcome::Failed { reason }) => (&mut self.failed, reason),
+            };
+            *counts.entry((choice.clone(), reason.clone())).or_default() += 1;
         }
         if let Some((winner, _)) = measurement.winner() {
             *self.wins.entry(choices[winner.index()].clone()).or_default() += 1;
         }
-    }
-
-    /// Returns the inputs a second.
-    pub fn rate(&self) -> f64 {
-        let measured = self.measured as f64;
-        measured / self.elapsed.as_secs_f64().max(1e-9)
-    }
-
-    /// Returns the share of the workers' time that was spent running choices.
-    pub fn busy(&self) -> f64 {
-        let workers = self.workers.max(1) as f64;
-        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * workers).max(1e-9)
     }
 }
 
@@ -120,7 +92,9 @@ impl fmt::Display for Summary {
         let Self { measured, resumed, elapsed, .. } = self;
         write!(f, "measured {} in {}", count(*measured, "input"), duration(*elapsed))?;
         if *measured > 0 {
-            write!(f, " ({}, {:.0} % of the time in choices)", rate(self.rate()), self.busy() * 100.0)?;
+            let seconds = elapsed.as_secs_f64().max(1e-9);
+            let busy = self.measuring.as_secs_f64() / (seconds * self.workers.max(1) as f64) * 100.0;
+            write!(f, " ({}, {busy:.0} % of the time in choices)", rate(*measured as f64 / seconds))?;
         }
         if *resumed > 0 {
             write!(f, "; the log held {resumed} before")?;

@@ -9,7 +9,7 @@ use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
 
 use crate::error::CollectError;
-use crate::report::{LogFacts, LogReport, RepeatNoise, Repeats};
+use crate::report::{LogReport, RepeatNoise};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,22 +50,11 @@ impl ReportFlags {
         let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
         let log = read(&self.logs)?;
         let (optimization, work) = self.optimization(&log)?;
+        let repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
+        let mut report = LogReport::of(&log, &optimization);
+        (report.work, report.repeat) = (work, repeat);
         if self.text || self.json {
-            let facts = LogFacts::of(&log, &optimization);
-            let repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
-            let text = if self.json {
-                json!({ "facts": facts, "noise": Repeats::of(&log), "work": work, "repeat": repeat })
-                    .to_string()
-            } else {
-                let parts = [
-                    Some(facts.to_string()),
-                    Some(Repeats::of(&log).to_string()),
-                    work,
-                    repeat.map(|repeat| repeat.to_string()),
-                ];
-                parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
-            };
-            stdout(&format!("{text}\n"))?;
+            stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
         }
         if let Some(input) = self.logs.iter().find(|input| is_same_file(input, &self.output)) {
@@ -75,8 +64,12 @@ impl ReportFlags {
                 input.display()
             )));
         }
-        let report = LogReport::of(&log, &optimization);
-        let page = html(&log.metadata.name, &report);
+        let page = Page {
+            title: &log.metadata.name,
+            body: include_str!("report/body.html"),
+            script: include_str!("report/page.js"),
+        };
+        let page = page.html(&json!(report).to_string());
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(|source| LogError::Io {
             path: self.output.clone(),
             action: "write",
@@ -117,11 +110,4 @@ impl ReportFlags {
 /// Returns whether two paths name one file, through links too.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// Returns the page's text. It fetches nothing.
-fn html(name: &str, report: &LogReport) -> String {
-    let page =
-        Page { title: name, body: include_str!("report/body.html"), script: include_str!("report/page.js") };
-    page.html(&json!(report).to_string())
 }

@@ -44,6 +44,8 @@ pub(crate) struct PlannedInput {
     pub text: String,
     /// The reason why it cannot be measured.
     pub flaw: Option<Failure>,
+    /// If the log holds it: whether each choice has a row.
+    pub rows: Option<Vec<bool>>,
 }
 
 /// Returns the reason why a log cannot hold this context.
@@ -146,11 +148,11 @@ impl Plan {
                 Some(input) => Some(input),
                 None => self.draw(worker)?,
             };
-            let Some(input) = drawn else { return Ok(None) };
+            let Some(mut input) = drawn else { return Ok(None) };
             let mut places = self.places();
             // A choice that was skipped since then may have completed it.
             if !places.earlier.is_done(&input.text) {
-                places.earlier.forget(&input.text);
+                input.rows = places.earlier.take(&input.text);
                 return Ok(Some(input));
             }
             places.give_back();
@@ -205,7 +207,7 @@ impl Plan {
             // An input that is drawn twice belongs to the shard that drew it first.
             let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
             if is_new && self.shard.contains(position) {
-                return Ok(Some(PlannedInput { context, seed, text, flaw }));
+                return Ok(Some(PlannedInput { context, seed, text, flaw, rows: None }));
             }
             places.give_back();
             repeats = if is_new { 0 } else { repeats + 1 };

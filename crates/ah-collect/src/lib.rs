@@ -30,7 +30,6 @@ mod plan;
 mod process_group;
 mod report;
 mod summary;
-mod undefined_features;
 mod units;
 mod worker;
 

@@ -1,6 +1,6 @@
 //! The numbers of a run, for its last lines.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -125,34 +125,23 @@ impl fmt::Display for Summary {
 }
 
 /// Reasons that differ only in their numbers.
+#[derive(Default)]
 struct Kind<'a> {
-    /// The first one.
-    reason: &'a str,
-    /// How many others there are.
-    alike: u64,
+    reasons: BTreeSet<&'a str>,
     choices: BTreeSet<&'a str>,
     times: u64,
 }
 
-/// Returns reasons by kind, in the order of the first ones. An empty choice stands for a whole input.
+/// Returns reasons by kind. An empty choice stands for a whole input.
 fn kinds<'a>(counts: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Kind<'a>> {
-    let mut reasons: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, Kind<'_>> = BTreeMap::new();
     for (choice, reason, times) in counts {
-        reasons.entry(reason).or_default().push((choice, times));
+        let kind = kinds.entry(without_numbers(reason)).or_default();
+        kind.reasons.insert(reason);
+        kind.choices.insert(choice);
+        kind.times += times;
     }
-    let mut kinds: Vec<Kind<'_>> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (reason, choices) in reasons {
-        let place = *places.entry(without_numbers(reason)).or_insert(kinds.len());
-        match kinds.get_mut(place) {
-            Some(kind) => kind.alike += 1,
-            None => kinds.push(Kind { reason, alike: 0, choices: BTreeSet::new(), times: 0 }),
-        }
-        let kind = &mut kinds[place];
-        kind.times += choices.iter().map(|(_, times)| times).sum::<u64>();
-        kind.choices.extend(choices.iter().map(|(choice, _)| choice));
-    }
-    kinds
+    kinds.into_values().collect()
 }
 
 fn without_numbers(text: &str) -> String {
@@ -166,7 +155,8 @@ fn without_numbers(text: &str) -> String {
 
 /// Writes one line for each kind of reason.
 fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &[Kind<'_>]) -> fmt::Result {
-    for Kind { reason, alike, choices, times } in kinds.iter().take(SHOWN) {
+    for Kind { reasons, choices, times } in kinds.iter().take(SHOWN) {
+        let (reason, alike) = (reasons.first().unwrap_or(&""), reasons.len() - 1);
         let names: Vec<&str> = choices.iter().filter(|name| !name.is_empty()).take(3).copied().collect();
         match (choices.len(), names.is_empty()) {
             (_, true) => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
@@ -176,8 +166,8 @@ fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &[Kind<'_>]) -> fmt::R
                 write!(f, "\n{what} {} ({names} and {more} more): {reason}", count(*times, "time"))?;
             }
         }
-        if *alike > 0 {
-            write!(f, " (and {} like it)", count(*alike, "reason"))?;
+        if alike > 0 {
+            write!(f, " (and {} like it)", count(alike as u64, "reason"))?;
         }
     }
     if kinds.len() > SHOWN {

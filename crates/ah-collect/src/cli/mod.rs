@@ -22,10 +22,11 @@ use ah_cli::exit;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::error::CollectError;
+use crate::options::seconds;
 use crate::process_group;
 
 use check_worker::CheckWorkerFlags;
-use collect::{CollectFlags, seconds};
+use collect::CollectFlags;
 use list::ListFlags;
 pub(crate) use program::{NoFlags, Program};
 pub(crate) use progress::Progress;

@@ -37,7 +37,7 @@ pub(super) struct ReportFlags {
     /// With --text or --json: how well the times repeat in this second log of the same inputs
     #[arg(long, value_name = "LOG")]
     repeat: Option<PathBuf>,
-    /// The optimization of the log (TOML), which names the fallback and the work of a CUDA kernel
+    /// The optimization of the log (TOML), which names the fallback
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
     /// Leave malformed rows out and count them
@@ -49,10 +49,8 @@ impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
         let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
         let log = read(&self.logs)?;
-        let (optimization, work) = self.optimization(&log)?;
-        let repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
-        let mut report = LogReport::of(&log, &optimization);
-        (report.work, report.repeat) = (work, repeat);
+        let mut report = LogReport::of(&log, &self.optimization(&log)?);
+        report.repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
         if self.text || self.json {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
@@ -79,23 +77,16 @@ impl ReportFlags {
         Ok(exit::SUCCESS)
     }
 
-    /// Returns the optimization of the log, and the work that its winners do in a second if that is known.
-    fn optimization(&self, log: &Log) -> Result<(Optimization, Option<String>), CollectError> {
+    /// Returns the optimization of the log.
+    fn optimization(&self, log: &Log) -> Result<Optimization, CollectError> {
         if let Some(path) = &self.optimization {
-            #[cfg(feature = "kernels")]
-            {
-                let file = crate::custom::OptimizationFile::read(path)?;
-                let work = file.work(log);
-                return Ok((file.optimization, work));
-            }
-            #[cfg(not(feature = "kernels"))]
-            return Ok((Optimization::read(path)?, None));
+            return Ok(Optimization::read(path)?);
         }
         let LogOptimization { optimization, note, .. } = LogOptimization::new(log);
         if let Some(note) = note {
             status(&format!("note: {note}\n"));
         }
-        Ok((optimization, None))
+        Ok(optimization)
     }
 
     fn noise(&self, log: &Log, second: &PathBuf) -> Result<RepeatNoise, CollectError> {

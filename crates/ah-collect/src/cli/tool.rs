@@ -230,7 +230,7 @@ impl Program for Tool {
                     let backend = flags.backend(None, &optimization)?;
                     let name = optimization.name.clone();
                     backend.server(optimization, flags.device).ok_or_else(|| {
-                        CollectError::Usage(format!("nothing measures {name} with --backend {}", backend))
+                        CollectError::Usage(format!("nothing measures {name} with --backend {backend}"))
                     })?
                 }
             })

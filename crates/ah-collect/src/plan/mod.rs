@@ -108,11 +108,11 @@ impl Plan {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
         let (seen, ahead) = (HashSet::new(), VecDeque::new());
         Self {
-            listed: options.inputs.clone(),
+            listed: options.listed.clone(),
             seed: options.seed,
             shard: options.shard,
             end: options.draws.unwrap_or(u64::MAX),
-            deadline: options.max_time.map(|t| Instant::now() + t),
+            deadline: options.max_seconds.map(|t| Instant::now() + t),
             schema,
             places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
             compiled: Mutex::default(),

@@ -10,8 +10,7 @@ use ah_types::log::{Collection, Log};
 use ah_types::{ChoiceId, FeatureKind, Optimization, SingleChoice, Value};
 use serde::Serialize;
 
-use podium::share;
-pub(crate) use podium::{Podium, medians};
+use podium::{Podium, medians, share};
 pub use repeats::{RepeatNoise, Repeats};
 
 /// The most inputs on the map. More are thinned evenly.
@@ -36,8 +35,6 @@ pub struct LogReport {
     device: Option<String>,
     /// Device, timing policy and seed; PyTorch's logs have none.
     collection: Option<Collection>,
-    /// The work that the winners do in a second, for people.
-    pub work: Option<String>,
     /// How well the times repeat in a second log.
     pub repeat: Option<RepeatNoise>,
 }
@@ -123,7 +120,6 @@ impl LogReport {
             repeats: Repeats::of(log),
             device: collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
             collection,
-            work: None,
             repeat: None,
         }
     }
@@ -183,8 +179,7 @@ impl fmt::Display for LogReport {
             write!(f, "\nalways {name} (best single choice): {slowdown:.4} times the best time")?;
         }
         write!(f, "\n{}", self.repeats)?;
-        let more = self.work.iter().cloned().chain(self.repeat.as_ref().map(ToString::to_string));
-        more.into_iter().try_for_each(|line| write!(f, "\n{line}"))
+        self.repeat.iter().try_for_each(|repeat| write!(f, "\n{repeat}"))
     }
 }
 

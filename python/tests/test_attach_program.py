@@ -55,7 +55,7 @@ FILES = {
 
         autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)
         # Tensors need PyTorch, so the fake's take their place.
-        recorded._argument = lambda d: fake_triton.tensors()[0] if "tensor" in d else d["value"]
+        recorded.restored = lambda d, _: fake_triton.tensors()[0] if "tensor" in d else d["value"]
     """,
     "main.py": """
         import sys

@@ -52,7 +52,8 @@ pub fn measure_choices<B: Bench + ?Sized>(
     seed: Seed,
 ) -> Measurement {
     let race = Race::new(policy, choices, seed);
-    let mut run = InputRun { race, policy, measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
+    let result = Measurement { outcomes: Vec::new(), measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
+    let mut run = InputRun { race, policy, result };
     let batch = bench.batch().max(1);
     let all: Vec<ChoiceId> = (0..choices).map(choice_id).collect();
     for some in all.chunks(batch) {
@@ -82,9 +83,8 @@ struct Timed {
 struct InputRun<'p> {
     race: Race<'p>,
     policy: &'p TimingPolicy,
-    measuring: Duration,
-    kernel_ms: f64,
-    lost: Option<String>,
+    /// Without outcomes until the end.
+    result: Measurement,
 }
 
 impl InputRun<'_> {
@@ -164,13 +164,13 @@ impl InputRun<'_> {
         let results = self.guarded(cells.len(), || bench.time(cells));
         // The replacement of a process is no work of the choices: it must not use their budgets up.
         let elapsed = start.elapsed().saturating_sub(bench.interruption());
-        self.measuring += elapsed;
+        self.result.measuring += elapsed;
         let mut timed = Vec::new();
         for (&Cell { choice, burst }, result) in cells.iter().zip(results) {
             match result.and_then(plausible) {
                 Ok(times) => {
                     let run_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
-                    self.kernel_ms += run_ms;
+                    self.result.kernel_ms += run_ms;
                     timed.push(Timed { choice: choice.index(), times, spent_ms: run_ms });
                 }
                 Err(failure) => self.withdraw(choice, failure),
@@ -188,7 +188,7 @@ impl InputRun<'_> {
         count: usize,
         run: impl FnOnce() -> Vec<Result<T, Failure>>,
     ) -> Vec<Result<T, Failure>> {
-        match &self.lost {
+        match &self.result.lost {
             Some(reason) => (0..count).map(|_| Err(Failure::Unmeasured(reason.clone()))).collect(),
             None => run(),
         }
@@ -196,7 +196,7 @@ impl InputRun<'_> {
 
     fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
         if let Failure::DeviceLost(reason) = &failure {
-            self.lost = Some(reason.clone());
+            self.result.lost = Some(reason.clone());
         }
         self.race.withdraw(choice.index(), failure);
     }
@@ -208,12 +208,7 @@ impl InputRun<'_> {
             Some(Failure::Failed(reason)) => Some(Outcome::Failed { reason }),
             Some(Failure::Unmeasured(_) | Failure::DeviceLost(_)) => None,
         });
-        Measurement {
-            outcomes: outcomes.collect(),
-            measuring: self.measuring,
-            kernel_ms: self.kernel_ms,
-            lost: self.lost,
-        }
+        Measurement { outcomes: outcomes.collect(), ..self.result }
     }
 }
 
@@ -273,8 +268,9 @@ mod tests {
         fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
             self.calls += 1;
             if self.replaced_at == Some(self.calls) {
-                self.interruption = Duration::from_millis(50);
-                std::thread::sleep(self.interruption);
+                let start = Instant::now();
+                std::thread::sleep(Duration::from_millis(50));
+                self.interruption = start.elapsed();
             }
             let time = |cell: &Cell| {
                 if self.lost_at.is_some_and(|lost| self.calls >= lost) {
@@ -313,8 +309,8 @@ mod tests {
 
     #[test]
     fn the_replacement_of_a_process_costs_no_sample() {
-        // A budget of 5 ms: a replacement of 50 ms would end each choice after its first sample.
-        let policy = TimingPolicy { warmup_runs: 2, budget_ms: 5.0, ..TimingPolicy::default() };
+        // A budget of 20 ms: a replacement of 50 ms would end each choice after its first sample.
+        let policy = TimingPolicy { warmup_runs: 2, budget_ms: 20.0, ..TimingPolicy::default() };
         let mut clock = Clock { replaced_at: Some(5), ..Clock::new(&[0.01, 0.012]) };
         let measurement = measure(&mut clock, &policy);
         for outcome in measurement.outcomes {

@@ -5,7 +5,6 @@
 
 mod check_worker;
 mod collect;
-mod list;
 mod program;
 mod progress;
 mod report;
@@ -27,7 +26,7 @@ use crate::process_group;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
-use list::ListFlags;
+use program::ListFlags;
 pub(crate) use program::{NoFlags, Program};
 pub(crate) use progress::Progress;
 use report::ReportFlags;

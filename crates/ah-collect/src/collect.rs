@@ -7,10 +7,10 @@ use ah_measure::{Experiment, Failure, Measurement};
 use ah_types::{FeatureKind, Outcome};
 
 use crate::append::Appender;
+use crate::cli::Options;
 use crate::cli::Progress;
 use crate::error::CollectError;
 use crate::measuring::{Event, MeasuredInput, measure_inputs};
-use crate::options::Options;
 use crate::plan::Plan;
 use crate::summary::Summary;
 use crate::units::count;

@@ -25,7 +25,6 @@ mod collect;
 mod custom;
 mod error;
 mod measuring;
-mod options;
 mod plan;
 mod process_group;
 mod report;

@@ -6,15 +6,15 @@ mod run_lock;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ah_measure::Measurement;
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::{Outcome, Schema, TimingPolicy};
-use jiff::Timestamp;
 
+use crate::cli::Options;
 use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
-use crate::options::Options;
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
 use crate::units;
@@ -166,7 +166,7 @@ fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
         fallback: experiment.optimization.fallback.clone(),
         feature_ms: experiment.optimization.feature_ms.clone(),
         decision_ns,
-        date: Timestamp::now().strftime("%F").to_string(),
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
         commands_hash: worker.description().commands_hash.clone(),
         timeout_ms: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),

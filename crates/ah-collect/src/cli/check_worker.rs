@@ -10,8 +10,8 @@ use ah_measure::sampling::Seed;
 use ah_measure::{Bench as _, Burst, Cell, Failure};
 use ah_types::{ChoiceId, Context};
 
+use super::options::seconds;
 use crate::error::CollectError;
-use crate::options::seconds;
 use crate::units::count;
 use crate::worker::{Limits, Named, Worker, difference};
 use crate::{plan, process_group};

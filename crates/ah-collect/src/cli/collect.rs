@@ -7,12 +7,12 @@ use ah_cli::{exit, status, stdout};
 use ah_types::TimingPolicy;
 use serde_json::json;
 
+use super::options::{Options, seconds};
 use super::program::Program;
 use super::progress::Progress;
 use super::signals;
 use crate::collect;
 use crate::error::CollectError;
-use crate::options::{Options, seconds};
 use crate::plan;
 use crate::process_group;
 use crate::worker::Limits;

@@ -5,6 +5,7 @@
 
 mod check_worker;
 mod collect;
+mod options;
 mod program;
 mod progress;
 mod report;
@@ -21,11 +22,12 @@ use ah_cli::exit;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::error::CollectError;
-use crate::options::seconds;
 use crate::process_group;
 
 use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
+pub(crate) use options::Options;
+use options::seconds;
 use program::ListFlags;
 pub(crate) use program::{NoFlags, Program};
 pub(crate) use progress::Progress;

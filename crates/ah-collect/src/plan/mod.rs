@@ -15,7 +15,7 @@ use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement};
 use ah_types::{Context, Outcome, Schema, Value};
 
-use crate::options::Options;
+use crate::cli::Options;
 use crate::worker::Worker;
 pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;

@@ -7,7 +7,7 @@ use ah_types::Optimization;
 use ah_types::hash::fnv1a;
 use serde::Deserialize;
 
-use crate::custom::{MOST_CHOICES, combinations, is_identifier};
+use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
 
 /// The table as written. Each command is a script for `sh -eu`.
 #[derive(Debug, Deserialize)]

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::format::{Clock, CommandChoice, Commands};
 use super::process::{self, Output, Success};
-use crate::custom::is_identifier;
+use crate::custom::combinations::is_identifier;
 use crate::process_group::{last_line, start_guard};
 
 /// Programs take long to start, and their times vary: few samples, one run each.

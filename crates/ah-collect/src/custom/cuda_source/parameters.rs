@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::expression::Condition;
 use super::mistake::Mistake;
-use crate::custom::{MOST_CHOICES, combinations, is_identifier};
+use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
 use ah_measure::draws::ScalarText;
 
 /// One configuration of the kernel.

@@ -35,10 +35,8 @@ impl ScalarText {
     /// Returns the text of a parameter.
     pub fn text(&self) -> String {
         match self {
-            Self::Integer(x) => x.to_string(),
-            Self::Float(x) => x.to_string(),
             Self::Bool(b) => b.to_string(),
-            Self::Text(text) => text.clone(),
+            other => other.value().to_string(),
         }
     }
 }

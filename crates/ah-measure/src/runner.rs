@@ -118,26 +118,3 @@ pub trait BenchmarkRunner {
         let _ = contexts;
     }
 }
-
-/// The runner of a worker that has none: [`serve`](crate::serve()) then tells the collector why.
-pub enum NoRunner {}
-
-impl BenchmarkRunner for NoRunner {
-    type Input = ();
-
-    fn experiment(&self) -> &Experiment {
-        match *self {}
-    }
-    fn draw(&self, _: &mut Rng) -> Context {
-        match *self {}
-    }
-    fn load(&mut self, _: &Context, _: &mut Rng) -> Result<(), Failure> {
-        match *self {}
-    }
-    fn check(&mut self, (): &mut (), _: ChoiceId) -> Result<(), Failure> {
-        match *self {}
-    }
-    fn run_benchmark(&mut self, (): &mut (), _: ChoiceId, _: Burst) -> Result<Times, Failure> {
-        match *self {}
-    }
-}

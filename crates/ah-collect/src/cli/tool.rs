@@ -1,5 +1,6 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -76,14 +77,12 @@ impl Backend {
             Self::Cpu | Self::Auto => cpu::server(optimization),
         }
     }
+}
 
-    /// Returns the name on the command line.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-        }
+/// As on the command line.
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format!("{self:?}").to_lowercase())
     }
 }
 
@@ -145,7 +144,7 @@ impl ToolFlags {
         of_command: Duration,
     ) -> Result<Worker, CollectError> {
         let mut command = worker::command()?;
-        command.args(["--name", &optimization.name, "--backend", backend.name()]);
+        command.args(["--name", &optimization.name, "--backend", &backend.to_string()]);
         command.args(["--device", &device.to_string()]);
         command.arg("--hang-seconds").arg(of_command.as_secs_f64().to_string());
         if let Some(path) = &self.optimization {
@@ -212,8 +211,7 @@ impl Program for Tool {
             return Err(CollectError::Usage(format!(
                 "nothing measures {} with --backend {}; ah-collect list shows what can be measured, \
                  and --worker takes a program of your own (docs/workers.md)",
-                optimization.name,
-                backend.name()
+                optimization.name, backend
             )));
         }
         let start =
@@ -232,17 +230,14 @@ impl Program for Tool {
                     let backend = flags.backend(None, &optimization)?;
                     let name = optimization.name.clone();
                     backend.server(optimization, flags.device).ok_or_else(|| {
-                        CollectError::Usage(format!(
-                            "nothing measures {name} with --backend {}",
-                            backend.name()
-                        ))
+                        CollectError::Usage(format!("nothing measures {name} with --backend {backend}"))
                     })?
                 }
             })
         });
         match served {
             Ok(server) => server(),
-            Err(mistake) => ah_measure::serve(Err::<ah_measure::NoRunner, _>(mistake)),
+            Err(mistake) => ah_measure::refuse(mistake),
         }
     }
 

@@ -15,7 +15,7 @@ use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement};
 use ah_types::{Context, Outcome, Schema, Value};
 
-use crate::options::Options;
+use crate::cli::Options;
 use crate::worker::Worker;
 pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;
@@ -44,6 +44,8 @@ pub(crate) struct PlannedInput {
     pub text: String,
     /// The reason why it cannot be measured.
     pub flaw: Option<Failure>,
+    /// If the log holds it: whether each choice has a row.
+    pub rows: Option<Vec<bool>>,
 }
 
 /// Returns the reason why a log cannot hold this context.
@@ -106,11 +108,11 @@ impl Plan {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
         let (seen, ahead) = (HashSet::new(), VecDeque::new());
         Self {
-            listed: options.inputs.clone(),
+            listed: options.listed.clone(),
             seed: options.seed,
             shard: options.shard,
             end: options.draws.unwrap_or(u64::MAX),
-            deadline: options.max_time.map(|t| Instant::now() + t),
+            deadline: options.max_seconds.map(|t| Instant::now() + t),
             schema,
             places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
             compiled: Mutex::default(),
@@ -146,11 +148,11 @@ impl Plan {
                 Some(input) => Some(input),
                 None => self.draw(worker)?,
             };
-            let Some(input) = drawn else { return Ok(None) };
+            let Some(mut input) = drawn else { return Ok(None) };
             let mut places = self.places();
             // A choice that was skipped since then may have completed it.
             if !places.earlier.is_done(&input.text) {
-                places.earlier.forget(&input.text);
+                input.rows = places.earlier.take(&input.text);
                 return Ok(Some(input));
             }
             places.give_back();
@@ -205,7 +207,7 @@ impl Plan {
             // An input that is drawn twice belongs to the shard that drew it first.
             let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
             if is_new && self.shard.contains(position) {
-                return Ok(Some(PlannedInput { context, seed, text, flaw }));
+                return Ok(Some(PlannedInput { context, seed, text, flaw, rows: None }));
             }
             places.give_back();
             repeats = if is_new { 0 } else { repeats + 1 };

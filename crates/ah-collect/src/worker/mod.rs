@@ -4,10 +4,9 @@
 //! `docs/workers.md` defines the protocol, `ah_measure::protocol` has its messages, and `ah_measure::serve` is the other
 //! side in Rust. [`Worker`] starts a `process` and, if that does not answer in time, dies, or loses its device, ends it,
 //! starts another one and makes the same input again (`link`). The samples of the other choices are kept. `description`
-//! checks what a worker describes, `eligibility` leaves out what cannot run on an input.
+//! checks what a worker describes, and leaves out what cannot run on an input.
 
 mod description;
-mod eligibility;
 mod link;
 mod process;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -24,7 +23,7 @@ use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, measure_c
 use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
 
 use crate::error::CollectError;
-use eligibility::Conditions;
+use description::Conditions;
 use link::Link;
 
 pub use description::{Named, difference};

@@ -204,7 +204,7 @@ impl Process {
     pub(super) fn ends_with_its_input(mut self, limit: Duration) -> bool {
         let (closed, _) = mpsc::channel();
         self.requests = closed;
-        self.group.as_mut().is_none_or(|group| group.has_ended(limit))
+        self.group.as_mut().is_none_or(|group| group.ends_within(limit).unwrap_or_default())
     }
 
     fn hung(&self, limit: Duration) -> String {
@@ -219,7 +219,7 @@ impl Process {
     /// Returns how a process ended whose output has ended.
     fn ended(&mut self) -> String {
         let Some(group) = &mut self.group else { return "crashed".to_owned() };
-        let closed = !group.has_ended(GRACE);
+        let closed = !group.ends_within(GRACE).unwrap_or_default();
         let ended = match group.end() {
             _ if closed => "it closed its standard output".to_owned(),
             Ok(status) => format!("the worker process ended with {status}"),

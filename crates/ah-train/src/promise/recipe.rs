@@ -94,10 +94,7 @@ impl Recipe<'_> {
             }
         };
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart.
-        let ensemble = match self.is_boosted() {
-            true => configuration.boost(tree, &rows, &dataset.costs()),
-            false => tree,
-        };
+        let ensemble = configuration.boost(tree, &rows, || dataset.costs());
         Fitted { view: view.clone(), ensemble }
     }
 

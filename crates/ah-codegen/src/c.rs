@@ -185,7 +185,7 @@ impl Target for C {
         let mut text = skeleton::render("c/header.h", &values)?;
         values.insert("needs_same", &text.contains(&format!("{package}_same(")));
         text = skeleton::render("c/header.h", &values)?;
-        Output::file(plan, &format!("{package}.h"), text, planned.signature(&names))
+        Ok(Output::file(plan, &format!("{package}.h"), text, planned.signature(&names)))
     }
 }
 

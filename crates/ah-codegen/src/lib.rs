@@ -27,7 +27,6 @@ mod code;
 mod error;
 mod expression;
 mod facts;
-mod files;
 mod language;
 mod names;
 mod page;
@@ -35,10 +34,8 @@ mod plan;
 mod python;
 mod report;
 mod rust;
-mod signature;
 mod skeleton;
 mod table;
-mod table_error;
 mod target;
 mod text;
 #[cfg(feature = "cli")]
@@ -56,8 +53,7 @@ pub use python::{Inductor, Python, Pytorch, Triton};
 pub use report::{GeneratedFiles, Report};
 pub use rust::Rust;
 pub use table::Table;
-pub use table_error::TableError;
-pub use target::Target;
+pub use target::{Output, Target};
 pub use write::{Change, WriteMode};
 
 use plan::Plan;
@@ -107,7 +103,7 @@ impl<'a> Request<'a> {
 /// Generates source code from a model.
 ///
 /// # Errors
-/// [`CodegenError`]. The files of each target are then either unchanged or all new.
+/// [`CodegenError`]. Each file is then either unchanged or new.
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
@@ -129,8 +125,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         };
         let output = target.files(&plan)?;
         let changes = write::write(&output.place, &output.files, request.mode)?;
-        let (place, files, signature) = (output.place, output.files, output.signature);
-        report.generated.push(GeneratedFiles { target: target.name(), place, files, signature, changes });
+        let (target, usage) = (target.name(), target.usage(&output.place));
+        report.generated.push(GeneratedFiles { target, usage, output, changes });
     }
     Ok(report)
 }

@@ -13,7 +13,6 @@ use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
 use crate::page::about;
-use crate::signature::Signature;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
 const MOST_LEAVES: usize = 256;
@@ -71,7 +70,7 @@ impl Planned {
     }
 
     /// Returns what a caller gives.
-    pub fn signature(&self, names: &Names) -> Signature {
+    pub fn signature(&self, names: &Names) -> Vec<(usize, String)> {
         self.read.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
     }
 }

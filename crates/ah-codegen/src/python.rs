@@ -14,7 +14,6 @@ use crate::language::{Language, Words};
 use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
 use crate::page::{Fields, Lines, described, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
-use crate::signature::Signature;
 use crate::skeleton;
 use crate::target::{Output, Target, stem};
 use crate::text::{python_string, shown};
@@ -151,7 +150,7 @@ fn tuple(all: &[String]) -> String {
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenError> {
+fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>), CodegenError> {
     let (model, syntax) = (plan.model, PythonSyntax);
     let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
     let planned = plan.built(&syntax, &names);
@@ -344,7 +343,7 @@ fn file(plan: &Plan<'_>, skeleton: &str, suffix: &str) -> Result<Output, Codegen
     let (mut values, names, signature) = values(plan)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
-    Output::file(plan, &format!("{module}.py"), skeleton::render(skeleton, &values)?, signature)
+    Ok(Output::file(plan, &format!("{module}.py"), skeleton::render(skeleton, &values)?, signature))
 }
 
 impl Target for Python {
@@ -438,6 +437,6 @@ impl Target for Pytorch {
         }
         values.insert("class", &class);
         let text = skeleton::render("pytorch/artifact.py", &values)?;
-        Output::file(plan, &format!("_{class}.py"), text, signature)
+        Ok(Output::file(plan, &format!("_{class}.py"), text, signature))
     }
 }

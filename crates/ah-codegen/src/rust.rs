@@ -14,7 +14,7 @@ use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{FieldType, Fields, Lines, described, mark, units, wrapped};
 use crate::plan::{Plan, Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target, stem};
+use crate::target::{Files, Output, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
@@ -172,7 +172,7 @@ impl Target for Rust {
         insert_source(&mut values, plan, &names, &planned)?;
         let file = skeleton::render("rust/lib.rs", &values)?;
         if plan.into.is_some() {
-            return Output::file(plan, "", file, planned.signature(&names));
+            return Ok(Output::file(plan, "", file, planned.signature(&names)));
         }
         if let Some(runtime) = plan.runtime {
             values.insert("runtime", &relative(&plan.out.join(&names.package), runtime)?);
@@ -181,7 +181,7 @@ impl Target for Rust {
         values.insert("description", &format!("A learned heuristic for {optimization}"));
         values.insert("about", &markup(&planned.about(model, "", "\n\n")));
         values.insert("example", &example(model, &names, &planned));
-        let mut files = crate::files::Files::from([("src/lib.rs".to_owned(), file)]);
+        let mut files = Files::from([("src/lib.rs".to_owned(), file)]);
         for name in ["Cargo.toml", "README.md"] {
             files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
         }

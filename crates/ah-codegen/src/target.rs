@@ -1,12 +1,14 @@
-//! The trait [`Target`]: a language or a program that reads generated files.
+//! The trait `Target`: a language or a program that reads generated files.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use crate::error::CodegenError;
-use crate::files::Files;
 use crate::plan::Plan;
-use crate::signature::Signature;
+
+/// Texts by their `/`-separated paths below the target's place. The empty path is the place itself, a file.
+pub type Files = BTreeMap<String, String>;
 
 /// A language or a program that reads generated files.
 pub trait Target: Debug + Sync {
@@ -37,19 +39,15 @@ pub struct Output {
     pub place: PathBuf,
     /// The texts by their paths below the folder; a single file has the path "".
     pub files: Files,
-    pub signature: Signature,
+    /// The slots of the logged features that a caller gives, with their identifiers.
+    pub signature: Vec<(usize, String)>,
 }
 
 impl Output {
     /// Returns one file: at the place that was asked for, or of this name below the folder.
-    pub fn file(
-        plan: &Plan<'_>,
-        name: &str,
-        text: String,
-        signature: Signature,
-    ) -> Result<Self, CodegenError> {
+    pub fn file(plan: &Plan<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
         let place = plan.into.map_or_else(|| plan.out.join(name), Path::to_owned);
-        Ok(Self { place, signature, files: [(String::new(), text)].into() })
+        Self { place, signature, files: [(String::new(), text)].into() }
     }
 }
 

@@ -105,11 +105,16 @@ fn files_of_others_are_never_lost() {
     let at = folder.path();
     model(6, "Mine").write(&at.join("model.json")).unwrap();
     fs::create_dir_all(at.join("generated/mine/src")).unwrap();
-    fs::write(at.join("generated/mine/src/main.rs"), "fn main() {}").unwrap();
-    let (code, _, err) = codegen(at, &["model.json"]);
-    assert_eq!(code, 4);
-    assert!(err.contains("main.rs: was not written by ah-codegen"), "{err}");
-    assert_eq!(files(&at.join("generated")).len(), 1);
+    for file in ["mine/src/lib.rs", "mine.h"] {
+        fs::write(at.join("generated").join(file), "fn main() {}").unwrap();
+    }
+    let before = files(&at.join("generated"));
+    for target in ["rust", "c"] {
+        let (code, _, err) = codegen(at, &["model.json", "--target", target]);
+        assert_eq!(code, 4);
+        assert!(err.contains(": was not written by ah-codegen"), "{err}");
+    }
+    assert_eq!(files(&at.join("generated")), before);
 }
 
 #[test]

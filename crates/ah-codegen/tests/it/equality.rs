@@ -164,7 +164,7 @@ fn emit(
     let request = Request { ranked: true, into, force: true, ..Request::new(model, &targets, out) };
     let mut report = generate(&request).unwrap();
     let generated = report.generated.remove(0);
-    (generated.place, generated.signature)
+    (generated.output.place, generated.output.signature)
 }
 
 const RUST_MAIN: &str = r#"

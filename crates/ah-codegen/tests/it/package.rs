@@ -97,7 +97,7 @@ fn shipped_models_are_clean() {
         let model = Model::read(&path).unwrap();
         for ranked in [false, true] {
             let request = Request { ranked, force: true, ..Request::new(&model, &[&Rust], out.path()) };
-            let place = generate(&request).unwrap().generated[0].place.clone();
+            let place = generate(&request).unwrap().generated[0].output.place.clone();
             cargo(&place, &["fmt", "--check"]);
             cargo(&place, &["clippy", "--offline", "--quiet", "--", "-D", "warnings"]);
         }

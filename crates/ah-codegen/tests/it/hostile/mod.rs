@@ -125,7 +125,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let request = Request { mode: WriteMode::DryRun, ..Request::new(model, &targets, out) };
     let shape = |generated: &GeneratedFiles| {
         let (target, place) =
-            (generated.target, generated.place.strip_prefix(out).expect("below the output"));
+            (generated.target, generated.output.place.strip_prefix(out).expect("below the output"));
         assert!(matches!(place.components().collect::<Vec<_>>()[..], [Component::Normal(_)]), "{place:?}");
         let code = |(path, text): (&String, &String)| {
             if path.ends_with("Cargo.toml") {
@@ -136,7 +136,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
             let code = target != "rust" || path.ends_with(".rs");
             code.then(|| (path.clone(), tokens(text, target)))
         };
-        (target, generated.files.iter().filter_map(code).collect())
+        (target, generated.output.files.iter().filter_map(code).collect())
     };
     match generate(&request) {
         // Names that callers could not tell apart are refused.

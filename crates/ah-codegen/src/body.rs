@@ -88,8 +88,6 @@ pub struct Builder<'a, 'm, S> {
     pub model: &'m Model,
     pub syntax: &'a S,
     pub names: &'a Names,
-    /// Derived features that have a function of their own.
-    pub functions: &'a BTreeSet<usize>,
     /// Helpers that expressions call.
     pub helpers: &'a mut BTreeSet<&'static str>,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
@@ -125,20 +123,13 @@ impl<S: Language> Scope for Builder<'_, '_, S> {
         };
         let ty = derived.ty();
         let name = self.names.feature(slot);
-        let known = if self.functions.contains(&slot) && ty == Type::Number {
-            let inputs = inputs(self.model, slot);
-            inputs.iter().for_each(|input| drop(self.feature(*input, facts)));
-            let call = self.syntax.computed(self.names, slot, &inputs);
-            (None, self.assign(name, Some(slot), ty, call))
-        } else {
-            let (defined, value) = self.print(|p| match ty {
-                Type::Number => (None, p.number(derived, facts)),
-                Type::Bool => p.condition(derived, facts),
-                Type::Category => p.category(derived, facts),
-            });
-            let defined = defined.map(|defined| self.bind(Type::Bool, defined));
-            (defined, self.assign(name, Some(slot), ty, value))
-        };
+        let (defined, value) = self.print(|p| match ty {
+            Type::Number => (None, p.number(derived, facts)),
+            Type::Bool => p.condition(derived, facts),
+            Type::Category => p.category(derived, facts),
+        });
+        let defined = defined.map(|defined| self.bind(Type::Bool, defined));
+        let known = (defined, self.assign(name, Some(slot), ty, value));
         self.known.variables.insert(slot, known.clone());
         known
     }
@@ -155,15 +146,6 @@ impl<S: Language> Scope for Builder<'_, '_, S> {
     }
 }
 
-/// Returns the logged features that a feature is computed from.
-pub fn inputs(model: &Model, slot: usize) -> BTreeSet<usize> {
-    let mut inputs = BTreeSet::new();
-    model.features.for_each_logged(slot, &mut |slot| {
-        inputs.insert(slot);
-    });
-    inputs
-}
-
 /// Returns a feature as an expression.
 pub fn feature(model: &Model, slot: usize) -> Expr {
     Expr::Feature(Slot { index: slot, kind: model.features.all().features()[slot].kind })
@@ -174,11 +156,10 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         model: &'m Model,
         syntax: &'a S,
         names: &'a Names,
-        functions: &'a BTreeSet<usize>,
         helpers: &'a mut BTreeSet<&'static str>,
     ) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
-        Self { model, syntax, names, functions, helpers, rankings: &[], known, steps }
+        Self { model, syntax, names, helpers, rankings: &[], known, steps }
     }
 
     fn kind(&self, slot: usize) -> Type {
@@ -214,7 +195,9 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if steps.last() != Some(&Step::Return(Outcome::Decline, None)) {
             steps.extend(self.node(0, &facts));
         }
-        finished(steps)
+        let mut steps = without_unread(steps, &mut BTreeSet::new());
+        join_neighbours(&mut steps, S::WORDS.or);
+        steps
     }
 
     /// Returns the steps that decline where the precondition does not hold.
@@ -549,14 +532,6 @@ pub fn depth(steps: &[Step]) -> usize {
         .unwrap_or(0)
 }
 
-/// Joins neighbouring conditions with one result, and drops variables that nothing reads.
-fn finished(steps: Vec<Step>) -> Vec<Step> {
-    let mut read = BTreeSet::new();
-    let mut kept = without_unread(steps, &mut read);
-    join_neighbours(&mut kept);
-    kept
-}
-
 /// Walks backwards: `read` has the variables that later steps read.
 pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
     let mut kept = Vec::with_capacity(steps.len());
@@ -582,43 +557,36 @@ pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step
     kept
 }
 
-/// The widest condition that several are joined to.
+/// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
 
-fn join_neighbours(steps: &mut Vec<Step>) {
+/// Joins neighbouring conditions with one result by the language's `or`.
+fn join_neighbours(steps: &mut Vec<Step>, or: &str) {
+    let between = format!(" {or} ");
     let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
     for mut step in std::mem::take(steps) {
         if let Step::If { then, .. } = &mut step {
-            join_neighbours(then);
+            join_neighbours(then, or);
         }
         if let (Some(Step::If { condition, then }), Step::If { condition: next, then: other }) = (joined.last_mut(), &step)
             && matches!(then[..], [Step::Return(..)])
             && then == other
-            && condition.text.len() + next.text.len() < JOINED
+            && condition.text.replace(&between, "|").len() + next.text.len() < JOINED
             // Two limits of one number read better apart.
-            && condition.text.rsplit(OR_MARK).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
+            && condition.text.rsplit(&between).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
         {
-            let operand = |code: &Code| code.clone();
-            *condition =
-                Code::new(Binds::Or, format!("{}{OR_MARK}{}", alone(&operand(condition)), alone(next)))
-                    .reading(&[&operand(condition), next]);
+            let alone = |code: &Code| match code.binds {
+                Binds::And | Binds::Choice => format!("({})", code.text),
+                _ => code.text.clone(),
+            };
+            let both = Code::new(Binds::Or, format!("{}{between}{}", alone(condition), alone(next)));
+            *condition = both.reading(&[condition, next]);
             *then = std::mem::take(then).into_iter().zip(other.clone()).map(|(a, b)| pooled(a, b)).collect();
             continue;
         }
         joined.push(step);
     }
     *steps = joined;
-}
-
-/// Stands for the language's `or` until a body is rendered.
-pub const OR_MARK: &str = "\u{1}";
-
-fn alone(code: &Code) -> String {
-    if matches!(code.binds, Binds::And | Binds::Choice) {
-        format!("({})", code.text)
-    } else {
-        code.text.clone()
-    }
 }
 
 /// Splits a chain of one operator.
@@ -630,22 +598,4 @@ pub fn split<'e>(expr: &'e Expr, operator: Binary, operands: &mut Vec<&'e Expr>)
         }
         other => operands.push(other),
     }
-}
-
-/// Returns the derived features that a body computes at several places.
-pub fn repeated(steps: &[Step]) -> BTreeSet<usize> {
-    fn count(steps: &[Step], counts: &mut BTreeMap<usize, usize>) {
-        for step in steps {
-            match step {
-                Step::Let { slot: Some(slot), value, ty: Type::Number, .. } if value.text.len() > 40 => {
-                    *counts.entry(*slot).or_default() += 1;
-                }
-                Step::If { then, .. } => count(then, counts),
-                _ => {}
-            }
-        }
-    }
-    let mut counts = BTreeMap::new();
-    count(steps, &mut counts);
-    counts.into_iter().filter(|(_, count)| *count > 1).map(|(slot, _)| slot).collect()
 }

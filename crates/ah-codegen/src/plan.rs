@@ -6,7 +6,7 @@ use std::path::Path;
 use ah_types::log::Log;
 use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree};
 
-use crate::body::{Builder, Outcome, Step, depth, feature, inputs, leaves, repeated, without_unread};
+use crate::body::{Builder, Outcome, Step, depth, feature, leaves, without_unread};
 use crate::code::Code;
 use crate::expression::Scope;
 use crate::facts::Facts;
@@ -46,8 +46,6 @@ pub struct Planned {
     pub leaf: Vec<Step>,
     /// The distinct rankings of leaves: choices, best first, with whether the promise allows them.
     pub rankings: Vec<Vec<(ChoiceId, bool)>>,
-    /// Derived features with a function of their own: the steps and the value.
-    pub functions: Vec<(usize, (Vec<Step>, Code))>,
     pub helpers: BTreeSet<&'static str>,
     /// The logged features that the code reads.
     pub read: BTreeSet<usize>,
@@ -103,52 +101,25 @@ impl Plan<'_> {
     /// Builds the code of a language.
     pub fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
         let model = self.model;
-        let base = model.features.base().len();
-        let mut functions = BTreeSet::new();
         let mut planned = Planned::default();
-        loop {
+        let is_small = model.boosters.is_empty();
+        if is_small {
+            planned.body = Builder::new(model, syntax, names, &mut planned.helpers).function();
+            planned.leaves = leaves(&planned.body);
+        }
+        if !is_small || planned.leaves > MOST_LEAVES || depth(&planned.body) > DEEPEST {
             planned.helpers.clear();
-            let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
-            let is_small = model.boosters.is_empty();
-            let body = if is_small { builder.function() } else { Vec::new() };
-            planned.leaves = leaves(&body);
-            if !is_small || planned.leaves > MOST_LEAVES || depth(&body) > DEEPEST {
-                planned.helpers.clear();
-                self.with_tables(syntax, names, &mut planned);
-                break;
-            }
-            planned.body = body;
-            if self.ranked {
-                let numbers;
-                (planned.rankings, numbers) = distinct_rankings(model);
-                let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
-                builder.rankings = &numbers;
-                planned.leaf = builder.function();
-            }
-            let again: BTreeSet<usize> =
-                repeated(&planned.body).into_iter().filter(|slot| *slot >= base).collect();
-            if again.is_subset(&functions) {
-                break;
-            }
-            functions.extend(again);
+            self.with_tables(syntax, names, &mut planned);
+        } else if self.ranked {
+            let numbers;
+            (planned.rankings, numbers) = distinct_rankings(model);
+            let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
+            builder.rankings = &numbers;
+            planned.leaf = builder.function();
         }
         if self.ranked || planned.tables.is_some() {
             self.with_conditions(syntax, names, &mut planned);
         }
-        for slot in &functions {
-            let none = BTreeSet::new();
-            let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
-            let mut facts = Facts::new(model, S::IS_TYPED);
-            drop(builder.precondition(&mut facts));
-            let derived = facts.derived(*slot).expect("a derived feature");
-            let value = builder.print(|p| p.number(derived, &facts));
-            let mut read = value.reads.clone();
-            let steps = without_unread(builder.taken(), &mut read);
-            planned.functions.push((*slot, (steps, value)));
-        }
-        planned
-            .functions
-            .retain(|(slot, _)| has_slot(&planned.body, *slot) || has_slot(&planned.leaf, *slot));
         self.count(syntax, names, &mut planned);
         planned
     }
@@ -157,8 +128,7 @@ impl Plan<'_> {
     fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let tables = Tables::new(model);
-        let none = BTreeSet::new();
-        let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let mut facts = Facts::new(model, S::IS_TYPED);
         let mut steps = builder.precondition(&mut facts);
         let mut columns = Vec::new();
@@ -216,8 +186,7 @@ impl Plan<'_> {
     /// Prints the conditions on choices.
     fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
-        let none = BTreeSet::new();
-        let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
@@ -240,22 +209,14 @@ impl Plan<'_> {
         let model = self.model;
         let facts = Facts::new(model, S::IS_TYPED);
         let mut reads = BTreeSet::new();
-        let lists = [&planned.body, &planned.leaf, &planned.conditions.0];
-        lists
-            .into_iter()
-            .chain(planned.functions.iter().map(|(_, (steps, _))| steps))
-            .for_each(|steps| all_reads(steps, &mut reads));
+        for steps in [&planned.body, &planned.leaf, &planned.conditions.0] {
+            all_reads(steps, &mut reads);
+        }
         let columns = planned.tables.iter().flat_map(|tables| &tables.columns);
-        let codes = columns.chain(planned.functions.iter().map(|(_, (_, code))| code));
-        codes
-            .chain(planned.conditions.1.iter().map(|(code, _)| code))
-            .for_each(|code| reads.extend(code.reads.iter().cloned()));
-        let through: BTreeSet<usize> =
-            planned.functions.iter().flat_map(|(slot, _)| inputs(model, *slot)).collect();
+        let codes = columns.chain(planned.conditions.1.iter().map(|(code, _)| code));
+        codes.for_each(|code| reads.extend(code.reads.iter().cloned()));
         for slot in 0..model.features.base().len() {
-            if self.used[slot]
-                && (through.contains(&slot) || reads.contains(&syntax.logged(model, names, slot).text))
-            {
+            if self.used[slot] && reads.contains(&syntax.logged(model, names, slot).text) {
                 planned.read.insert(slot);
                 if facts.is_truth(slot) {
                     planned.truths.insert(slot);
@@ -271,14 +232,6 @@ fn has_decline(steps: &[Step]) -> bool {
         Step::If { then, .. } => has_decline(then),
         Step::Return(outcome, _) => *outcome == Outcome::Decline,
         Step::Let { .. } => false,
-    })
-}
-
-fn has_slot(steps: &[Step], slot: usize) -> bool {
-    steps.iter().any(|step| match step {
-        Step::If { then, .. } => has_slot(then, slot),
-        Step::Let { slot: Some(other), .. } => *other == slot,
-        _ => false,
     })
 }
 

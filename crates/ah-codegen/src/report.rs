@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde_json::json;
 use similar::TextDiff;
 
 use crate::target::Output;
@@ -62,20 +61,6 @@ impl Report {
         };
         self.changed().map(line).collect()
     }
-
-    /// Returns the report as JSON: for each target, its place and the change of each file; under
-    /// [`WriteMode::Check`] also the diff.
-    pub fn json(&self) -> serde_json::Value {
-        let of = |generated: &GeneratedFiles| {
-            let place = &generated.output.place;
-            let file = |(file, change): &(String, Change)| json!({ "path": path_of(place, file), "change": change.name() });
-            let files: Vec<_> = generated.changes.iter().map(file).collect();
-            json!({ "target": generated.target, "place": place, "files": files })
-        };
-        let targets: Vec<_> = self.generated.iter().map(of).collect();
-        let diff = (self.mode == WriteMode::Check).then(|| self.diff());
-        json!({ "mode": self.mode, "same": self.is_same(), "targets": targets, "diff": diff })
-    }
 }
 
 /// Prints one line per target: what was done, or would be done.
@@ -94,9 +79,6 @@ impl fmt::Display for Report {
                     writeln!(f, "{target}: wrote {place} ({files}{changed}); {usage}")?;
                 }
                 (WriteMode::Check, _) => writeln!(f, "{target}: {place} differs in {changed} of {files}")?,
-                (WriteMode::DryRun, _) => {
-                    writeln!(f, "{target}: would write {place} ({files}, {changed} changed)")?;
-                }
             }
         }
         Ok(())

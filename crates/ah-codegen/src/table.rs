@@ -5,7 +5,6 @@
 //! time in the same turn. The interval has 95 % and lies above 1.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
 use ah_types::log::{Log, quote};
@@ -15,7 +14,6 @@ use serde_json::json;
 
 use crate::error::{CodegenError, DEFAULT};
 use crate::names::{Case, identifier};
-use crate::plan::Plan;
 use crate::target::{Output, Target};
 
 /// The page of proofs beside the files of a table. JSON and CSV have no comments, so it names the folder's generated files.
@@ -258,24 +256,15 @@ fn cell(text: &str) -> String {
 }
 
 /// A table of decisions for programs that read one.
-#[derive(Clone, Copy, Debug)]
-pub struct Table;
-
-impl Target for Table {
-    fn name(&self) -> &'static str {
-        "table"
-    }
-
-    fn usage(&self, _: &Path) -> String {
-        format!("read {PROOFS} there for which rows changed and why")
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        let log = plan.rows.ok_or(CodegenError::NoRows)?;
-        let rows = PinnedRows::new(plan.model, log)?;
+pub const TABLE: Target = Target {
+    name: "table",
+    usage: |_| format!("read {PROOFS} there for which rows changed and why"),
+    has_rankings: false,
+    files: |plan| {
+        let rows = PinnedRows::new(plan.model, plan.rows.ok_or(CodegenError::NoRows)?)?;
         let package = identifier(&plan.model.heuristic, Case::Snake, "heuristic");
         let files = [(CSV, rows.csv()), (JSON, rows.json()), (PROOFS, rows.proofs(&plan.model.heuristic))];
         let files = files.map(|(name, text)| (name.to_owned(), text)).into();
         Ok(Output { signature: Vec::new(), place: plan.out.join(format!("{package}_table")), files })
-    }
-}
+    },
+};

@@ -1,7 +1,6 @@
-//! The trait `Target`: a language or a program that reads generated files.
+//! Targets: languages and programs that read generated files.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use crate::error::CodegenError;
@@ -11,25 +10,16 @@ use crate::plan::Plan;
 pub type Files = BTreeMap<String, String>;
 
 /// A language or a program that reads generated files.
-pub trait Target: Debug + Sync {
-    /// Returns its name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Returns how a program uses what was written at `place`, in half a sentence.
-    fn usage(&self, place: &Path) -> String;
-
-    /// Returns true if rankings are part of its files, whether they are asked for or not.
-    #[doc(hidden)]
-    fn has_rankings(&self) -> bool {
-        false
-    }
-
+#[derive(Debug)]
+pub struct Target {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Returns how a program uses what was written at this place, in half a sentence.
+    pub(crate) usage: fn(&Path) -> String,
+    /// Rankings are part of its files, whether they are asked for or not.
+    pub(crate) has_rankings: bool,
     /// Returns its files.
-    ///
-    /// # Errors
-    /// [`CodegenError`] if this model has no such files.
-    #[doc(hidden)]
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError>;
+    pub(crate) files: fn(&Plan<'_>) -> Result<Output, CodegenError>,
 }
 
 /// The files of a target.

@@ -159,9 +159,8 @@ fn generate(
     mode: ah_codegen::WriteMode,
 ) -> Result<Option<ah_codegen::Report>, Failure> {
     let targets = trained.plan.asking.targets.iter();
-    let targets =
-        targets.filter_map(|target| ah_codegen::TARGETS.into_iter().find(|t| t.name() == target.name()));
-    let targets: Vec<&dyn ah_codegen::Target> = targets.collect();
+    let targets = targets.filter_map(|target| ah_codegen::TARGETS.iter().find(|t| t.name == target.name()));
+    let targets: Vec<&ah_codegen::Target> = targets.collect();
     if args.no_codegen || targets.is_empty() {
         return Ok(None);
     }

@@ -120,9 +120,9 @@ fn expression(e: &Expr<String>, to: &mut dyn FnMut(&str) -> String) -> Expr<Stri
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
     // The other targets are tables of data, not code.
-    let is_code = |target: &&dyn Target| !["table"].contains(&target.name());
-    let targets: Vec<&dyn Target> = TARGETS.into_iter().filter(is_code).collect();
-    let request = Request { mode: WriteMode::DryRun, ..Request::new(model, &targets, out) };
+    let is_code = |target: &&Target| !["table"].contains(&target.name);
+    let targets: Vec<&Target> = TARGETS.iter().filter(is_code).collect();
+    let request = Request { mode: WriteMode::Check, ..Request::new(model, &targets, out) };
     let shape = |generated: &GeneratedFiles| {
         let (target, place) =
             (generated.target, generated.output.place.strip_prefix(out).expect("below the output"));

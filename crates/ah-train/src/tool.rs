@@ -113,7 +113,10 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     if args.json {
         let mut figures = report::summary::json(&trained);
         figures["model"] = json!(args.model);
-        figures["generated"] = json!(generated.map(|report| report.json()));
+        let places = |report: ah_codegen::Report| -> Vec<PathBuf> {
+            report.generated.into_iter().map(|files| files.output.place).collect()
+        };
+        figures["generated"] = json!(generated.map(places));
         stdout(&format!("{figures}\n"))?;
     }
     Ok(())

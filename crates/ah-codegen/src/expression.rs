@@ -394,7 +394,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
         } else {
             a
         };
-        let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, op.symbol(), &b);
+        let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, Binary::Compare(op).symbol(), &b);
         let opposite =
             (!first.nan && !second.nan && opposite(op) != Comparison::Lt).then(|| compared(opposite(op)));
         let code = compared(op);

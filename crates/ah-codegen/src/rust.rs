@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ah_decide::LEAF;
 use ah_types::expr::Type;
-use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model, fields};
+use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
 
 use crate::body::Outcome;
 use crate::code::{Binds, Code};
@@ -454,26 +454,9 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
         "features",
         &features.iter().map(|feature| rust_string(&feature.name)).collect::<Vec<_>>().join(", "),
     );
-    let guard = match &model.device {
-        Some(Device::Cpu(cpu)) => format!(
-            "DeviceGuard::Cpu {{ model: {}, cores: {}, instruction_sets: &[{}] }}",
-            rust_string(&cpu.model),
-            cpu.cores,
-            cpu.instruction_sets.iter().map(|set| rust_string(set)).collect::<Vec<_>>().join(", ")
-        ),
-        Some(Device::Cuda(cuda)) => {
-            format!(
-                "DeviceGuard::Cuda {{ name: {}, multiprocessors: {} }}",
-                rust_string(&cuda.name),
-                cuda.multiprocessors
-            )
-        }
-        None => format!(
-            "DeviceGuard::Capability {{ capability: ({}, {}), shared_memory: {:?} }}",
-            model.device_capa.0, model.device_capa.1, model.shared_memory
-        ),
-    };
-    values.insert("guard", &guard);
+    let identity = model.identity();
+    let identity = identity.iter().map(|(name, value)| format!("({name:?}, {})", rust_string(value)));
+    values.insert("identity", &identity.collect::<Vec<_>>().join(", "));
     let mut fields = String::new();
     for slot in &planned.read {
         let value = match type_of(model, planned, *slot) {

@@ -9,8 +9,7 @@ use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, FeatureKind, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::expression::{Printer, Scope, WHOLE, negated};
-use crate::facts::Facts;
+use crate::facts::{Facts, WHOLE, negated};
 use crate::language::Language;
 use crate::names::Names;
 
@@ -107,8 +106,9 @@ struct Known {
     parts: usize,
 }
 
-impl<S: Language> Scope for Builder<'_, '_, S> {
-    fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
+impl<S: Language> Builder<'_, '_, S> {
+    /// Returns the value of a feature, and under which condition it is defined if it is no number.
+    pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
         if let Some(known) = self.known.variables.get(&slot) {
             return known.clone();
         }
@@ -123,24 +123,26 @@ impl<S: Language> Scope for Builder<'_, '_, S> {
         };
         let ty = derived.ty();
         let name = self.names.feature(slot);
-        let (defined, value) = self.print(|p| match ty {
-            Type::Number => (None, p.number(derived, facts)),
-            Type::Bool => p.condition(derived, facts),
-            Type::Category => p.category(derived, facts),
-        });
+        let (defined, value) = match ty {
+            Type::Number => (None, self.number(derived, facts)),
+            Type::Bool => self.condition(derived, facts),
+            Type::Category => self.category(derived, facts),
+        };
         let defined = defined.map(|defined| self.bind(Type::Bool, defined));
         let known = (defined, self.assign(name, Some(slot), ty, value));
         self.known.variables.insert(slot, known.clone());
         known
     }
 
-    fn bind(&mut self, ty: Type, value: Code) -> Code {
+    /// Gives a variable the value, and returns it.
+    pub fn bind(&mut self, ty: Type, value: Code) -> Code {
         let name = self.names.part(self.known.parts);
         self.known.parts += 1;
         self.assign(&name, None, ty, value)
     }
 
-    fn helper(&mut self, name: &'static str) -> String {
+    /// Returns the name of a helper, which the file then defines.
+    pub fn helper(&mut self, name: &'static str) -> String {
         self.helpers.insert(name);
         self.syntax.function(name)
     }
@@ -183,11 +185,6 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         variable
     }
 
-    pub fn print<T>(&mut self, print: impl FnOnce(&mut Printer<'_, S, Self>) -> T) -> T {
-        let syntax = self.syntax;
-        print(&mut Printer { syntax, scope: self })
-    }
-
     /// Returns the whole function, and what holds behind the precondition.
     pub fn function(&mut self) -> Vec<Step> {
         let mut facts = Facts::new(self.model, S::IS_TYPED);
@@ -225,16 +222,14 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the code of "false or undefined".
     fn unless(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
-        self.print(|p| {
-            let (defined, value) = p.condition(&negated(condition), facts);
-            match defined {
-                None => value,
-                Some(defined) => {
-                    let undefined = p.syntax.not(&defined);
-                    p.or(&undefined, &value)
-                }
+        let (defined, value) = self.condition(&negated(condition), facts);
+        match defined {
+            None => value,
+            Some(defined) => {
+                let undefined = self.syntax.not(&defined);
+                self.or(&undefined, &value)
             }
-        })
+        }
     }
 
     /// Builds the steps of a node below what is known.
@@ -271,7 +266,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let is_missing = self.model.missing.contains(&slot);
         let mut steps = Vec::new();
         if facts.range(&expr).nan && !is_missing {
-            let value = Scope::feature(self, slot, facts).1;
+            let value = self.feature(slot, facts).1;
             let condition = self.syntax.is_nan(&value);
             steps.append(&mut self.steps);
             steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
@@ -297,7 +292,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             steps.extend(self.sides(conditions, children, [&low, &high]));
             return steps;
         }
-        let value = Scope::feature(self, slot, facts).1;
+        let value = self.feature(slot, facts).1;
         let (value, literal) = match value.is_integer && threshold.abs() < WHOLE {
             true if range.whole => (value, format!("{}", threshold.floor())),
             true => (value, self.syntax.float(threshold)),
@@ -319,7 +314,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let mut rests = Vec::new();
         for number in numbers {
             let value = self.known.multiples.get(number).cloned().unwrap_or_else(|| {
-                let value = self.print(|p| p.number(number, facts));
+                let value = self.number(number, facts);
                 if value.reads.contains(&value.text) { value } else { self.bind(Type::Number, value) }
             });
             self.known.multiples.insert(number.clone(), value.clone());
@@ -346,17 +341,15 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         };
         let expr = feature(self.model, slot);
         if !is_known(facts) || facts.may_lack(&expr) {
-            let (defined, value) = Scope::feature(self, slot, facts);
+            let (defined, value) = self.feature(slot, facts);
             let texts: Vec<&str> =
                 known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
             let in_known = if is_known(facts) { None } else { Some(self.is_in(slot, &value, &texts, facts)) };
-            let condition = self.print(|p| {
-                let not = |code: Option<Code>| code.map(|code| p.syntax.not(&code));
-                match (not(defined), not(in_known)) {
-                    (Some(a), Some(b)) => p.or(&a, &b),
-                    (a, b) => a.or(b).expect("a reason to check"),
-                }
-            });
+            let not = |code: Option<Code>| code.map(|code| self.syntax.not(&code));
+            let condition = match (not(defined), not(in_known)) {
+                (Some(a), Some(b)) => self.or(&a, &b),
+                (a, b) => a.or(b).expect("a reason to check"),
+            };
             steps.append(&mut self.steps);
             steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
             facts.learn_category(slot, known, true);
@@ -368,7 +361,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             steps.extend(self.node(children[usize::from(outside.is_empty())], facts));
             return steps;
         }
-        let value = Scope::feature(self, slot, facts).1;
+        let value = self.feature(slot, facts).1;
         let is_short = inside.len() <= outside.len();
         let named = self.is_in(slot, &value, if is_short { &inside } else { &outside }, facts);
         let other = self.syntax.not(&named);
@@ -435,9 +428,9 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                 picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
             return vec![Step::Return(picked.map_or(Outcome::Decline, Outcome::Choice), evidence)];
         };
-        let (defined, value) = self.print(|p| p.condition(condition, facts));
+        let (defined, value) = self.condition(condition, facts);
         let code = match &defined {
-            Some(defined) => self.print(|p| p.and(defined, &value)),
+            Some(defined) => self.and(defined, &value),
             None => value,
         };
         let mut steps = std::mem::take(&mut self.steps);

@@ -12,9 +12,9 @@ use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{C_NAMES, C_WORDS, Case, Names};
 use crate::page::{Lines, described, units, wrapped};
-use crate::plan::{Plan, Planned, TableCode};
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target};
+use crate::target::{Output, Plan, Target};
 use crate::text::{c_string, shown};
 
 /// A header for C, C++ and CUDA.
@@ -101,7 +101,7 @@ fn usage(place: &Path) -> String {
 }
 
 fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
-    let model = plan.model;
+    let model = plan.request.model;
     let words = [C_WORDS, C_NAMES];
     let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &words, Some(C_WORDS))?;
     let package = &names.package;
@@ -134,10 +134,10 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
         ("first", if is_constant { String::new() } else { format!("{pointer}, ") }),
-        ("condition_steps", lines().print(steps, 1)),
+        ("condition_steps", lines().print(steps, 1, true)),
         ("conditions", all.iter().map(case).collect()),
-        ("body", lines().print(&planned.body, 1)),
-        ("leaf", lines().print(&planned.leaf, 1)),
+        ("body", lines().print(&planned.body, 1, true)),
+        ("leaf", lines().print(&planned.leaf, 1, true)),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
     let (mut starts, mut entries) = (Vec::new(), Vec::new());

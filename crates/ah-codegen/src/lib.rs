@@ -42,10 +42,7 @@ mod text;
 pub mod tool;
 mod write;
 
-use std::path::Path;
-
 use ah_types::Model;
-use ah_types::log::Log;
 
 pub use c::C;
 pub use error::CodegenError;
@@ -53,47 +50,13 @@ pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use report::{GeneratedFiles, Report};
 pub use rust::RUST;
 pub use table::TABLE;
-pub use target::{Output, Target};
-pub use write::{Change, WriteMode};
+pub use target::{Output, Request, Target, WriteMode};
+pub use write::Change;
 
-use plan::Plan;
+use target::Plan;
 
 /// All targets.
 pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
-
-/// What to generate, and where.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The model.
-    pub model: &'a Model,
-    /// The targets.
-    pub targets: &'a [&'a Target],
-    /// The folder below which everything is written.
-    pub out: &'a Path,
-    /// The file that is written instead, as a module of the author's own library.
-    pub into: Option<&'a Path>,
-    /// Whether to write or to compare.
-    pub mode: WriteMode,
-    /// Whether the code also ranks choices, and picks among those that a program offers.
-    pub ranked: bool,
-    /// The folder of the crate `ah-runtime`: the Rust crate gets the feature `runtime`, which implements
-    /// `ah_runtime::Heuristic`. It needs the rankings too.
-    pub runtime: Option<&'a Path>,
-    /// The SPDX name of a license for the first lines.
-    pub license: Option<&'a str>,
-    /// Whether a target that the model was not learned for is written too.
-    pub force: bool,
-    /// A log with times of the default and of the choices, for a table of decisions on its inputs.
-    pub rows: Option<&'a Log>,
-}
-
-impl<'a> Request<'a> {
-    /// Requests the files of these targets below `out`, written, without extras.
-    pub fn new(model: &'a Model, targets: &'a [&'a Target], out: &'a Path) -> Self {
-        let (mode, into, runtime, license, rows) = (WriteMode::Write, None, None, None, None);
-        Self { model, targets, out, into, mode, ranked: false, runtime, license, force: false, rows }
-    }
-}
 
 /// Generates source code from a model.
 ///
@@ -108,16 +71,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
         check_target(request, target)?;
-        let plan = Plan {
-            model: request.model,
-            out: request.out,
-            into: request.into,
-            ranked: request.ranked || request.runtime.is_some() || target.has_rankings,
-            runtime: request.runtime,
-            license: request.license,
-            rows: request.rows,
-            used: plan::used(request.model),
-        };
+        let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
+        let plan = Plan { request, ranked, used: plan::used(request.model) };
         let output = (target.files)(&plan)?;
         let changes = write::write(&output.place, &output.files, request.mode)?;
         let (target, usage) = (target.name, (target.usage)(&output.place));

@@ -26,19 +26,12 @@ impl<'a, L: Language> Lines<'a, L> {
         Self { language, model, result, lines: Vec::new(), said: Vec::new(), has_evidence: false }
     }
 
-    /// Prints steps at this level of indentation.
-    pub fn print(mut self, steps: &[Step], level: usize) -> String {
-        self.steps(steps, level, true);
+    /// Prints steps at this level of indentation; at the `tail` of a function the last one is its result.
+    pub fn print(mut self, steps: &[Step], level: usize, tail: bool) -> String {
+        self.steps(steps, level, tail);
         self.lines.join("\n")
     }
 
-    /// Prints steps inside a function that goes on behind them.
-    pub fn print_inside(mut self, steps: &[Step], level: usize) -> String {
-        self.steps(steps, level, false);
-        self.lines.join("\n")
-    }
-
-    /// Prints steps at this level of indentation; at the `tail` of the function the last one is its result.
     fn steps(&mut self, steps: &[Step], level: usize, tail: bool) {
         let indent = "    ".repeat(level);
         for (at, step) in steps.iter().enumerate() {

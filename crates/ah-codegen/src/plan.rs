@@ -1,41 +1,21 @@
 //! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use ah_types::log::Log;
 use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree};
 
 use crate::body::{Builder, Outcome, Step, depth, feature, leaves, without_unread};
 use crate::code::Code;
-use crate::expression::Scope;
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
 use crate::page::about;
+use crate::target::Plan;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
 const MOST_LEAVES: usize = 256;
 /// Deeper branches become tables: nobody follows more levels.
 const DEEPEST: usize = 12;
-
-/// A model, and what is asked of its code.
-pub struct Plan<'a> {
-    pub model: &'a Model,
-    /// The folder below which everything is written.
-    pub out: &'a Path,
-    /// The file that becomes a module of a library.
-    pub into: Option<&'a Path>,
-    /// Whether the code can rank choices and pick among offered ones.
-    pub ranked: bool,
-    /// The folder of the crate `ah-runtime`, if the code implements its trait.
-    pub runtime: Option<&'a Path>,
-    pub license: Option<&'a str>,
-    /// The inputs of a table of decisions.
-    pub rows: Option<&'a Log>,
-    /// By slot: whether trees, conditions or used derived features read it.
-    pub used: Vec<bool>,
-}
 
 /// The code of a model in one language.
 #[derive(Default)]
@@ -100,7 +80,7 @@ pub fn used(model: &Model) -> Vec<bool> {
 impl Plan<'_> {
     /// Builds the code of a language.
     pub fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
-        let model = self.model;
+        let model = self.request.model;
         let mut planned = Planned::default();
         let is_small = model.boosters.is_empty();
         if is_small {
@@ -126,7 +106,7 @@ impl Plan<'_> {
 
     /// Lays the tables out, and prints the columns that they compare.
     fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.model;
+        let model = self.request.model;
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let mut facts = Facts::new(model, S::IS_TYPED);
@@ -134,7 +114,7 @@ impl Plan<'_> {
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
-            let (defined, value) = Scope::feature(&mut builder, slot, &facts);
+            let (defined, value) = builder.feature(slot, &facts);
             let known = &model.categories[slot];
             let nan = Code::atom(syntax.float(f64::NAN));
             columns.push(match &column.categories {
@@ -185,15 +165,13 @@ impl Plan<'_> {
 
     /// Prints the conditions on choices.
     fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.model;
+        let model = self.request.model;
         let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
-            let code = builder.print(|p| {
-                let (defined, value) = p.condition(&condition.typed, &facts);
-                defined.map_or(value.clone(), |defined| p.and(&defined, &value))
-            });
+            let (defined, value) = builder.condition(&condition.typed, &facts);
+            let code = defined.map_or(value.clone(), |defined| builder.and(&defined, &value));
             match all.iter_mut().find(|(other, _)| other.text == code.text) {
                 Some((_, choices)) => choices.push(*choice),
                 None => all.push((code, vec![*choice])),
@@ -206,7 +184,7 @@ impl Plan<'_> {
 
     /// Finds the logged features that the code reads, and whether it may decline.
     fn count<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.model;
+        let model = self.request.model;
         let facts = Facts::new(model, S::IS_TYPED);
         let mut reads = BTreeSet::new();
         for steps in [&planned.body, &planned.leaf, &planned.conditions.0] {

@@ -10,9 +10,9 @@ use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
 use crate::page::{Lines, described, wrapped};
-use crate::plan::{Plan, Planned, TableCode};
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target, stem};
+use crate::target::{Output, Plan, Target, stem};
 use crate::text::{python_string, shown};
 
 /// How Python writes code.
@@ -139,7 +139,7 @@ fn tuple(all: &[String]) -> String {
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
 fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>), CodegenError> {
-    let (model, syntax) = (plan.model, PythonSyntax);
+    let (model, syntax) = (plan.request.model, PythonSyntax);
     let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
     let planned = plan.built(&syntax, &names);
     let mut values = skeleton::values(plan, &names, &planned);
@@ -163,9 +163,9 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>
     let body = |steps: &[Step]| {
         // Where a value is None or of another kind, the model declines.
         if is_constant {
-            return lines().print(steps, 1);
+            return lines().print(steps, 1, true);
         }
-        format!("    try:\n{}\n    except TypeError:\n        return None", lines().print(steps, 2))
+        format!("    try:\n{}\n    except TypeError:\n        return None", lines().print(steps, 2, true))
     };
     let features = model.features.base().features();
     let mut texts = |key: &str, all: Vec<&str>| {
@@ -195,7 +195,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>
         let choices: Vec<String> = choices.iter().map(|id| name(*id)).collect();
         format!("    if not ({}):\n        names.update({})\n", code.text, tuple(&choices))
     };
-    values.insert("condition_steps", &lines().print(steps, 1));
+    values.insert("condition_steps", &lines().print(steps, 1, true));
     values.insert("conditions", &all.iter().map(condition).collect::<String>());
     let entry = |(id, allowed): &(ChoiceId, bool)| format!("({}, {})", name(*id), syntax.truth(*allowed));
     let ranking =
@@ -203,7 +203,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>
     values.insert("rankings", &planned.rankings.iter().map(ranking).collect::<String>());
     if let Some(code) = &planned.tables {
         tables(&mut values, code, model);
-        values.insert("column_steps", &lines().print(&planned.body, 2));
+        values.insert("column_steps", &lines().print(&planned.body, 2, true));
     }
     let is_text = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains("math."));
     let needs_math = values.clone().into_json().as_object().is_some_and(|all| all.values().any(is_text));
@@ -359,7 +359,7 @@ pub const PYTORCH: Target = Target {
     has_rankings: true,
     files: |plan| {
         let (mut values, _, signature) = values(plan)?;
-        let heuristic = &plan.model.heuristic;
+        let heuristic = &plan.request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         let mut class = identifier(heuristic, case, "Heuristic");
         // PyTorch's own class names are around it.

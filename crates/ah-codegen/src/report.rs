@@ -4,8 +4,8 @@ use std::fmt;
 
 use similar::TextDiff;
 
-use crate::target::Output;
-use crate::write::{Change, WriteMode, path_of};
+use crate::target::{Output, WriteMode};
+use crate::write::{Change, path_of};
 
 /// The result of [`generate`](crate::generate).
 #[derive(Clone, Debug)]

@@ -12,9 +12,9 @@ use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{Lines, described, mark, units, wrapped};
-use crate::plan::{Plan, Planned, TableCode};
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Files, Output, Target, stem};
+use crate::target::{Files, Output, Plan, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
@@ -158,18 +158,18 @@ fn usage(place: &Path) -> String {
 }
 
 fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
-    let model = plan.model;
+    let model = plan.request.model;
     let words = [RUST_WORDS, RUST_NAMES];
     let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
     let planned = plan.built(&RustSyntax, &names);
     let mut values = skeleton::values(plan, &names, &planned);
     insert_source(&mut values, plan, &names, &planned)?;
     let file = skeleton::render("rust/lib.rs", &values)?;
-    if plan.into.is_some() {
+    if plan.request.into.is_some() {
         return Ok(Output::file(plan, "", file, planned.signature(&names)));
     }
-    if let Some(runtime) = plan.runtime {
-        values.insert("runtime", &relative(&plan.out.join(&names.package), runtime)?);
+    if let Some(runtime) = plan.request.runtime {
+        values.insert("runtime", &relative(&plan.request.out.join(&names.package), runtime)?);
     }
     let optimization = code(&model.optimization).replace('`', "");
     values.insert("description", &format!("A learned heuristic for {optimization}"));
@@ -182,7 +182,7 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     if planned.tables.is_some() {
         files.insert("src/decide.rs".to_owned(), format!("// {}\n{}", mark(), ah_decide::SOURCE));
     }
-    Ok(Output { place: plan.out.join(&names.package), signature: planned.signature(&names), files })
+    Ok(Output { place: plan.request.out.join(&names.package), signature: planned.signature(&names), files })
 }
 
 /// Inserts the parts of the source.
@@ -192,7 +192,7 @@ fn insert_source(
     names: &Names,
     planned: &Planned,
 ) -> Result<(), CodegenError> {
-    let model = plan.model;
+    let model = plan.request.model;
     let variant = |choice: ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
     let result = |outcome: Outcome, tail: bool| {
         let value = match outcome {
@@ -213,7 +213,7 @@ fn insert_source(
     let constant = if is_constant && planned.body.len() == 1 { "const " } else { "" };
     let choose = item(format!(
         "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{}\n}}",
-        lines().print(&planned.body, 1)
+        lines().print(&planned.body, 1, true)
     ));
     let (steps, all) = &planned.conditions;
     let arm = |(code, choices): &(Code, Vec<ChoiceId>)| {
@@ -232,22 +232,22 @@ fn insert_source(
         ("device", device(model)),
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
-        ("condition_steps", lines().print(steps, 1)),
+        ("condition_steps", lines().print(steps, 1, true)),
         ("conditions", all.iter().map(arm).collect()),
-        ("leaf", lines().print(&planned.leaf, 1)),
+        ("leaf", lines().print(&planned.leaf, 1, true)),
         ("rankings", planned.rankings.iter().map(ranking).collect()),
         ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
     values.insert("rankings_count", &planned.rankings.len());
-    values.insert("is_crate", &plan.into.is_none());
+    values.insert("is_crate", &plan.request.into.is_none());
     if let Some(code) = &planned.tables {
         insert_tables(values, code);
         // The steps that decline leave `columns`.
-        values.insert("column_steps", &lines().print_inside(&planned.body, 1));
-        values.insert("executor", if plan.into.is_some() { ah_decide::SOURCE } else { "" });
+        values.insert("column_steps", &lines().print(&planned.body, 1, false));
+        values.insert("executor", if plan.request.into.is_some() { ah_decide::SOURCE } else { "" });
     }
-    if plan.runtime.is_some() && plan.into.is_none() {
+    if plan.request.runtime.is_some() && plan.request.into.is_none() {
         values.insert("runtime_door", &runtime(model, names, planned)?);
     }
     Ok(())

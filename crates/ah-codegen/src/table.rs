@@ -261,10 +261,11 @@ pub const TABLE: Target = Target {
     usage: |_| format!("read {PROOFS} there for which rows changed and why"),
     has_rankings: false,
     files: |plan| {
-        let rows = PinnedRows::new(plan.model, plan.rows.ok_or(CodegenError::NoRows)?)?;
-        let package = identifier(&plan.model.heuristic, Case::Snake, "heuristic");
-        let files = [(CSV, rows.csv()), (JSON, rows.json()), (PROOFS, rows.proofs(&plan.model.heuristic))];
+        let rows = PinnedRows::new(plan.request.model, plan.request.rows.ok_or(CodegenError::NoRows)?)?;
+        let package = identifier(&plan.request.model.heuristic, Case::Snake, "heuristic");
+        let files =
+            [(CSV, rows.csv()), (JSON, rows.json()), (PROOFS, rows.proofs(&plan.request.model.heuristic))];
         let files = files.map(|(name, text)| (name.to_owned(), text)).into();
-        Ok(Output { signature: Vec::new(), place: plan.out.join(format!("{package}_table")), files })
+        Ok(Output { signature: Vec::new(), place: plan.request.out.join(format!("{package}_table")), files })
     },
 };

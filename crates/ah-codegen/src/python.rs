@@ -138,7 +138,7 @@ fn tuple(all: &[String]) -> String {
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>), CodegenError> {
+fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
     let (model, syntax) = (plan.request.model, PythonSyntax);
     let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
     let planned = plan.built(&syntax, &names);
@@ -209,8 +209,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Vec<(usize, String)>
     let needs_math = values.clone().into_json().as_object().is_some_and(|all| all.values().any(is_text));
     let helpers = ["floor", "ceil", "ctz", "log2"];
     values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.helpers.contains(name))));
-    let signature = planned.signature(&names);
-    Ok((values, names, signature))
+    Ok((values, names, planned))
 }
 
 /// Inserts the tables of trees and boosters.
@@ -317,10 +316,15 @@ fn metadata(model: &Model) -> String {
 
 /// Returns one file of a skeleton.
 fn file(plan: &Plan<'_>, skeleton: &str, suffix: &str) -> Result<Output, CodegenError> {
-    let (mut values, names, signature) = values(plan)?;
+    let (mut values, names, planned) = values(plan)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
-    Ok(Output::file(plan, &format!("{module}.py"), skeleton::render(skeleton, &values)?, signature))
+    Ok(Output::file(
+        plan,
+        &format!("{module}.py"),
+        skeleton::render(skeleton, &values)?,
+        planned.signature(&names),
+    ))
 }
 
 /// A module without dependencies.
@@ -358,7 +362,7 @@ pub const PYTORCH: Target = Target {
     usage: |_| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     has_rankings: true,
     files: |plan| {
-        let (mut values, _, signature) = values(plan)?;
+        let (mut values, names, planned) = values(plan)?;
         let heuristic = &plan.request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         let mut class = identifier(heuristic, case, "Heuristic");
@@ -369,6 +373,6 @@ pub const PYTORCH: Target = Target {
         }
         values.insert("class", &class);
         let text = skeleton::render("pytorch/artifact.py", &values)?;
-        Ok(Output::file(plan, &format!("_{class}.py"), text, signature))
+        Ok(Output::file(plan, &format!("_{class}.py"), text, planned.signature(&names)))
     },
 };

@@ -6,7 +6,7 @@ use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, U
 use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
 
 #[path = "../../../../generated/mixed_mm_h200/src/lib.rs"]
-#[allow(dead_code, unused_attributes)] // Its `no_std` holds for a crate; here it is a module.
+#[allow(dead_code, unused_attributes, clippy::cast_lossless)] // Its `no_std` holds for a crate; here it is a module.
 #[rustfmt::skip] // Rustfmt would follow it there.
 mod generated;
 

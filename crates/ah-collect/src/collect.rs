@@ -10,7 +10,7 @@ use crate::append::Appender;
 use crate::cli::Options;
 use crate::cli::Progress;
 use crate::error::CollectError;
-use crate::measuring::{Event, MeasuredInput, measure_inputs};
+use crate::measuring::{MeasuredInput, measure_inputs};
 use crate::plan::Plan;
 use crate::summary::Summary;
 use crate::units::count;
@@ -61,13 +61,7 @@ pub(crate) fn collect(
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
-    let result = measure_inputs(workers, &plan, options.policy, stop, |event| match event {
-        Event::Done(input) => record.take(input, progress),
-        Event::Working(text) => {
-            progress.working(&text);
-            Ok(())
-        }
-    });
+    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
     let result = result.and_then(|()| record.end(progress));
     progress.finish();
     if record.summary.measured > 0 {

@@ -13,7 +13,6 @@ mod process;
 mod scripted;
 
 use std::process::Command;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use ah_measure::draws::{self, Draw};
@@ -46,9 +45,6 @@ pub struct Worker {
     refusals: Vec<Option<Failure>>,
     link: Link,
 }
-
-/// Prints what a worker says that it works on.
-pub type Report = Box<dyn Fn(&str) + Send>;
 
 impl Worker {
     /// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this
@@ -93,11 +89,6 @@ impl Worker {
     /// Returns the rest of what the worker describes.
     pub fn description(&self) -> &Description {
         &self.description
-    }
-
-    /// Calls `report` with what the worker says that it works on, in long requests; `None`: no longer.
-    pub fn report_to(&mut self, report: Option<Report>) {
-        *self.link.working.lock().unwrap_or_else(PoisonError::into_inner) = report;
     }
 
     /// Returns whether it knows a request that a worker may know.

@@ -119,7 +119,7 @@ pub struct Description {
     #[serde(default)]
     pub feature_ms: BTreeMap<String, f64>,
     /// How features are drawn, by name.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Draw>,
     /// The device that the choices run on.
     #[serde(default)]

@@ -11,7 +11,7 @@ use crate::cli::Options;
 use crate::cli::Progress;
 use crate::error::CollectError;
 use crate::measuring::{MeasuredInput, measure_inputs};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedInput};
 use crate::summary::Summary;
 use crate::units::count;
 use crate::worker::Worker;
@@ -205,7 +205,10 @@ impl Record {
             let context = &input.planned.context;
             self.undefined.retain(|name| context.number(name).is_none_or(f64::is_nan));
         }
-        progress.input_done(&format!("{} {result}", input.label));
+        // First what is new: a terminal cuts a long line at its end.
+        let PlannedInput { context, text, flaw, .. } = &input.planned;
+        let shown = if flaw.is_some() { format!("{text:?}") } else { context.to_string() };
+        progress.input_done(&format!("{result}: {shown}"));
         Ok(())
     }
 }

@@ -13,8 +13,6 @@ use crate::worker::Worker;
 /// An input and its measurement. An error is the reason why the whole input was not measured.
 pub(crate) struct MeasuredInput {
     pub planned: PlannedInput,
-    /// The input in a few words.
-    pub label: String,
     pub result: Result<Measurement, Failure>,
 }
 
@@ -81,15 +79,12 @@ fn take_inputs(
             }
         };
         plan.compile(worker, &planned);
-        let (label, result) = match &planned.flaw {
-            Some(flaw) => (format!("{:?}", planned.text), Err(flaw.clone())),
-            None => {
-                let result = worker.measure(&planned.context, planned.seed, &policy);
-                (worker.label(&planned.context), result)
-            }
+        let result = match &planned.flaw {
+            Some(flaw) => Err(flaw.clone()),
+            None => worker.measure(&planned.context, planned.seed, &policy),
         };
         plan.note(&result);
-        let input = MeasuredInput { planned, label, result };
+        let input = MeasuredInput { planned, result };
         let lost = input.lost_device().is_some();
         if send.send(Ok(input)).is_err() || lost {
             return;

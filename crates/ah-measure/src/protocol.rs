@@ -36,11 +36,6 @@ pub enum Request {
         /// The context.
         context: WireContext,
     },
-    /// An input in a few words.
-    Label {
-        /// Its features.
-        context: WireContext,
-    },
     /// Compile what these inputs need.
     Compile {
         /// The inputs.
@@ -166,11 +161,7 @@ impl Description {
             inputs: BTreeMap::new(),
             device: Some(device),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
-            can: ["draw", "accept", "label", "check", "release"]
-                .into_iter()
-                .chain(ahead)
-                .map(str::to_owned)
-                .collect(),
+            can: ["draw", "accept", "check", "release"].into_iter().chain(ahead).map(str::to_owned).collect(),
             batch: BATCH,
             simulated: runner.is_simulated(),
             decision_ns: BTreeMap::new(),

@@ -96,8 +96,7 @@ impl CheckWorkerFlags {
             worker.compile(&contexts[..contexts.len().min(2)]);
         }
         for (context, place) in contexts.iter().zip(0..2) {
-            let label = worker.label(context);
-            each(input(&mut worker, context, Seed(0, place)).map_err(|e| format!("{label}: {e}")));
+            each(input(&mut worker, context, Seed(0, place)).map_err(|e| format!("{context}: {e}")));
         }
         each(match difference(worker.description(), second.description()) {
             Some(what) => Err(format!("restart: a second process describes {what}")),

@@ -63,7 +63,7 @@ impl Progress {
         *self = Self { bar, done, goal, start };
     }
 
-    /// One more input is done; `result` is its label and winner in a few words.
+    /// One more input is done; `result` is its winner and its features in a few words.
     pub fn input_done(&mut self, result: &str) {
         self.done += 1;
         if let Some(bar) = &self.bar {

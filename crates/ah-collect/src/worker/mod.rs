@@ -127,13 +127,6 @@ impl Worker {
         answer.map(|_| ()).map_err(|failure| failure.reason().to_owned())
     }
 
-    /// Returns an input in a few words.
-    pub fn label(&mut self, context: &Context) -> String {
-        let asked = self.can("label").then(|| self.link.ask(Request::Label { context: context.into() }).ok());
-        let label = asked.flatten().and_then(|answer| answer.0.get("label")?.as_str().map(str::to_owned));
-        label.unwrap_or_else(|| context.to_string())
-    }
-
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
     pub fn compile(&mut self, contexts: &[Context]) {
         let contexts = contexts.iter().map(WireContext::from).collect();

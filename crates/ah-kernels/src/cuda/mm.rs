@@ -155,10 +155,6 @@ impl BenchmarkRunner for MmRunner {
         Shape::of_floats(context).map(|_| ())
     }
 
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         let shape = Shape::of_floats(context).map_err(Failure::skipped)?;

@@ -14,7 +14,7 @@ use super::experiment;
 use super::nvrtc::Source;
 use super::operands::{GUARD, Operands, ProductReference, int};
 use super::shape::{self, Shape};
-use crate::features::{self, Layout, Padding};
+use crate::features::{Layout, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -202,10 +202,6 @@ impl BenchmarkRunner for PadMmRunner {
     fn accepts(&self, context: &Context) -> Result<(), String> {
         let shape = Shape::of_floats(context)?;
         padding(shape.a).check(context, [shape.m, shape.k, shape.n])
-    }
-
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 
-use crate::cli;
+use crate::cli::working as show_working;
 use crate::error::CollectError;
 use crate::process_group::{ProcessGroup, Tail, last_line};
 
@@ -177,7 +177,7 @@ impl Process {
             }
             let Some(working) = answer.0.get("working") else { return Ok(answer) };
             if let Some(text) = working.as_str() {
-                cli::working(&shorten(text));
+                show_working(&shorten(text));
             }
         }
     }

@@ -10,8 +10,8 @@ use crate::append::Appender;
 use crate::cli::Options;
 use crate::cli::Progress;
 use crate::error::CollectError;
-use crate::measuring::{Event, MeasuredInput, measure_inputs};
-use crate::plan::Plan;
+use crate::measuring::{MeasuredInput, measure_inputs};
+use crate::plan::{Plan, PlannedInput};
 use crate::summary::Summary;
 use crate::units::count;
 use crate::worker::Worker;
@@ -61,13 +61,7 @@ pub(crate) fn collect(
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
-    let result = measure_inputs(workers, &plan, options.policy, stop, |event| match event {
-        Event::Done(input) => record.take(input, progress),
-        Event::Working(text) => {
-            progress.working(&text);
-            Ok(())
-        }
-    });
+    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
     let result = result.and_then(|()| record.end(progress));
     progress.finish();
     if record.summary.measured > 0 {
@@ -211,7 +205,10 @@ impl Record {
             let context = &input.planned.context;
             self.undefined.retain(|name| context.number(name).is_none_or(f64::is_nan));
         }
-        progress.input_done(&format!("{} {result}", input.label));
+        // First what is new: a terminal cuts a long line at its end.
+        let PlannedInput { context, text, flaw, .. } = &input.planned;
+        let shown = if flaw.is_some() { format!("{text:?}") } else { context.to_string() };
+        progress.input_done(&format!("{result}: {shown}"));
         Ok(())
     }
 }

@@ -36,11 +36,6 @@ pub enum Request {
         /// The context.
         context: WireContext,
     },
-    /// An input in a few words.
-    Label {
-        /// Its features.
-        context: WireContext,
-    },
     /// Compile what these inputs need.
     Compile {
         /// The inputs.
@@ -119,7 +114,7 @@ pub struct Description {
     #[serde(default)]
     pub feature_ms: BTreeMap<String, f64>,
     /// How features are drawn, by name.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Draw>,
     /// The device that the choices run on.
     #[serde(default)]
@@ -166,11 +161,7 @@ impl Description {
             inputs: BTreeMap::new(),
             device: Some(device),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
-            can: ["draw", "accept", "label", "check", "release"]
-                .into_iter()
-                .chain(ahead)
-                .map(str::to_owned)
-                .collect(),
+            can: ["draw", "accept", "check", "release"].into_iter().chain(ahead).map(str::to_owned).collect(),
             batch: BATCH,
             simulated: runner.is_simulated(),
             decision_ns: BTreeMap::new(),

@@ -58,11 +58,6 @@ pub trait BenchmarkRunner {
         Ok(())
     }
 
-    /// Returns the context in a few words, for tables and the progress bar.
-    fn label(&self, context: &Context) -> String {
-        context.to_string()
-    }
-
     /// Makes the operands of an input. All randomness comes from `rng`; for a drawn context, `rng` is in
     /// the same state as at the call of [`draw`](Self::draw).
     ///

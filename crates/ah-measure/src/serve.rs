@@ -140,9 +140,6 @@ impl<R: BenchmarkRunner> Session<R> {
                 .context(&context)
                 .and_then(|context| self.runner.accepts(&context).map_err(Failure::Skipped))
                 .map(done),
-            Request::Label { context } => {
-                self.context(&context).map(|context| json!({ "label": self.runner.label(&context) }))
-            }
             Request::Prepare { context, seed } => self.prepare(&context, seed).map(done),
             Request::Compile { groups } => {
                 let contexts = groups.iter().flat_map(|group| &group.contexts);

@@ -30,7 +30,7 @@ pub(crate) use options::Options;
 use options::seconds;
 use program::ListFlags;
 pub(crate) use program::{NoFlags, Program};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, working};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]

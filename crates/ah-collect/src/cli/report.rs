@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_cli::page::Page;
-use ah_cli::{exit, status, stdout};
+use ah_cli::{exit, page, status, stdout};
 use ah_types::log::{self, Log, LogError, ReadOptions, read_with};
 use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
@@ -62,12 +61,8 @@ impl ReportFlags {
                 input.display()
             )));
         }
-        let page = Page {
-            title: &log.metadata.name,
-            body: include_str!("report/body.html"),
-            script: include_str!("report/page.js"),
-        };
-        let page = page.html(&json!(report).to_string());
+        let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
+        let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(|source| LogError::Io {
             path: self.output.clone(),
             action: "write",

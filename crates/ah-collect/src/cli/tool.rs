@@ -70,12 +70,19 @@ enum Backend {
 }
 
 impl Backend {
-    /// Returns the worker of shipped kernels; `None` if none measures this optimization here.
-    fn server(self, optimization: Optimization, device: u32) -> Option<Server> {
-        match self {
+    /// Returns the worker of shipped kernels.
+    fn server(self, optimization: Optimization, device: u32) -> Result<Server, CollectError> {
+        let name = optimization.name.clone();
+        let server = match self {
             Self::Cuda => cuda::server(optimization, device),
             Self::Cpu | Self::Auto => cpu::server(optimization),
-        }
+        };
+        server.ok_or_else(|| {
+            CollectError::Usage(format!(
+                "nothing measures {name} with --backend {self}; ah-collect list shows what can be measured, and \
+                 --worker takes a program of your own (docs/workers.md)"
+            ))
+        })
     }
 }
 
@@ -207,12 +214,8 @@ impl Program for Tool {
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
         let is_source = file.is_some_and(|file| matches!(file.choices, CustomChoices::Cuda(_)));
-        if !is_source && backend.server(optimization.clone(), 0).is_none() {
-            return Err(CollectError::Usage(format!(
-                "nothing measures {} with --backend {}; ah-collect list shows what can be measured, \
-                 and --worker takes a program of your own (docs/workers.md)",
-                optimization.name, backend
-            )));
+        if !is_source {
+            drop(backend.server(optimization.clone(), 0)?);
         }
         let start =
             |device: u32| flags.own_worker(optimization.clone(), (backend, device), limits, limits.answer);
@@ -226,13 +229,7 @@ impl Program for Tool {
                 #[cfg(unix)]
                 Some(CustomChoices::Commands(commands)) => commands.server(optimization, limit),
                 Some(CustomChoices::Cuda(kernel)) => kernel.server(optimization, flags.device),
-                _ => {
-                    let backend = flags.backend(None, &optimization)?;
-                    let name = optimization.name.clone();
-                    backend.server(optimization, flags.device).ok_or_else(|| {
-                        CollectError::Usage(format!("nothing measures {name} with --backend {backend}"))
-                    })?
-                }
+                _ => flags.backend(None, &optimization)?.server(optimization, flags.device)?,
             })
         });
         match served {

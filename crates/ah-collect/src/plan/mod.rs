@@ -7,8 +7,8 @@ mod earlier;
 mod inputs_file;
 mod shard;
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ah_measure::sampling::Seed;
@@ -74,8 +74,10 @@ pub(crate) struct Plan {
     deadline: Option<Instant>,
     schema: Schema,
     places: Mutex<Places>,
-    compiled: Mutex<Compiled>,
-    one_compiled: Condvar,
+    /// The texts of the inputs that were compiled for.
+    compiled: Mutex<HashSet<String>>,
+    /// Held while a device compiles.
+    compiling: Mutex<()>,
 }
 
 /// What the devices of a run share.
@@ -99,9 +101,6 @@ impl Places {
     }
 }
 
-/// By the text of an input: whether its compilation has ended.
-type Compiled = HashMap<String, bool>;
-
 impl Plan {
     /// Returns the plan of a run whose log holds the inputs of `earlier`.
     pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
@@ -116,7 +115,7 @@ impl Plan {
             schema,
             places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
             compiled: Mutex::default(),
-            one_compiled: Condvar::new(),
+            compiling: Mutex::default(),
         }
     }
 
@@ -217,16 +216,14 @@ impl Plan {
         }
     }
 
-    /// Has the worker compile what `input` and those after it need, once for all devices. Waits while another device
-    /// compiles for this input.
+    /// Has the worker compile what `input` and those after it need, once for all devices: one compiles at a time.
     pub fn compile(&self, worker: &mut Worker, input: &PlannedInput) {
-        if !worker.can("compile") || input.flaw.is_some() {
+        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if !worker.can("compile") || input.flaw.is_some() || compiled().contains(&input.text) {
             return;
         }
-        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_pending = |compiled: &mut Compiled| compiled.get(&input.text) == Some(&false);
-        let waited = self.one_compiled.wait_while(compiled(), is_pending);
-        if waited.unwrap_or_else(PoisonError::into_inner).contains_key(&input.text) {
+        let _compiling = self.compiling.lock();
+        if compiled().contains(&input.text) {
             return;
         }
         while self.places().ahead.len() < LOOK_AHEAD - 1 {
@@ -235,17 +232,13 @@ impl Plan {
             self.places().ahead.push_back(drawn);
         }
         let mut inputs = vec![(input.text.clone(), input.context.clone())];
-        {
-            let (places, mut compiled) = (self.places(), compiled());
-            let ahead = places.ahead.iter().filter(|ahead| ahead.flaw.is_none());
-            let ahead = ahead.filter(|ahead| !compiled.contains_key(&ahead.text));
-            inputs.extend(ahead.map(|ahead| (ahead.text.clone(), ahead.context.clone())));
-            compiled.extend(inputs.iter().map(|(text, _)| (text.clone(), false)));
-        }
+        let ahead = self.places().ahead.clone();
+        let ahead =
+            ahead.into_iter().filter(|ahead| ahead.flaw.is_none() && !compiled().contains(&ahead.text));
+        inputs.extend(ahead.map(|ahead| (ahead.text, ahead.context)));
         let (texts, contexts): (Vec<String>, Vec<Context>) = inputs.into_iter().unzip();
         worker.compile(&contexts);
-        compiled().extend(texts.into_iter().map(|text| (text, true)));
-        self.one_compiled.notify_all();
+        compiled().extend(texts);
     }
 
     /// Notes the result of an input. One that was not measured does not count. If a choice was skipped, other inputs may

@@ -1,6 +1,6 @@
 //! What a worker describes: its choices and features, checked, and the conditions under which choices can run.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use ah_measure::protocol::Description;
 use ah_measure::{Experiment, Failure, this_cpu};
@@ -56,24 +56,14 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
     })
 }
 
-/// Returns what differs between the descriptions of two processes of one worker. Times that it measures may differ.
-pub fn difference(before: &Description, now: &Description) -> Option<&'static str> {
-    let timeless = |d: &Description| Description {
-        feature_ms: BTreeMap::new(),
-        decision_ns: BTreeMap::new(),
-        ..d.clone()
-    };
-    [
-        (before.choices != now.choices, "other choices"),
-        (before.features != now.features, "other features"),
-        (before.device != now.device, "another device"),
-        (before.name != now.name, "another name"),
-        (before.fallback != now.fallback, "another fallback"),
-        (before.inputs != now.inputs, "other inputs"),
-        (timeless(before) != timeless(now), "other conditions, timing or requests"),
-    ]
-    .into_iter()
-    .find_map(|(differs, what)| differs.then_some(what))
+/// Returns a field that differs between the descriptions of two processes of one worker. Times that it measures may differ.
+pub fn difference(before: &Description, now: &Description) -> Option<String> {
+    let [before, now] = [before, now].map(|description| json!(description));
+    let keys = [&before, &now].into_iter().filter_map(|description| description.as_object());
+    let mut keys = keys
+        .flat_map(|fields| fields.keys())
+        .filter(|key| !["feature_ms", "decision_ns"].contains(&key.as_str()));
+    keys.find(|key| before[*key] != now[*key]).map(|key| format!("another value of {key:?}"))
 }
 
 /// Checks the choices and the times that a worker describes.

@@ -8,7 +8,7 @@ use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 
-use super::process::{Fault, GRACE, Limits, Process, Working};
+use super::process::{Fault, GRACE, Limits, Process};
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -26,8 +26,6 @@ pub(super) struct Link {
     /// How many more requests start something for the first time in a process that replaced another one: the kernels, and
     /// then what empties the caches.
     first_requests: u32,
-    /// Who is told what the process works on.
-    pub(super) working: Working,
 }
 
 impl Link {
@@ -46,14 +44,12 @@ impl Link {
             input: None,
             interruption: Duration::ZERO,
             first_requests: 0,
-            working: Working::default(),
         }
     }
 
     /// Starts a process and returns its description, which must be that of the processes before.
     pub(super) fn start(&mut self) -> Result<Description, Failure> {
         let mut process = (self.start)().map_err(Failure::DeviceLost)?;
-        process.report_to(self.working.clone());
         let description = describe(&mut process, self.limits)?;
         if let Some(what) =
             self.description.as_ref().and_then(|before| super::description::difference(before, &description))

@@ -13,7 +13,6 @@ mod process;
 mod scripted;
 
 use std::process::Command;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use ah_measure::draws::{self, Draw};
@@ -46,9 +45,6 @@ pub struct Worker {
     refusals: Vec<Option<Failure>>,
     link: Link,
 }
-
-/// Prints what a worker says that it works on.
-pub type Report = Box<dyn Fn(&str) + Send>;
 
 impl Worker {
     /// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this
@@ -95,11 +91,6 @@ impl Worker {
         &self.description
     }
 
-    /// Calls `report` with what the worker says that it works on, in long requests; `None`: no longer.
-    pub fn report_to(&mut self, report: Option<Report>) {
-        *self.link.working.lock().unwrap_or_else(PoisonError::into_inner) = report;
-    }
-
     /// Returns whether it knows a request that a worker may know.
     pub fn can(&self, request: &str) -> bool {
         self.description.can.contains(request)
@@ -134,13 +125,6 @@ impl Worker {
         }
         let answer = self.link.ask(Request::Accept { context: context.into() });
         answer.map(|_| ()).map_err(|failure| failure.reason().to_owned())
-    }
-
-    /// Returns an input in a few words.
-    pub fn label(&mut self, context: &Context) -> String {
-        let asked = self.can("label").then(|| self.link.ask(Request::Label { context: context.into() }).ok());
-        let label = asked.flatten().and_then(|answer| answer.0.get("label")?.as_str().map(str::to_owned));
-        label.unwrap_or_else(|| context.to_string())
     }
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.

@@ -144,10 +144,6 @@ impl BenchmarkRunner for ProductRunner {
         self.shape(context).map(|_| ())
     }
 
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let shape = self.shape(context).map_err(Failure::skipped)?;
         let [m, k, n] = shape.sizes;

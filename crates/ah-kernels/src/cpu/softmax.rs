@@ -77,11 +77,6 @@ impl BenchmarkRunner for SoftmaxRunner {
         shape(context).map(|_| ())
     }
 
-    fn label(&self, context: &Context) -> String {
-        let number = |name| context.number(name).unwrap_or_default();
-        format!("{}×{}", number("rows"), number("columns"))
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let (rows, columns) = shape(context).map_err(Failure::skipped)?;
         let input = random(rows, columns, 4.0, rng)?;

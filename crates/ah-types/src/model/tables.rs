@@ -153,8 +153,8 @@ enum ColumnValue {
     Number { slot: usize, undefined: f64 },
     /// A truth value: the derived feature, and the values of `False` and `True`.
     Truth(usize, [f64; 2]),
-    /// The known categories of the feature in this slot, with their values.
-    Category(usize, Vec<(String, f64)>),
+    /// The feature in this slot, and for each of its known categories whether the column's set has it.
+    Category(usize, Vec<bool>),
 }
 
 impl ColumnValue {
@@ -173,7 +173,7 @@ impl ColumnValue {
             ),
             None => Self::Category(
                 slot,
-                model.categories[slot].iter().map(|category| (category.clone(), value(category))).collect(),
+                model.categories[slot].iter().map(|category| contains(set, category)).collect(),
             ),
         }
     }
@@ -190,9 +190,8 @@ impl ColumnValue {
                 truth.map_or(f64::NAN, |truth| values[usize::from(truth)])
             }
             Self::Category(slot, known) => {
-                let category = row.category(*slot);
-                let known = category.and_then(|name| known.iter().find(|(other, _)| other == name));
-                known.map_or(f64::NAN, |(_, value)| *value)
+                let position = |name| model.categories[*slot].binary_search_by(|known| known.as_str().cmp(name)).ok();
+                row.category(*slot).and_then(position).map_or(f64::NAN, |at| f64::from(known[at]))
             }
         }
     }

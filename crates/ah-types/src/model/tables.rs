@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ah_decide::{BLOCK, Boosters, LANES, LEAF, Masks, Ranked, Rule, Split, fill_masks};
 use smallvec::SmallVec;
@@ -19,7 +20,7 @@ use crate::unsure::Unsure;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
     /// The values that tests compare, sorted.
-    pub columns: Vec<Column<Vec<String>>>,
+    pub columns: Vec<Column<Arc<[String]>>>,
     /// By column.
     values: Vec<ColumnValue>,
     /// The model's own tree. Its leaves are numbered in the order of the model's nodes.
@@ -77,7 +78,7 @@ impl Tables {
     /// Lays out the tables of a model, which must be [valid](Model::validate).
     pub fn new(model: &Model) -> Self {
         let tests = || model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-        let mut columns: Vec<Column<&[String]>> = tests().map(|test| test.column().0).collect();
+        let mut columns: Vec<Column<&Arc<[String]>>> = tests().map(|test| test.column().0).collect();
         columns.sort_unstable();
         columns.dedup();
         let rule = model.rule();
@@ -100,7 +101,7 @@ impl Tables {
             boosters: BoosterTables::new(model, &columns),
             columns: columns
                 .iter()
-                .map(|c| Column { slot: c.slot, categories: c.categories.map(<[String]>::to_vec) })
+                .map(|c| Column { slot: c.slot, categories: c.categories.cloned() })
                 .collect(),
             ends,
             ranking,
@@ -158,7 +159,7 @@ enum ColumnValue {
 }
 
 impl ColumnValue {
-    fn new(model: &Model, column: &Column<&[String]>) -> Self {
+    fn new(model: &Model, column: &Column<&Arc<[String]>>) -> Self {
         let slot = column.slot;
         let Some(set) = column.categories else {
             let undefined = if model.missing.contains(&slot) { f64::NEG_INFINITY } else { f64::NAN };
@@ -190,7 +191,8 @@ impl ColumnValue {
                 truth.map_or(f64::NAN, |truth| values[usize::from(truth)])
             }
             Self::Category(slot, known) => {
-                let position = |name| model.categories[*slot].binary_search_by(|known| known.as_str().cmp(name)).ok();
+                let position =
+                    |name| model.categories[*slot].binary_search_by(|known| known.as_str().cmp(name)).ok();
                 row.category(*slot).and_then(position).map_or(f64::NAN, |at| f64::from(known[at]))
             }
         }
@@ -199,7 +201,7 @@ impl ColumnValue {
 
 impl BoosterTables {
     /// Lays out the boosters of a model, by all its columns.
-    fn new(model: &Model, columns: &[Column<&[String]>]) -> Self {
+    fn new(model: &Model, columns: &[Column<&Arc<[String]>>]) -> Self {
         if model.boosters.is_empty() {
             return Self::default();
         }
@@ -302,7 +304,7 @@ impl Reached<'_> {
 }
 
 /// Lays the nodes of a tree out, so that the two children of a split are neighbours.
-fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&[String]>]) -> Vec<ah_decide::Node> {
+fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&Arc<[String]>>]) -> Vec<ah_decide::Node> {
     let numbers: HashMap<usize, u32> = tree.leaves().map(|(at, _)| at).zip(0..).collect();
     let mut nodes = vec![ah_decide::Node(LEAF, 0.0, 0)];
     // A node of the tree, and its position here.

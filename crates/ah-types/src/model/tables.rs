@@ -172,10 +172,12 @@ impl ColumnValue {
                 at,
                 ["False", "True"].map(|c| if model.knows(slot, c) { value(c) } else { f64::NAN }),
             ),
-            None => Self::Category(
-                slot,
-                model.categories[slot].iter().map(|category| contains(set, category)).collect(),
-            ),
+            None => {
+                // Both are sorted.
+                let mut rest = set.iter().peekable();
+                let is_next = |category| rest.next_if_eq(&category).is_some();
+                Self::Category(slot, model.categories[slot].iter().map(is_next).collect())
+            }
         }
     }
 

@@ -34,6 +34,8 @@ pub fn narrow<L>(tree: &mut Tree<L>, known: &[Vec<String>]) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -54,7 +56,7 @@ mod tests {
     }
 
     fn leaf(tree: &Tree<usize>, category: &str) -> usize {
-        let is_in = |set: &[String]| f64::from(u8::from(contains(set, category)));
+        let is_in = |set: &Arc<[String]>| f64::from(u8::from(contains(set, category)));
         tree.leaf_index(|column| Ok(column.categories.map_or(f64::NAN, is_in))).unwrap()
     }
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
 from .heuristic import Source
-from .options import Options
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -52,7 +51,7 @@ def tune(
     """
 
     def decorate(fn: Any) -> Tuner:
-        from .tuner import Tuner
+        from .tuner import Options, Tuner
 
         return Tuner(fn, configs, key, Options(heuristic, fallback, name, strict, outputs, tolerance), **autotune)
 

@@ -9,11 +9,12 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Union
 
+from . import device
 from .errors import HeuristicError
 
 NEEDED = ("FEATURES", "CHOICES", "FALLBACK", "choose_among", "ranked", "device_mismatch")
@@ -82,6 +83,22 @@ class Heuristic:
                 f"{self.shown}: the heuristic is for other configurations: expected some of {_few(names)}, "
                 f"found {_few(self.choices)}; collect and learn again"
             )
+
+
+def for_this_device(sources: Iterable[Source]) -> Heuristic:
+    """Returns the first of several heuristics that is for the current device.
+
+    Raises:
+        HeuristicError: None is, or one before it is not such a file.
+
+    """
+    mismatches = []
+    for heuristic in map(Heuristic, sources):
+        mismatch = heuristic.mismatch(device.current())
+        if mismatch is None:
+            return heuristic
+        mismatches.append(f"{heuristic.shown}: {mismatch}")
+    raise HeuristicError(f"no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it")
 
 
 def _load(path: Path) -> ModuleType:

@@ -118,6 +118,11 @@ class Kernel:
             autotuner.nargs = {}
         return [i for config in kept if (i := self.position(config)) is not None]
 
+    def offered(self, prune: Callable[..., Any], configs: Sequence[Any], call: Call) -> frozenset[str]:
+        """Returns the names of the configurations that an ``early_config_prune`` leaves."""
+        kept = prune(configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
+        return frozenset(self.names[i] for config in kept if (i := self.position(config)) is not None)
+
     def position(self, config: Any) -> int | None:
         """Returns the index of a configuration; ``None`` of one that a pruner made and that is none of these."""
         # By identity first: a name takes 3 us, and a pruner is asked for all of 640.

@@ -92,6 +92,11 @@ def run(command: Sequence[str]) -> int:
         return subprocess.run(command, env=environment()).returncode
 
 
+def say(message: str) -> None:
+    """Prints a line about the progress of the work."""
+    print(message, file=sys.stderr, flush=True)
+
+
 def _version(path: str) -> str:
     """Returns the version that a tool prints after its name."""
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from .attachment.learn import TOO_SMALL, heuristic_of
 from .environment import file_name
 from .errors import UsageError
 from .example import find_kernel
-from .log import Log
 from .tuner import Tuner, heuristic_file
 
 COMPILING, SHAPE, CELL = 1.1, 0.018, 0.0006
@@ -32,7 +30,7 @@ def tune(kernel: str, inputs: Path, log: Path | None, max_seconds: float, words:
 
     """
     begin = time.monotonic()
-    _say(f"importing {kernel}")
+    tools.say(f"importing {kernel}")
     tuner = find_kernel(kernel)
     log = log or Path(f"{file_name(tuner.name)}.txt")
     heuristic = heuristic_file(tuner)
@@ -40,21 +38,18 @@ def tune(kernel: str, inputs: Path, log: Path | None, max_seconds: float, words:
         raise UsageError(
             f"{kernel}: expected a kernel in a file, to write {heuristic.name} beside it; move it into one"
         )
-    _say(_estimate(tuner, inputs, max_seconds))
+    tools.say(_estimate(tuner, inputs, max_seconds))
     limit = [] if max_seconds == float("inf") else ["--max-seconds", f"{max_seconds:.0f}"]
     code = tools.run(tools.collecting([kernel], ["--inputs", str(inputs), "-o", str(log), *limit]))
     if code:
         return code
-    _say("learning")
-    done = heuristic_of(log, heuristic, file_name(tuner.name), words)
-    if done.returncode == TOO_SMALL:
-        _say(f"error: {len(Log.read(log).inputs())} shapes are too few to learn from; add lines to {inputs}")
-        return done.returncode
-    if done.returncode:
-        _say(done.stderr.strip() or done.stdout.strip())
-        return done.returncode
-    print(done.stdout.strip())
-    _say(f"Wrote {heuristic} in {time.monotonic() - begin:.0f} s; autoheuristic.tune asks it from now on.")
+    tools.say("learning")
+    message, code = heuristic_of(log, heuristic, file_name(tuner.name), words)
+    if code:
+        tools.say(f"error: {message}; add lines to {inputs}" if code == TOO_SMALL else message)
+        return code
+    print(message)
+    tools.say(f"Wrote {heuristic} in {time.monotonic() - begin:.0f} s; autoheuristic.tune asks it from now on.")
     return 0
 
 
@@ -69,7 +64,3 @@ def _estimate(tuner: Tuner, inputs: Path, max_seconds: float) -> str:
         f"{shapes} shapes with {choices} configurations: about {compiling:.0f} s to compile for each kind of arguments "
         f"on {cores} cores, then about {measuring:.0f} s to measure{limit}"
     )
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

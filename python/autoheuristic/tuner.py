@@ -20,14 +20,12 @@ from typing import Any, Callable
 
 from triton.runtime.autotuner import Autotuner
 
-from . import device
 from .choices import choice_name
 from .environment import file_name, uses_heuristic
-from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError
 from .features import Key
-from .heuristic import Heuristic, Source
+from .heuristic import Source, for_this_device
 from .kernel import Call, Kernel, cannot_launch
-from .options import Options
 from .picker import Picker
 
 MOST_KEYS = 100_000
@@ -36,6 +34,18 @@ MOST_KEYS = 100_000
 
 def _not_yet(args: Any, kwargs: Any) -> Key:
     raise KeyError
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What ``tune`` takes beyond the arguments of ``triton.autotune``; it documents them."""
+
+    heuristic: Source | Sequence[Source] | None = None
+    fallback: str | Any | None = None
+    name: str | None = None
+    strict: bool = False
+    outputs: Sequence[str] | None = None
+    tolerance: float | None = None
 
 
 class Tuner(Autotuner):  # type: ignore[misc]
@@ -163,8 +173,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Returns the names that the user's pruning leaves; ``None`` without one."""
         if self._user_prune is None:
             return None
-        kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
-        return frozenset(self.kernel.names[i] for config in kept if (i := self.kernel.position(config)) is not None)
+        return self.kernel.offered(self._user_prune, self.configs, call)
 
     def _ready(self) -> Picker | None:
         """Returns what chooses; decided at the first call, when the device is known. ``None``: Triton's autotuner."""
@@ -184,7 +193,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if not uses_heuristic(self.name):
             return fixed
         try:
-            heuristic = self._heuristic(given if isinstance(given, (list, tuple)) else [given])
+            heuristic = for_this_device(given if isinstance(given, (list, tuple)) else [given])
             if self.options.fallback is None and heuristic.fallback in self.kernel.names:
                 self.fallback = self.kernel.names.index(heuristic.fallback)
             return Picker(heuristic, self.kernel, self.fallback)
@@ -194,18 +203,6 @@ class Tuner(Autotuner):  # type: ignore[misc]
                 return fixed
             self._warn(f"{error}. Triton's autotuner runs", error)
             return None
-
-    def _heuristic(self, given: Sequence[Source]) -> Heuristic:
-        """Loads the heuristic; of several, the first that is for this device."""
-        identity, mismatches = device.current(), []
-        for heuristic in [Heuristic(source) for source in given]:
-            mismatch = heuristic.mismatch(identity)
-            if mismatch is None:
-                return heuristic
-            mismatches.append(f"{heuristic.shown}: {mismatch}")
-        raise HeuristicError(
-            f"{self.name}: no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it"
-        )
 
     @property
     def early_config_prune(self) -> Callable[..., Any] | None:

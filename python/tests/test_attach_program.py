@@ -55,7 +55,7 @@ FILES = {
 
         autoheuristic.device.current = lambda: dict(fake_device.IDENTITY)
         # Tensors need PyTorch, so the fake's take their place.
-        recorded._argument = lambda d: fake_triton.tensors()[0] if "tensor" in d else d["value"]
+        recorded.restored = lambda d, _: fake_triton.tensors()[0] if "tensor" in d else d["value"]
     """,
     "main.py": """
         import sys
@@ -244,7 +244,7 @@ def test_a_kernel_that_compiles_longer_than_its_time_ends_with_a_usable_log(fold
     monkeypatch.syspath_prepend(str(folder))
     for name in [name for name in sys.modules if name.split(".")[0] in ("tuned", "sitecustomize")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(recorded, "_argument", lambda d: fake_triton.tensors()[0] if "tensor" in d else d["value"])
+    monkeypatch.setattr(recorded, "restored", lambda d, _: fake_triton.tensors()[0] if "tensor" in d else d["value"])
     monkeypatch.setattr(compile_ahead, "compile_ahead", lambda compilations, seconds, each: {1 for _ in compilations})
     monkeypatch.setattr(worker, "compile_ahead", compile_ahead.compile_ahead)
     (journal,) = (folder / "attached").glob("*/calls.jsonl")

@@ -192,9 +192,10 @@ def test_it_passes_the_test_of_workers(inputs):
     done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60)
     # The second of the two inputs is unlucky.
     faults = [line for line in done.stdout.splitlines() if line.startswith("fault")]
-    # On the first one, the fake device's clock takes no time of its own: the check finds its times impossible.
+    # On the first one, the fake device's clock takes no time of its own: the check finds its times impossible, or copied.
     assert any("13 is unlucky" in fault for fault in faults), done.stdout
-    assert all("13 is unlucky" in fault or "impossible times" in fault for fault in faults), done.stdout
+    expected = ("13 is unlucky", "impossible times", "as if copied")
+    assert all(any(part in fault for part in expected) for fault in faults), done.stdout
     assert done.stdout.count("ok  ") >= 3
 
 
@@ -285,7 +286,7 @@ def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
 def test_too_few_shapes_are_said_to_be_so(tmp_path):
     (tmp_path / "shapes.csv").write_text("n,x_dtype\n5,torch.float32\n")
     done = tune(tmp_path, "--inputs", "shapes.csv")
-    assert done.returncode == 6 and "1 shapes are too few to learn from; add lines to shapes.csv" in done.stderr
+    assert done.returncode == 6 and "1 inputs are too few; add lines to shapes.csv" in done.stderr
 
 
 def test_without_ah_collect_it_says_how_to_get_it(tmp_path):

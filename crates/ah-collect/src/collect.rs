@@ -1,18 +1,18 @@
 //! A run: plan → measure → append.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ah_measure::{Experiment, Failure, Measurement};
-use ah_types::Outcome;
+use ah_types::{FeatureKind, Outcome};
 
 use crate::append::Appender;
+use crate::cli::Options;
 use crate::cli::Progress;
 use crate::error::CollectError;
-use crate::measuring::{Event, MeasuredInput, measure_inputs};
-use crate::options::Options;
-use crate::plan::Plan;
+use crate::measuring::{MeasuredInput, measure_inputs};
+use crate::plan::{Plan, PlannedInput};
 use crate::summary::Summary;
-use crate::undefined_features::UndefinedFeatures;
 use crate::units::count;
 use crate::worker::Worker;
 
@@ -39,7 +39,7 @@ pub(crate) fn collect(
     let (appender, earlier, torn_line) = Appender::open(options, &workers[0])?;
     let (done, short) = (earlier.done(), earlier.short());
     let plan = Plan::new(options, earlier, schema.clone());
-    progress.start(done, plan.goal(), options.max_time);
+    progress.start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
         let shown: String = line.chars().take(60).collect();
@@ -51,25 +51,28 @@ pub(crate) fn collect(
     if short > 0 {
         progress.message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
     }
+    let numerical = schema.features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let mut record = Record {
         appender,
         summary: Summary::new(done, workers.len()),
-        undefined: UndefinedFeatures::new(&schema),
+        undefined: numerical.map(|feature| feature.name.clone()).collect(),
         choices: experiment.choices,
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
-    let result = measure_inputs(workers, &plan, options.policy, stop, |event| match event {
-        Event::Done(input) => record.take(input, progress),
-        Event::Working(text) => {
-            progress.working(&text);
-            Ok(())
-        }
-    });
+    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
     let result = result.and_then(|()| record.end(progress));
     progress.finish();
-    record.undefined.warnings().for_each(|warning| progress.warning(&warning));
+    if record.summary.measured > 0 {
+        let inputs = count(record.summary.measured, "input");
+        for name in &record.undefined {
+            progress.warning(&format!(
+                "the feature {name:?} is NaN on each of the {inputs} of this run, so no heuristic can use it; mend the \
+                 function that computes it, or take it out"
+            ));
+        }
+    }
     record.summary.finish(stop.load(Ordering::Relaxed));
     result.map(|()| record.summary)
 }
@@ -95,7 +98,8 @@ fn common_subject(workers: &[Worker]) -> Result<Experiment, CollectError> {
 struct Record {
     appender: Appender,
     summary: Summary,
-    undefined: UndefinedFeatures,
+    /// The numerical features that were NaN on every input so far.
+    undefined: BTreeSet<String>,
     choices: Vec<String>,
     failed: Vec<MeasuredInput>,
     skipped_in_a_row: u32,
@@ -198,9 +202,13 @@ impl Record {
         let result = self.appender.append(input)?;
         self.summary.count(&self.choices, &input.result);
         if input.result.is_ok() {
-            self.undefined.note(&input.planned.context);
+            let context = &input.planned.context;
+            self.undefined.retain(|name| context.number(name).is_none_or(f64::is_nan));
         }
-        progress.input_done(&format!("{} {result}", input.label));
+        // First what is new: a terminal cuts a long line at its end.
+        let PlannedInput { context, text, flaw, .. } = &input.planned;
+        let shown = if flaw.is_some() { format!("{text:?}") } else { context.to_string() };
+        progress.input_done(&format!("{result}: {shown}"));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! 1. `plan` lists the inputs: the seeded sequence, or a list from the user, without the inputs in the log.
 //! 2. A `worker`, a process for each device, measures one input after the other. Every choice's result is checked
 //!    against a reference, then the choices take turns until each median is known well enough
-//!    ([`Race`](ah_measure::Race) has the rules). Whatever is measured is a worker: functions, shipped kernels,
+//!    ([`measure_choices`](ah_measure::measure_choices)). Whatever is measured is a worker: functions, shipped kernels,
 //!    CUDA sources, commands, programs in other languages. A choice that hangs or crashes costs only its time on
 //!    one input.
 //! 3. `append` adds each input as one write of whole lines; skips and failures with their reasons go to
@@ -22,16 +22,13 @@
 mod append;
 mod cli;
 mod collect;
-mod conformance;
 mod custom;
 mod error;
 mod measuring;
-mod options;
 mod plan;
 mod process_group;
 mod report;
 mod summary;
-mod undefined_features;
 mod units;
 mod worker;
 

@@ -13,8 +13,6 @@ use crate::worker::Worker;
 /// An input and its measurement. An error is the reason why the whole input was not measured.
 pub(crate) struct MeasuredInput {
     pub planned: PlannedInput,
-    /// The input in a few words.
-    pub label: String,
     pub result: Result<Measurement, Failure>,
 }
 
@@ -29,16 +27,8 @@ impl MeasuredInput {
     }
 }
 
-/// What happens in a run.
-pub(crate) enum Event {
-    /// An input is done.
-    Done(MeasuredInput),
-    /// A worker says what it works on, in a long request.
-    Working(String),
-}
-
 /// Measures the inputs of `plan` with all workers at once, and calls `each` on this thread with every
-/// event, an input as soon as it is done. Ends when the plan ends, when `stop` is set, or at the first error.
+/// input as soon as it is done. Ends when the plan ends, when `stop` is set, or at the first error.
 ///
 /// # Errors
 /// Those of `each`; no input can be drawn.
@@ -47,7 +37,7 @@ pub(crate) fn measure_inputs(
     plan: &Plan,
     policy: TimingPolicy,
     stop: &AtomicBool,
-    mut each: impl FnMut(Event) -> Result<(), CollectError>,
+    mut each: impl FnMut(MeasuredInput) -> Result<(), CollectError>,
 ) -> Result<(), CollectError> {
     let abort = AtomicBool::new(false);
     let ended = || stop.load(Ordering::Relaxed) || abort.load(Ordering::Relaxed);
@@ -55,21 +45,15 @@ pub(crate) fn measure_inputs(
         let (send, receive) = mpsc::channel();
         for worker in workers {
             let send = send.clone();
-            let work = move || {
-                let to = send.clone();
-                worker
-                    .report_to(Some(Box::new(move |text| _ = to.send(Ok(Event::Working(text.to_owned()))))));
-                take_inputs(worker, plan, policy, &send, ended);
-                worker.report_to(None);
-            };
+            let work = move || take_inputs(worker, plan, policy, &send, ended);
             std::thread::Builder::new().spawn_scoped(scope, work).map_err(|e| {
                 abort.store(true, Ordering::Relaxed);
                 CollectError::Device(format!("cannot start a thread for each device: {e}"))
             })?;
         }
         drop(send);
-        let result = receive.iter().try_for_each(|event| match event {
-            Ok(event) => each(event),
+        let result = receive.iter().try_for_each(|input| match input {
+            Ok(input) => each(input),
             Err(e) => Err(CollectError::Device(format!("no input can be drawn: {}", Failure::reason(&e)))),
         });
         abort.store(true, Ordering::Relaxed);
@@ -82,7 +66,7 @@ fn take_inputs(
     worker: &mut Worker,
     plan: &Plan,
     policy: TimingPolicy,
-    send: &mpsc::Sender<Result<Event, Failure>>,
+    send: &mpsc::Sender<Result<MeasuredInput, Failure>>,
     ended: impl Fn() -> bool,
 ) {
     while !ended() {
@@ -95,17 +79,14 @@ fn take_inputs(
             }
         };
         plan.compile(worker, &planned);
-        let (label, result) = match &planned.flaw {
-            Some(flaw) => (format!("{:?}", planned.text), Err(flaw.clone())),
-            None => {
-                let result = worker.measure(&planned.context, planned.seed, &policy);
-                (worker.label(&planned.context), result)
-            }
+        let result = match &planned.flaw {
+            Some(flaw) => Err(flaw.clone()),
+            None => worker.measure(&planned.context, planned.seed, &policy),
         };
         plan.note(&result);
-        let input = MeasuredInput { planned, label, result };
+        let input = MeasuredInput { planned, result };
         let lost = input.lost_device().is_some();
-        if send.send(Ok(Event::Done(input))).is_err() || lost {
+        if send.send(Ok(input)).is_err() || lost {
             return;
         }
     }

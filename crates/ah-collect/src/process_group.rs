@@ -4,7 +4,9 @@ use std::io::{self, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(not(unix))]
+use std::time::Instant;
 
 /// Bytes that are kept of an output; a program may print without end.
 const TAIL: usize = 4096;
@@ -47,29 +49,40 @@ impl ProcessGroup {
         &mut self.child
     }
 
-    /// Returns whether the process ends by itself within this time. Its id remains reserved.
-    pub(crate) fn has_ended(&mut self, limit: Duration) -> bool {
-        let start = Instant::now();
-        while !self.is_ended() {
-            if start.elapsed() >= limit {
-                return false;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        true
-    }
-
+    /// Waits until the process has ended, and ends it after this time. Returns whether it ended by itself. Its id remains
+    /// reserved.
+    ///
+    /// # Errors
+    /// No thread can be started to watch it.
     #[cfg(unix)]
-    fn is_ended(&mut self) -> bool {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        id.is_none_or(|id| !matches!(waitid(WaitId::Pid(id), options), Ok(None)))
+    pub(crate) fn ends_within(&mut self, limit: Duration) -> io::Result<bool> {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, waitid};
+        let process = Pid::from_child(&self.child);
+        let (ended, at_the_end) = mpsc::channel::<()>();
+        let watchdog = thread::Builder::new().spawn(move || {
+            let in_time = at_the_end.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout);
+            if !in_time {
+                kill(process.as_raw_nonzero().get().unsigned_abs());
+                let _ = kill_process(process, rustix::process::Signal::KILL);
+            }
+            in_time
+        })?;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(process), options) {}
+        drop(ended);
+        Ok(watchdog.join().unwrap_or_default())
     }
 
     #[cfg(not(unix))]
-    fn is_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+    pub(crate) fn ends_within(&mut self, limit: Duration) -> io::Result<bool> {
+        let start = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            if start.elapsed() >= limit {
+                return Ok(false);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Ok(true)
     }
 
     /// Ends the group: also the processes that the first one left running, which would keep its pipes open. Returns how

@@ -1,6 +1,6 @@
 //! The numbers of a run, for its last lines.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::units::{count, duration};
 
 /// The summary of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
@@ -26,7 +26,7 @@ pub struct Summary {
     pub failed: BTreeMap<(String, String), u64>,
     /// How often each choice won.
     pub wins: BTreeMap<String, u64>,
-    start: Instant,
+    start: Option<Instant>,
     /// Wall time.
     pub elapsed: Duration,
     /// The time spent running choices, summed over the workers.
@@ -48,25 +48,12 @@ pub(crate) const NO_CHOICE: &str = "no choice is offered";
 impl Summary {
     /// Starts the summary of a run on a log with `resumed` inputs.
     pub(crate) fn new(resumed: u64, workers: usize) -> Self {
-        Self {
-            measured: 0,
-            resumed,
-            skipped_inputs: BTreeMap::new(),
-            skipped: BTreeMap::new(),
-            failed: BTreeMap::new(),
-            wins: BTreeMap::new(),
-            start: Instant::now(),
-            elapsed: Duration::ZERO,
-            measuring: Duration::ZERO,
-            kernel_ms: 0.0,
-            workers,
-            interrupted: false,
-        }
+        Self { resumed, workers, start: Some(Instant::now()), ..Self::default() }
     }
 
     /// Ends the summary.
     pub(crate) fn finish(&mut self, interrupted: bool) {
-        self.elapsed = self.start.elapsed();
+        self.elapsed = self.start.map_or(self.elapsed, |start| start.elapsed());
         self.interrupted = interrupted;
     }
 
@@ -87,31 +74,16 @@ impl Summary {
         self.measuring += measurement.measuring;
         self.kernel_ms += measurement.kernel_ms;
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
-            match outcome {
-                Some(Outcome::Measured { .. }) | None => {}
-                Some(Outcome::Skipped { reason }) => {
-                    *self.skipped.entry((choice.clone(), reason.clone())).or_default() += 1;
-                }
-                Some(Outcome::Failed { reason }) => {
-                    *self.failed.entry((choice.clone(), reason.clone())).or_default() += 1;
-                }
-            }
+            let (counts, reason) = match outcome {
+                Some(Outcome::Measured { .. }) | None => continue,
+                Some(Outcome::Skipped { reason }) => (&mut self.skipped, reason),
+                Some(Outcome::Failed { reason }) => (&mut self.failed, reason),
+            };
+            *counts.entry((choice.clone(), reason.clone())).or_default() += 1;
         }
         if let Some((winner, _)) = measurement.winner() {
             *self.wins.entry(choices[winner.index()].clone()).or_default() += 1;
         }
-    }
-
-    /// Returns the inputs a second.
-    pub fn rate(&self) -> f64 {
-        let measured = self.measured as f64;
-        measured / self.elapsed.as_secs_f64().max(1e-9)
-    }
-
-    /// Returns the share of the workers' time that was spent running choices.
-    pub fn busy(&self) -> f64 {
-        let workers = self.workers.max(1) as f64;
-        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * workers).max(1e-9)
     }
 }
 
@@ -120,7 +92,9 @@ impl fmt::Display for Summary {
         let Self { measured, resumed, elapsed, .. } = self;
         write!(f, "measured {} in {}", count(*measured, "input"), duration(*elapsed))?;
         if *measured > 0 {
-            write!(f, " ({}, {:.0} % of the time in choices)", rate(self.rate()), self.busy() * 100.0)?;
+            let seconds = elapsed.as_secs_f64().max(1e-9);
+            let busy = self.measuring.as_secs_f64() / (seconds * self.workers.max(1) as f64) * 100.0;
+            write!(f, " ({}, {busy:.0} % of the time in choices)", rate(*measured as f64 / seconds))?;
         }
         if *resumed > 0 {
             write!(f, "; the log held {resumed} before")?;
@@ -151,34 +125,23 @@ impl fmt::Display for Summary {
 }
 
 /// Reasons that differ only in their numbers.
+#[derive(Default)]
 struct Kind<'a> {
-    /// The first one.
-    reason: &'a str,
-    /// How many others there are.
-    alike: u64,
+    reasons: BTreeSet<&'a str>,
     choices: BTreeSet<&'a str>,
     times: u64,
 }
 
-/// Returns reasons by kind, in the order of the first ones. An empty choice stands for a whole input.
+/// Returns reasons by kind. An empty choice stands for a whole input.
 fn kinds<'a>(counts: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Kind<'a>> {
-    let mut reasons: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, Kind<'_>> = BTreeMap::new();
     for (choice, reason, times) in counts {
-        reasons.entry(reason).or_default().push((choice, times));
+        let kind = kinds.entry(without_numbers(reason)).or_default();
+        kind.reasons.insert(reason);
+        kind.choices.insert(choice);
+        kind.times += times;
     }
-    let mut kinds: Vec<Kind<'_>> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (reason, choices) in reasons {
-        let place = *places.entry(without_numbers(reason)).or_insert(kinds.len());
-        match kinds.get_mut(place) {
-            Some(kind) => kind.alike += 1,
-            None => kinds.push(Kind { reason, alike: 0, choices: BTreeSet::new(), times: 0 }),
-        }
-        let kind = &mut kinds[place];
-        kind.times += choices.iter().map(|(_, times)| times).sum::<u64>();
-        kind.choices.extend(choices.iter().map(|(choice, _)| choice));
-    }
-    kinds
+    kinds.into_values().collect()
 }
 
 fn without_numbers(text: &str) -> String {
@@ -192,7 +155,8 @@ fn without_numbers(text: &str) -> String {
 
 /// Writes one line for each kind of reason.
 fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &[Kind<'_>]) -> fmt::Result {
-    for Kind { reason, alike, choices, times } in kinds.iter().take(SHOWN) {
+    for Kind { reasons, choices, times } in kinds.iter().take(SHOWN) {
+        let (reason, alike) = (reasons.first().unwrap_or(&""), reasons.len() - 1);
         let names: Vec<&str> = choices.iter().filter(|name| !name.is_empty()).take(3).copied().collect();
         match (choices.len(), names.is_empty()) {
             (_, true) => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
@@ -202,8 +166,8 @@ fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &[Kind<'_>]) -> fmt::R
                 write!(f, "\n{what} {} ({names} and {more} more): {reason}", count(*times, "time"))?;
             }
         }
-        if *alike > 0 {
-            write!(f, " (and {} like it)", count(*alike, "reason"))?;
+        if alike > 0 {
+            write!(f, " (and {} like it)", count(alike as u64, "reason"))?;
         }
     }
     if kinds.len() > SHOWN {

@@ -45,7 +45,7 @@ if MODE in ("draws by the process", "draws a fraction"):
 if MODE == "describes itself anew":
     DESCRIPTION["fallback"] = [CHOICES[os.getpid() % 2]]
 if MODE == "records":
-    DESCRIPTION["can"] = ["check", "compile", "release", "accept", "label"]
+    DESCRIPTION["can"] = ["check", "compile", "release", "accept"]
 DESCRIPTION.update(CHANGES.get(MODE, {}))
 
 
@@ -201,4 +201,4 @@ for line in sys.stdin:
             honest = 1e-6 if not DESCRIPTION["simulated"] else size * factor * 1e-3
             answer(cell=at, **(fields or {"ms": [honest] * cell["samples"]}))
     else:
-        answer(label="a label")
+        answer()

@@ -1,9 +1,41 @@
-//! One cell of a table, and its text in a log.
+//! Tables, whatever their format, and the text of a cell in a log.
 
 use std::fmt::Write as _;
 
 use ah_types::shown::quoted;
-use ah_types::{FeatureKind, Scalar};
+use ah_types::{FeatureKind, RowNumber, Scalar};
+use serde_json::Value as Json;
+
+use crate::error::ImportError;
+use crate::params::Unit;
+
+/// A table, whatever its format: the names of its columns, and its rows, which are read one by one.
+pub struct Table {
+    pub columns: Vec<String>,
+    pub defaults: Defaults,
+    pub rows: Box<dyn Iterator<Item = Result<Row, ImportError>>>,
+}
+
+/// A row: a cell a column.
+pub struct Row {
+    pub number: RowNumber,
+    pub cells: Vec<Cell>,
+}
+
+/// The roles that a format gives to its columns. A flag overrides each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Defaults {
+    /// The features, without a column that a flag names for the choice.
+    pub features: Vec<String>,
+    /// The columns of the choice, without those that a flag names as features.
+    pub choice: Vec<String>,
+    /// The column of the times.
+    pub time: Vec<String>,
+    /// The unit of the times, where the format has one.
+    pub unit: Option<Unit>,
+    /// Texts in place of a time that mean that the choice failed.
+    pub failed: &'static [&'static str],
+}
 
 /// One cell of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,21 +44,35 @@ pub enum Cell {
     Missing,
     /// Text: a number if it reads as one.
     Text(String),
-    /// A number of a format with types.
-    Number(f64),
-    /// A truth value.
-    Truth(bool),
     /// Several values, for example the times of repeated runs.
     List(Vec<Cell>),
 }
 
-impl Cell {
-    /// Returns the cell of a text.
-    pub fn text(text: &str) -> Self {
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
         let text = text.trim();
         if is_missing(text) { Self::Missing } else { Self::Text(text.to_owned()) }
     }
+}
 
+impl From<Json> for Cell {
+    fn from(value: Json) -> Self {
+        match value {
+            Json::Null => Self::Missing,
+            Json::Bool(truth) => Self::Text(Scalar::Bool(truth).category().unwrap_or_default().to_owned()),
+            Json::String(text) => text.as_str().into(),
+            // A whole number may be longer than an f64 holds.
+            Json::Number(number) => Self::Text(match number.as_f64().filter(|_| number.is_f64()) {
+                Some(x) => x.to_string(),
+                None => number.to_string(),
+            }),
+            Json::Array(list) => Self::List(list.into_iter().map(Self::from).collect()),
+            object => object.to_string().as_str().into(),
+        }
+    }
+}
+
+impl Cell {
     /// Returns the text that the cell holds, if it holds text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -41,21 +87,20 @@ impl Cell {
     /// # Errors
     /// The value that was expected instead.
     pub fn write(&self, verbatim: bool, text: &mut String) -> Result<FeatureKind, &'static str> {
-        let name = match self {
-            Self::Missing | Self::List(_) => return Err("a value"),
-            Self::Number(x) => return write_number(*x, text),
-            Self::Truth(b) => Scalar::Bool(*b).category().unwrap_or_default(),
-            Self::Text(name) if verbatim => name,
-            Self::Text(name) => match name.as_str() {
-                "true" | "TRUE" => "True",
-                "false" | "FALSE" => "False",
-                name => match ah_types::number(name) {
-                    Some(x) => return write_number(x, text),
-                    None if name.parse::<f64>().is_ok() => {
-                        return Err("a number that 64-bit floating point holds exactly (or --categorical)");
-                    }
-                    None => name,
-                },
+        let name = match self.as_text().ok_or("a value")? {
+            name if verbatim => name,
+            "true" | "TRUE" => "True",
+            "false" | "FALSE" => "False",
+            name => match ah_types::number(name) {
+                Some(x) if x.is_infinite() => return Err("a finite number"),
+                Some(x) => {
+                    let _ = write!(text, "{x}");
+                    return Ok(FeatureKind::Numerical);
+                }
+                None if name.parse::<f64>().is_ok() => {
+                    return Err("a number that 64-bit floating point holds exactly (or --categorical)");
+                }
+                None => name,
             },
         };
         if name.contains(['\n', '\r']) {
@@ -71,18 +116,8 @@ impl Cell {
             Self::Missing => "nothing".to_owned(),
             Self::List(list) => format!("a list of {}", list.len()),
             Self::Text(text) => quoted(text),
-            Self::Number(x) => quoted(&x.to_string()),
-            Self::Truth(b) => quoted(&b.to_string()),
         }
     }
-}
-
-fn write_number(x: f64, text: &mut String) -> Result<FeatureKind, &'static str> {
-    if x.is_infinite() {
-        return Err("a finite number");
-    }
-    let _ = write!(text, "{x}");
-    Ok(FeatureKind::Numerical)
 }
 
 /// What to do about a decimal comma.
@@ -109,7 +144,7 @@ mod tests {
     fn a_value_has_one_text() {
         let written = |text: &str| {
             let mut out = String::new();
-            Cell::text(text).write(false, &mut out).map(|kind| format!("{out} {kind}"))
+            Cell::from(text).write(false, &mut out).map(|kind| format!("{out} {kind}"))
         };
         for text in ["64", " 64", "64.0", "6.4e1", "064", "+64"] {
             assert_eq!(written(text), Ok("64 numerical".to_owned()), "{text}");
@@ -127,7 +162,7 @@ mod tests {
             assert!(written(text).is_err(), "{text}");
         }
         let mut text = String::new();
-        assert_eq!(Cell::text("1.10").write(true, &mut text), Ok(FeatureKind::Categorical));
+        assert_eq!(Cell::from("1.10").write(true, &mut text), Ok(FeatureKind::Categorical));
         assert_eq!(text, "1.10");
     }
 }

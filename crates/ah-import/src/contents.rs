@@ -1,43 +1,63 @@
 //! The rows of all tables in memory: each input and each choice once, and 16 bytes a time.
 
-use std::rc::Rc;
+use std::path::Path;
 
 use ah_types::log::RowBatch;
-use ah_types::shown::listed;
-use ah_types::{FeatureKind, Place, Schema, Tally};
+use ah_types::shown::{listed, quoted};
+use ah_types::{Fault, Feature, FeatureKind, RowNumber, Schema, Tally};
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
+use crate::cell::{Cell, DECIMAL_COMMA, Row, has_decimal_comma};
 use crate::error::ImportError;
-use crate::kinds::Kinds;
 use crate::params::ImportParams;
 use crate::report::ImportReport;
-use crate::roles::Roles;
-use crate::row::RowReader;
-use crate::suspicions::{Repetitions, RowId, are_mostly_short};
-use crate::table::{self, Row};
+use crate::roles::{Column, Roles};
+use crate::row::{RowReader, SEPARATOR};
+use crate::table;
 
 /// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
 
-/// Between the texts of an input's features, none of which contains it.
-const SEPARATOR: &str = "\n";
+/// Times of one choice on one input that differ by more than this factor are not repetitions: they more likely belong to
+/// different inputs, and a feature that distinguishes these was not given.
+const APART: f64 = 2.0;
+
+/// Hardly anything worth choosing for takes less than these milliseconds: 5 ns.
+const SHORT_MS: f64 = 5e-6;
 
 /// The rows of all tables.
 #[derive(Default)]
 pub struct Contents {
     pub schema: Schema,
-    inputs: Names,
-    choices: Names,
-    /// (input, choice, milliseconds), in the order of the rows.
-    times: Vec<(u32, u32, f64)>,
-    repetitions: Repetitions,
+    /// The texts of an input's features, joined.
+    inputs: IndexSet<String>,
+    choices: IndexSet<String>,
+    /// In the order of the rows.
+    times: Vec<Time>,
+    rows: Vec<TableRow>,
     bad_rows: Tally,
-    /// The names of the features, in the order of each input's text.
-    features: Vec<String>,
+    /// The features, in the order of each input's text.
+    features: Vec<Column>,
     /// Whether nobody named the unit of the times.
     is_unit_assumed: bool,
-    /// The counts of rows and times so far.
+    /// The counts of times so far.
     counts: ImportReport,
+}
+
+/// A row, by its table.
+struct TableRow {
+    table: usize,
+    number: RowNumber,
+    input: u32,
+}
+
+/// One time, by the positions of its row and its choice.
+#[derive(Clone, Copy)]
+struct Time {
+    row: u32,
+    choice: u32,
+    ms: f64,
 }
 
 impl Contents {
@@ -48,97 +68,121 @@ impl Contents {
     /// rows and a name in others; a table without times.
     pub fn read(params: &ImportParams) -> Result<Self, ImportError> {
         let mut contents = Self::default();
-        let mut kinds = Vec::new();
         for (table, path) in params.tables.iter().enumerate() {
-            contents.read_table(params, table, path, &mut kinds)?;
+            contents.read_table(params, table, path)?;
         }
         let too_little = |what: &str, hint| {
             let what = format!("{}: {what}", params.tables[0].display());
             Err(ImportError::TooLittle { what, hint })
         };
-        if contents.counts.rows == 0 {
+        if contents.rows.is_empty() {
             return too_little("the table has no rows to import", "measure some inputs first");
         }
-        let features = kinds.into_iter().map(Kinds::feature).collect::<Result<Vec<_>, _>>()?;
-        contents.schema = Schema::new(features)
+        let features = (0..contents.features.len()).map(|slot| contents.feature(slot, params));
+        contents.schema = Schema::new(features.collect::<Result<Vec<_>, _>>()?)
             .map_err(|e| ImportError::parameter("--features", "each column once", e.to_string()))?;
-        if contents.is_unit_assumed && are_mostly_short(contents.times.iter().map(|time| time.2)) {
+        if contents.is_unit_assumed && contents.are_mostly_short() {
             let found = "none, and times that are mostly below 5 ns if they are in milliseconds";
             return Err(ImportError::parameter("--unit", "the unit of the times (ns, us, ms or s)", found));
         }
         if contents.times.is_empty() {
-            let what = format!("no row holds a time (rows: {})", contents.counts.rows);
+            let what = format!("no row holds a time (rows: {})", contents.rows.len());
             return too_little(&what, "name the column of the times with --time");
         }
         Ok(contents)
     }
 
-    fn read_table(
-        &mut self,
-        params: &ImportParams,
-        index: usize,
-        path: &std::path::Path,
-        kinds: &mut Vec<Kinds>,
-    ) -> Result<(), ImportError> {
+    fn read_table(&mut self, params: &ImportParams, index: usize, path: &Path) -> Result<(), ImportError> {
         let table = table::open(path, params)?;
+        let constants = params.constants()?.into_iter().map(|(_, value)| Cell::from(value));
+        let constants: Vec<Cell> = constants.collect();
         let mut reader = RowReader::new(Roles::find(path, &table, params)?);
-        if kinds.is_empty() {
-            self.is_unit_assumed = reader.roles.rules.is_assumed;
-            kinds.extend(reader.roles.features.iter().map(Kinds::new));
-            self.counts.unused.clone_from(&reader.roles.unused);
-            let rules = &reader.roles.rules;
-            self.counts.unit =
-                if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() };
-            self.features = reader.roles.features.iter().map(|role| role.name().to_owned()).collect();
+        if index == 0 {
+            let Roles { features, unused, rules, .. } = &reader.roles;
+            self.is_unit_assumed = rules.is_assumed;
+            self.counts.unused.clone_from(unused);
+            let unit = if rules.higher_is_better { "rates".to_owned() } else { rules.unit.to_string() };
+            self.counts.unit = unit;
+            self.features.clone_from(features);
         }
         reader.roles.same_features(path, &self.features, &params.tables[0])?;
         for row in table.rows {
-            let read = row.and_then(|Row { number, cells }| match reader.read(&cells) {
-                Ok(()) => Ok(number),
-                Err(fault) => Err(fault.at(path, number).into()),
+            let read = row.and_then(|Row { number, mut cells }| {
+                cells.extend_from_slice(&constants);
+                match reader.read(&cells) {
+                    Ok(()) => Ok(number),
+                    Err(fault) => Err(fault.at(path, number).into()),
+                }
             });
-            let number = match read {
-                Ok(number) => number,
+            match read {
+                Ok(number) => self.add(index, number, &reader)?,
                 Err(ImportError::Malformed(fault)) if params.skip_bad_rows && fault.place.row.is_some() => {
                     let kind = format!("{:?}\n{}", fault.place.column, fault.expected);
                     self.bad_rows.add(&kind, || fault.to_string());
-                    continue;
                 }
                 Err(e) => return Err(e),
-            };
-            for (kinds, (text, kind)) in kinds.iter_mut().zip(&reader.features) {
-                let Some(kind) = *kind else { continue };
-                kinds.add(kind, text, || Place {
-                    path: path.to_owned(),
-                    row: Some(number.clone()),
-                    column: None,
-                });
             }
-            self.add(&reader, (index, number.get()))?;
         }
         Ok(())
     }
 
-    fn add(&mut self, row: &RowReader, id: RowId) -> Result<(), ImportError> {
-        self.counts.rows += 1;
-        let texts: Vec<&str> = row.features.iter().map(|(text, _)| text.as_str()).collect();
-        let input = self.inputs.id(&texts.join(SEPARATOR));
-        for (choice, timings) in &row.choices {
+    /// Adds the row that was read last.
+    fn add(&mut self, table: usize, number: RowNumber, read: &RowReader) -> Result<(), ImportError> {
+        // 2^32 names would not fit into memory.
+        let number_of = |names: &mut IndexSet<String>, name: &String| {
+            let known = names.get_index_of(name);
+            known.unwrap_or_else(|| names.insert_full(name.clone()).0) as u32
+        };
+        let row = self.rows.len() as u32;
+        self.rows.push(TableRow { table, number, input: number_of(&mut self.inputs, &read.input) });
+        for (name, timings) in &read.choices {
             let times = || timings.iter().flatten().copied();
             self.counts.not_measured += (timings.len() - times().count()) as u64;
-            let Some(least) = times().reduce(f64::min) else { continue };
-            let choice = self.choices.id(choice);
+            if times().next().is_none() {
+                continue;
+            }
+            let choice = number_of(&mut self.choices, name);
             for ms in times() {
                 *(if ms.is_finite() { &mut self.counts.measured } else { &mut self.counts.failed }) += 1;
-                self.times.push((input, choice, ms));
+                self.times.push(Time { row, choice, ms });
             }
-            self.repetitions.add((input, choice), least, id);
         }
-        if self.choices.names.len() > MOST_CHOICES {
+        if self.choices.len() > MOST_CHOICES {
             let expected = format!("columns with at most {MOST_CHOICES} different choices");
             return Err(ImportError::parameter("--choice", expected, "more; is one of them a measurement?"));
         }
         Ok(())
+    }
+
+    /// Returns a feature. Its values in all rows show whether it is numerical.
+    ///
+    /// # Errors
+    /// The first odd row, where some values are numbers and others are names.
+    fn feature(&self, slot: usize, params: &ImportParams) -> Result<Feature, Fault> {
+        let Column { name, categorical, .. } = &self.features[slot];
+        let value = |row: &TableRow| self.inputs[row.input as usize].split(SEPARATOR).nth(slot).unwrap_or("");
+        let is_number = |row: &&TableRow| ah_types::number(value(row)).is_some();
+        let (numbers, names): (Vec<&TableRow>, Vec<&TableRow>) =
+            self.rows.iter().filter(|row| !value(row).is_empty()).partition(is_number);
+        let fault = |row: &TableRow, expected: String, hint: &str| {
+            let fault = Fault::new(expected, quoted(value(row)), hint);
+            Err(fault.at(&params.tables[row.table], row.number.clone()).in_column(name))
+        };
+        match (numbers.first(), names.first()) {
+            (Some(_), None) if !categorical => Ok(Feature::numerical(name)),
+            (_, Some(row)) if !categorical && has_decimal_comma(value(row)) => {
+                let hint = format!("{DECIMAL_COMMA}, or give --categorical with this column");
+                fault(row, "a number".to_owned(), &hint)
+            }
+            (Some(number), Some(row)) if !categorical => {
+                let hint = "mend it, or give --categorical with this column if its numbers are names";
+                match names.len() <= numbers.len() {
+                    true => fault(row, format!("a number, as in {} other rows", numbers.len()), hint),
+                    false => fault(number, format!("a name, as in {} other rows", names.len()), hint),
+                }
+            }
+            _ => Ok(Feature::categorical(name)),
+        }
     }
 
     /// Calls `write` with batches of about `bytes` bytes of all rows, with the features in the order of `schema`.
@@ -150,9 +194,10 @@ impl Contents {
     ) -> Result<(), ImportError> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
         let mut batch = RowBatch::default();
-        for rows in self.times.chunk_by(|a, b| a.0 == b.0) {
-            let texts: Vec<&str> = self.inputs.names[rows[0].0 as usize].split(SEPARATOR).collect();
-            let samples = rows.iter().map(|&(_, choice, ms)| (&*self.choices.names[choice as usize], ms));
+        let input = |time: &Time| self.rows[time.row as usize].input;
+        for times in self.times.chunk_by(|a, b| input(a) == input(b)) {
+            let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
+            let samples = times.iter().map(|time| (&*self.choices[time.choice as usize], time.ms));
             batch.add(order.iter().map(|&slot| texts[slot]), samples);
             if batch.bytes() >= bytes {
                 write(&batch)?;
@@ -178,12 +223,12 @@ impl Contents {
             );
         }
         let names = |kind| self.schema.names(kind).map(str::to_owned).collect();
-        let mut choice_names: Vec<String> =
-            self.choices.names.iter().map(|name| (**name).to_owned()).collect();
+        let mut choice_names: Vec<String> = self.choices.into_iter().collect();
         choice_names.sort_unstable();
         ImportReport {
             log: params.output.clone(),
-            inputs: self.inputs.names.len() as u64,
+            rows: self.rows.len() as u64,
+            inputs: self.inputs.len() as u64,
             choices: choice_names.len(),
             choice_names,
             bad_rows,
@@ -194,41 +239,44 @@ impl Contents {
         }
     }
 
+    /// Returns whether most times are so short that they are probably in another unit.
+    fn are_mostly_short(&self) -> bool {
+        let finite = || self.times.iter().filter(|time| time.ms.is_finite());
+        2 * finite().filter(|time| time.ms < SHORT_MS).count() > finite().count()
+    }
+
+    /// Returns a sentence about rows that give one choice on one input very different times.
     fn contradiction(&self, params: &ImportParams) -> Option<String> {
-        let (count, first) = self.repetitions.contradictions()?;
-        let place = |(table, number): RowId| format!("{}:{number}", params.tables[table].display());
-        let others = if self.counts.unused.is_empty() {
-            String::new()
-        } else {
-            format!(" Columns without a role: {}.", listed(&self.counts.unused))
+        // The least and the greatest time of each pair; of the repetitions in a row, the least counts.
+        let mut pairs: FxHashMap<(u32, u32), [Time; 2]> = FxHashMap::default();
+        let of_row = |a: &Time, b: &Time| (a.row, a.choice) == (b.row, b.choice);
+        for times in self.times.chunk_by(of_row) {
+            let least = times.iter().copied().reduce(|a, b| if b.ms < a.ms { b } else { a })?;
+            let pair = (self.rows[least.row as usize].input, least.choice);
+            let [low, high] = pairs.entry(pair).or_insert([least; 2]);
+            if least.ms < low.ms {
+                *low = least;
+            }
+            if least.ms > high.ms {
+                *high = least;
+            }
+        }
+        let apart = || pairs.values().filter(|[low, high]| high.ms > APART * low.ms);
+        let [low, high] = apart().min_by_key(|[low, high]| low.row.min(high.row))?;
+        let place = |time: &Time| {
+            let TableRow { table, number, .. } = &self.rows[time.row as usize];
+            format!("{} ms in {}:{}", time.ms, params.tables[*table].display(), number.get())
+        };
+        let others = match self.counts.unused.is_empty() {
+            true => String::new(),
+            false => format!(" Columns without a role: {}.", listed(&self.counts.unused)),
         };
         Some(format!(
-            "rows contradict each other (pairs of an input and a choice: {count}). The first: {} ms in {}, {} ms in {}. \
-             Is a feature missing from --features?{others}",
-            first.least.0,
-            place(first.least.1),
-            first.greatest.0,
-            place(first.greatest.1)
+            "rows contradict each other (pairs of an input and a choice: {}). The first: {}, {}. Is a feature missing from \
+             --features?{others}",
+            apart().count(),
+            place(low),
+            place(high),
         ))
-    }
-}
-
-/// Distinct texts, with their numbers in order of first appearance.
-#[derive(Default)]
-struct Names {
-    ids: FxHashMap<Rc<str>, u32>,
-    names: Vec<Rc<str>>,
-}
-
-impl Names {
-    fn id(&mut self, name: &str) -> u32 {
-        if let Some(id) = self.ids.get(name) {
-            return *id;
-        }
-        // 2^32 names would not fit into memory.
-        let (id, name) = (u32::try_from(self.names.len()).unwrap_or(u32::MAX), Rc::<str>::from(name));
-        self.names.push(name.clone());
-        self.ids.insert(name, id);
-        id
     }
 }

@@ -11,13 +11,11 @@
 mod cell;
 mod contents;
 mod error;
-mod kinds;
 mod log;
 mod params;
 mod report;
 mod roles;
 mod row;
-mod suspicions;
 mod table;
 mod times;
 mod tools;

@@ -6,49 +6,24 @@ use ah_types::Fault;
 use ah_types::shown::{listed, quoted};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cell::Cell;
+use crate::cell::{Defaults, Table};
 use crate::error::ImportError;
 use crate::params::{ImportParams, Unit};
-use crate::table::{Defaults, Table};
 use crate::times::TimeRules;
 
-/// A column by its position and name.
+/// A column by its position and name. The values of `--set` are further columns behind those of the table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    index: usize,
+    pub index: usize,
     pub name: String,
     /// Its values are names, even if they read as numbers.
     pub categorical: bool,
 }
 
-impl Column {
-    /// Returns the cell of a row in this column.
-    pub fn of<'a>(&self, cells: &'a [Cell]) -> &'a Cell {
-        cells.get(self.index).unwrap_or(&Cell::Missing)
-    }
-}
-
-/// The source of a feature's values.
-#[derive(Clone, Debug)]
-pub enum FeatureRole {
-    Column(Column),
-    /// `--set`: name and value.
-    Constant(String, Cell),
-}
-
-impl FeatureRole {
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Column(column) => &column.name,
-            Self::Constant(name, _) => name,
-        }
-    }
-}
-
 /// The role of each column.
 #[derive(Clone, Debug)]
 pub struct Roles {
-    pub features: Vec<FeatureRole>,
+    pub features: Vec<Column>,
     /// The columns whose values make up the choice; empty in a wide table.
     pub choice: Vec<Column>,
     /// The columns of the times; in a wide table each belongs to the choice of its name.
@@ -64,7 +39,7 @@ impl Roles {
         let defaults = &table.defaults;
         let finder = Finder::new(path, &table.columns, params);
         let features = finder.features(defaults)?;
-        let of_features: FxHashSet<usize> = features.iter().filter_map(FeatureRole::index).collect();
+        let of_features: FxHashSet<usize> = features.iter().map(|column| column.index).collect();
         let (choice, times) = if params.wide {
             (Vec::new(), finder.wide(&of_features)?)
         } else {
@@ -87,28 +62,20 @@ impl Roles {
     }
 
     /// Checks that this table has the features of the first one, in the same order.
-    pub fn same_features(&self, path: &Path, features: &[String], first: &Path) -> Result<(), ImportError> {
-        let ours = || self.features.iter().map(FeatureRole::name);
-        if ours().eq(features) {
+    pub fn same_features(&self, path: &Path, features: &[Column], first: &Path) -> Result<(), ImportError> {
+        let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+        let (ours, theirs) = (names(&self.features), names(features));
+        if ours == theirs {
             return Ok(());
         }
-        let expected = format!("the features {}, as in {}", listed(features), first.display());
+        let expected = format!("the features {}, as in {}", listed(theirs), first.display());
         let hint = "name the features of all tables with --features";
-        Err(Fault::new(expected, listed(ours()), hint).of_file(path).into())
+        Err(Fault::new(expected, listed(ours), hint).of_file(path).into())
     }
 
     /// Returns true if each choice has a column of times.
     pub fn is_wide(&self) -> bool {
         self.choice.is_empty()
-    }
-}
-
-impl FeatureRole {
-    fn index(&self) -> Option<usize> {
-        match self {
-            Self::Column(column) => Some(column.index),
-            Self::Constant(..) => None,
-        }
     }
 }
 
@@ -123,9 +90,6 @@ struct Finder<'a> {
     columns: &'a [String],
     /// The position of each column by its name.
     places: FxHashMap<&'a str, usize>,
-    /// The position of each column by the ends of its name behind a point; `None` where several have that end.
-    ends: FxHashMap<&'a str, Option<usize>>,
-    categorical: FxHashSet<&'a str>,
     params: &'a ImportParams,
 }
 
@@ -133,26 +97,25 @@ impl<'a> Finder<'a> {
     fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
         // The first of equal names counts.
         let places = columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
-        let mut ends = FxHashMap::default();
-        for (place, name) in columns.iter().enumerate() {
-            for (point, _) in name.match_indices('.') {
-                ends.entry(&name[point + 1..]).and_modify(|known| *known = None).or_insert(Some(place));
-            }
-        }
-        let categorical = params.categorical.iter().map(String::as_str).collect();
-        Self { path, columns, places, ends, categorical, params }
+        Self { path, columns, places, params }
     }
 
     /// Returns the column of this name, or of a path of keys that alone ends with it.
     fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
-        let found = self.places.get(name).copied().or_else(|| self.ends.get(name).copied().flatten());
-        let index = found.ok_or_else(|| ImportError::UnknownColumn {
+        let ends = |column: &String| column.strip_suffix(name).is_some_and(|keys| keys.ends_with('.'));
+        let only_end = || {
+            let mut ends = self.columns.iter().enumerate().filter(|(_, column)| ends(column));
+            ends.next().map(|(place, _)| place).filter(|_| ends.next().is_none())
+        };
+        let index = self.places.get(name).copied().or_else(only_end);
+        let index = index.ok_or_else(|| ImportError::UnknownColumn {
             path: self.path.to_owned(),
             flag,
             column: name.to_owned(),
             known: self.columns.to_vec(),
         })?;
-        Ok(Column { index, name: name.to_owned(), categorical: self.categorical.contains(name) })
+        let categorical = self.params.categorical.iter().any(|column| column == name);
+        Ok(Column { index, name: name.to_owned(), categorical })
     }
 
     fn all(&self, flag: &'static str, names: &[String]) -> Result<Vec<Column>, ImportError> {
@@ -164,26 +127,25 @@ impl<'a> Finder<'a> {
         ImportError::parameter(flag, expected, found)
     }
 
-    fn features(&self, defaults: &Defaults) -> Result<Vec<FeatureRole>, ImportError> {
+    fn features(&self, defaults: &Defaults) -> Result<Vec<Column>, ImportError> {
         let constants = self.params.constants()?;
         let free = |name: &String| {
             !self.params.choice.contains(name) && !constants.iter().any(|(set, _)| set == name)
         };
         let by_default: Vec<String> = defaults.features.iter().filter(|name| free(name)).cloned().collect();
         let names = if self.params.features.is_empty() { &by_default } else { &self.params.features };
-        let columns = self.all("--features", names)?.into_iter().map(FeatureRole::Column);
-        let constants = constants
-            .iter()
-            .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), Cell::text(value)));
-        let features: Vec<FeatureRole> = columns.chain(constants).collect();
+        let mut features = self.all("--features", names)?;
+        features.extend(constants.iter().enumerate().map(|(at, (name, _))| Column {
+            index: self.columns.len() + at,
+            name: (*name).to_owned(),
+            categorical: false,
+        }));
         if features.is_empty() {
             return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));
         }
-        if let Some(taken) =
-            features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n))
-        {
+        if let Some(taken) = features.iter().find(|f| ["choice", "feedback"].contains(&f.name.as_str())) {
             let expected = "other names than those of the log's own columns; rename it in the table";
-            return Err(ImportError::parameter("--features", expected, quoted(taken)));
+            return Err(ImportError::parameter("--features", expected, quoted(&taken.name)));
         }
         Ok(features)
     }
@@ -208,14 +170,11 @@ impl<'a> Finder<'a> {
         defaults: &Defaults,
         of_features: &FxHashSet<usize>,
     ) -> Result<(Vec<Column>, Vec<Column>), ImportError> {
-        let choice = match self.params.choice.is_empty() {
-            true => {
-                let mut columns = self.all("--choice", &defaults.choice)?;
-                columns.retain(|column| !of_features.contains(&column.index));
-                columns
-            }
-            false => self.all("--choice", &self.params.choice)?,
-        };
+        let mut choice = self.all("--choice", &self.params.choice)?;
+        if choice.is_empty() {
+            choice = self.all("--choice", &defaults.choice)?;
+            choice.retain(|column| !of_features.contains(&column.index));
+        }
         if choice.is_empty() {
             let expected =
                 "the columns that make up the choice, or --wide where each choice has a column of times";

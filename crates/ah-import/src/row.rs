@@ -6,15 +6,18 @@ use rustc_hash::FxHashSet;
 
 use crate::cell::Cell;
 use crate::error::bad_row;
-use crate::roles::{Column, FeatureRole, Roles};
+use crate::roles::{Column, Roles};
 use crate::times::Timing;
+
+/// Between the texts of an input's features, none of which contains it.
+pub const SEPARATOR: &str = "\n";
 
 /// Makes rows of a table into inputs, choices and timings. Keeps its buffers from row to row.
 #[derive(Debug)]
 pub struct RowReader {
     pub roles: Roles,
-    /// By feature, for the current row: the text in the log, and its kind; none for a missing value.
-    pub features: Vec<(String, Option<FeatureKind>)>,
+    /// For the current row: the texts of the features in the log, joined by [`SEPARATOR`]; nothing for a missing value.
+    pub input: String,
     /// For the current row: the choice, or in a wide table one a column, with its timings.
     pub choices: Vec<(String, Vec<Timing>)>,
     /// The structured names that were checked.
@@ -23,28 +26,28 @@ pub struct RowReader {
 
 impl RowReader {
     pub fn new(roles: Roles) -> Self {
-        let features = vec![(String::new(), None); roles.features.len()];
         let choices = if roles.is_wide() {
             roles.times.iter().map(|time| (time.name.clone(), Vec::new())).collect()
         } else {
             vec![(String::new(), Vec::new())]
         };
-        Self { roles, features, choices, checked: FxHashSet::default() }
+        Self { roles, input: String::new(), choices, checked: FxHashSet::default() }
     }
 
-    /// Reads a row into `features` and `choices`.
+    /// Reads a row into `input` and `choices`.
     pub fn read(&mut self, cells: &[Cell]) -> Result<(), Fault> {
         let roles = &self.roles;
-        for (role, (text, kind)) in roles.features.iter().zip(&mut self.features) {
-            text.clear();
-            *kind = write_feature(role, cells, text)?;
+        self.input.clear();
+        for (at, column) in roles.features.iter().enumerate() {
+            self.input.push_str(if at > 0 { SEPARATOR } else { "" });
+            write(column, cells, "a feature", &mut self.input)?;
         }
         for (_, timings) in &mut self.choices {
             timings.clear();
         }
         if roles.is_wide() {
             for (time, (_, timings)) in roles.times.iter().zip(&mut self.choices) {
-                roles.rules.read(&time.name, time.of(cells), timings)?;
+                roles.rules.read(&time.name, &cells[time.index], timings)?;
             }
             return Ok(());
         }
@@ -54,27 +57,24 @@ impl RowReader {
             check_structure(&roles.choice, cells, name)?;
             self.checked.insert(name.clone());
         }
-        roles.times.iter().try_for_each(|time| roles.rules.read(&time.name, time.of(cells), timings))
+        roles.times.iter().try_for_each(|time| roles.rules.read(&time.name, &cells[time.index], timings))
     }
 }
 
-/// Writes the text of a feature in the log, nothing for a missing value.
-fn write_feature(
-    role: &FeatureRole,
+/// Adds the value of a column to a text of the log, nothing for a missing one. `role` is its part in the row.
+fn write(
+    column: &Column,
     cells: &[Cell],
+    role: &str,
     text: &mut String,
 ) -> Result<Option<FeatureKind>, Fault> {
-    let (cell, categorical) = match role {
-        FeatureRole::Column(column) => (column.of(cells), column.categorical),
-        FeatureRole::Constant(_, value) => (value, false),
-    };
+    let cell = &cells[column.index];
     if *cell == Cell::Missing {
         return Ok(None);
     }
     let fault =
-        |expected| bad_row(format!("{expected}, as it is a feature"), cell.shown()).in_column(role.name());
-    let kind = cell.write(categorical, text).map_err(fault)?;
-    Ok(Some(if categorical { FeatureKind::Categorical } else { kind }))
+        |expected| bad_row(format!("{expected}, as it is {role}"), cell.shown()).in_column(&column.name);
+    cell.write(column.categorical, text).map(Some).map_err(fault)
 }
 
 /// Writes the name of the row's choice: the value of the only column of names, else `KEY=VALUE_KEY=VALUE`
@@ -82,21 +82,13 @@ fn write_feature(
 fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<(), Fault> {
     name.clear();
     for column in columns {
-        let cell = column.of(cells);
-        if *cell == Cell::Missing {
-            continue;
-        }
         let mut value = String::new();
-        let fault = |expected| {
-            bad_row(format!("{expected}, as it is part of the choice"), cell.shown()).in_column(&column.name)
-        };
-        let kind = cell.write(column.categorical, &mut value).map_err(fault)?;
-        if kind == FeatureKind::Categorical && columns.len() == 1 {
-            name.push_str(&value);
-        } else {
-            let separator = if name.is_empty() { "" } else { "_" };
-            for part in [separator, &column.name, "=", &value] {
-                name.push_str(part);
+        match write(column, cells, "part of the choice", &mut value)? {
+            None => {}
+            Some(FeatureKind::Categorical) if columns.len() == 1 => name.push_str(&value),
+            Some(_) => {
+                let separator = if name.is_empty() { "" } else { "_" };
+                name.extend([separator, &column.name, "=", &value]);
             }
         }
     }
@@ -109,13 +101,13 @@ fn name_choice(columns: &[Column], cells: &[Cell], name: &mut String) -> Result<
 
 /// Checks that a structured name can be taken apart again.
 fn check_structure(columns: &[Column], cells: &[Cell], name: &str) -> Result<(), Fault> {
-    let present = columns.iter().filter(|column| *column.of(cells) != Cell::Missing);
+    let present = columns.iter().filter(|column| cells[column.index] != Cell::Missing);
     if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
         return Ok(());
     }
     let breaks = |column: &&Column| {
         let mut text = String::new();
-        let _ = column.of(cells).write(column.categorical, &mut text);
+        let _ = cells[column.index].write(column.categorical, &mut text);
         text.contains(['_', '=']) || column.name.contains('=')
     };
     let column = columns.iter().find(breaks).unwrap_or(&columns[0]);

@@ -41,10 +41,7 @@ impl TimeRules {
     }
 
     fn ms(&self, cell: &Cell) -> Option<f64> {
-        let x = match cell {
-            Cell::Number(x) => *x,
-            cell => ah_types::number(cell.as_text()?)?,
-        };
+        let x = ah_types::number(cell.as_text()?)?;
         let ms = match (self.higher_is_better, self.unit) {
             // An infinite rate becomes 0, which the check below refuses.
             (true, _) => 1000.0 / x,
@@ -85,7 +82,7 @@ mod tests {
 
     fn read(rules: &TimeRules, text: &str) -> Result<Timing, String> {
         let mut timings = Vec::new();
-        rules.read("ms", &Cell::text(text), &mut timings).map_err(|fault| fault.expected)?;
+        rules.read("ms", &Cell::from(text), &mut timings).map_err(|fault| fault.expected)?;
         Ok(timings[0])
     }
 

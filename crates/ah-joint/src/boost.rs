@@ -3,7 +3,7 @@
 use ah_types::random;
 use rayon::prelude::*;
 
-use crate::growth::{Codes, Limits, Sample, Tree, grow};
+use crate::growth::{Codes, Limits, Sample, Tree, grow, part};
 use crate::rows::Coded;
 
 /// A leaf's value is drawn towards 0 as by rows of this weight.
@@ -28,39 +28,43 @@ pub struct Boosting {
 
 /// Learned trees, each with the values of its nodes.
 #[derive(Clone, Debug, Default)]
-pub struct BoostedTrees {
-    trees: Vec<(Tree, Vec<f64>)>,
+pub struct BoostedTrees(Vec<(Tree, Vec<f64>)>);
+
+/// Learned trees, and what they make of the rows that they learned from.
+pub struct Boosted {
+    pub trees: BoostedTrees,
+    /// By row, the sum of the trees' values.
+    pub predicted: Vec<f64>,
+    /// By row, what is left of the target.
+    pub residuals: Vec<f64>,
 }
 
 impl Boosting {
-    /// Learns the differences of these targets within each group of rows. Returns the trees and what they leave of the targets.
-    pub fn fit(&self, rows: &Coded, targets: &[f64], weights: &[u32], seed: u64) -> (BoostedTrees, Vec<f64>) {
-        let mut residuals = targets.to_vec();
+    /// Learns the differences of these targets within each group of rows.
+    pub fn fit(&self, rows: &Coded, targets: &[f64], weights: &[u32], seed: u64) -> Boosted {
+        let (mut residuals, mut predicted) = (targets.to_vec(), vec![0.0; targets.len()]);
         let mut trees = Vec::new();
         for number in 0..self.trees {
             centre(&mut residuals, &rows.groups, weights);
             let (tree, values) = self.tree(rows, &residuals, weights, random::mix(seed, number));
-            residuals.par_iter_mut().enumerate().with_min_len(4096).for_each(|(row, residual)| {
-                *residual -= values[tree.leaf(|column| rows.codes[column][row])];
+            let sums = residuals.par_iter_mut().zip(&mut predicted).enumerate().with_min_len(4096);
+            sums.for_each(|(row, (residual, predicted))| {
+                let value = values[tree.leaf(|column| rows.codes[column][row])];
+                *residual -= value;
+                *predicted += value;
             });
             trees.push((tree, values));
         }
         centre(&mut residuals, &rows.groups, weights);
-        (BoostedTrees { trees }, residuals)
+        Boosted { trees: BoostedTrees(trees), predicted, residuals }
     }
 
     /// Grows a tree from a random part of the rows and columns. Returns it with the value of each node.
     fn tree(&self, rows: &Coded, residuals: &[f64], weights: &[u32], seed: u64) -> (Tree, Vec<f64>) {
-        let is_picked = |row: &u32| random::fraction(seed, u64::from(*row)) < self.row_share;
-        let picked: Vec<u32> = (0..residuals.len() as u32).filter(is_picked).collect();
-        let stream = random::mix(seed, 1);
-        let is_kept = |column: &usize| random::fraction(stream, *column as u64) < self.column_share;
-        let mut kept: Vec<usize> = (0..rows.codes.len()).filter(is_kept).collect();
-        if kept.is_empty() {
-            kept = (0..rows.codes.len()).collect();
-        }
-        let codes = |&at: &usize| Codes { codes: &rows.codes[at], levels: rows.coding.levels(at) };
-        let columns: Vec<Codes<'_>> = kept.iter().map(codes).collect();
+        let picked = part(residuals.len(), self.row_share, seed);
+        let kept = part(rows.codes.len(), self.column_share, random::mix(seed, 1));
+        let codes = |(at, codes)| Codes { codes, levels: rows.coding.levels(at) };
+        let columns: Vec<Codes<'_>> = rows.codes.iter().map(Vec::as_slice).enumerate().map(codes).collect();
         let numbers: Vec<f32> = picked.iter().map(|&row| residuals[row as usize] as f32).collect();
         let picked_weights: Vec<u32> = picked.iter().map(|&row| weights[row as usize]).collect();
         let limits = Limits {
@@ -70,11 +74,7 @@ impl Boosting {
             gain: 0.0,
             shrinkage: SHRINKAGE,
         };
-        let sample = Sample::new(1, &numbers, &picked_weights);
-        let mut tree = grow(&columns, &picked, &sample, &limits);
-        tree.nodes
-            .iter_mut()
-            .for_each(|node| node.column = kept.get(node.column as usize).map_or(0, |&at| at as u32));
+        let tree = grow(&columns, kept, &picked, &Sample::new(1, &numbers, &picked_weights), &limits);
         let mut sums = vec![(0.0, 0.0); tree.nodes.len()];
         for &row in &picked {
             let (sum, weight) = &mut sums[tree.leaf(|column| rows.codes[column][row as usize])];
@@ -89,19 +89,13 @@ impl Boosting {
 impl BoostedTrees {
     /// Returns the prediction for a row whose code in each column `code` returns.
     pub fn predict(&self, code: impl Fn(usize) -> u16) -> f64 {
-        self.trees.iter().map(|(tree, values)| values[tree.leaf(&code)]).sum()
-    }
-
-    /// Returns the predictions for these rows.
-    pub fn predict_all(&self, rows: &Coded) -> Vec<f64> {
-        let predict = |row: usize| self.predict(|column| rows.codes[column][row]);
-        (0..rows.groups.len()).into_par_iter().map(predict).collect()
+        self.0.iter().map(|(tree, values)| values[tree.leaf(&code)]).sum()
     }
 
     /// Returns how much the splits on each of these columns lower the squared error.
     pub fn gains(&self, columns: usize) -> Vec<f64> {
         let mut gains = vec![0.0; columns];
-        let nodes = self.trees.iter().flat_map(|(tree, _)| &tree.nodes);
+        let nodes = self.0.iter().flat_map(|(tree, _)| &tree.nodes);
         nodes.for_each(|node| gains[node.column as usize] += node.gain);
         gains
     }

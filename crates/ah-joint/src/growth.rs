@@ -11,9 +11,10 @@
 //! Sums are whole numbers, so they depend neither on the order of the rows nor on the threads, and equal partitions have equal gains
 //! in every column.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
+use ah_types::random;
 use rayon::prelude::*;
 
 /// Sums of numbers stay below 2^31.
@@ -140,24 +141,36 @@ impl Sample {
     }
 }
 
-/// Grows a tree from the rows of a sample; row i has the codes of `inputs[i]`.
-pub fn grow(columns: &[Codes<'_>], inputs: &[u32], sample: &Sample, limits: &Limits) -> Tree {
-    let codes = |column: &Codes<'_>| inputs.iter().map(|&input| column.codes[input as usize]).collect();
-    let growth = Growth { columns, codes: columns.par_iter().map(codes).collect(), sample, limits };
+/// Draws this share of the numbers below `count`, ascending; all where none is drawn.
+pub fn part(count: usize, share: f64, seed: u64) -> Vec<u32> {
+    let all = 0..count as u32;
+    let drawn: Vec<u32> = all.clone().filter(|&at| random::fraction(seed, u64::from(at)) < share).collect();
+    if drawn.is_empty() { all.collect() } else { drawn }
+}
+
+/// Grows a tree from the rows of a sample by the columns at the positions `kept`, ascending; row i has the codes of `inputs[i]`.
+pub fn grow(columns: &[Codes<'_>], kept: Vec<u32>, inputs: &[u32], sample: &Sample, limits: &Limits) -> Tree {
+    let codes = |(at, column): (usize, &Codes<'_>)| match kept.binary_search(&(at as u32)) {
+        Ok(_) => inputs.iter().map(|&input| column.codes[input as usize]).collect(),
+        Err(_) => Vec::new(),
+    };
+    let codes = columns.par_iter().enumerate().map(codes).collect();
+    let growth = Growth { columns, codes, sample, limits };
     let mut tree = Tree { nodes: vec![Node::default()] };
-    let mut open = BinaryHeap::new();
-    let all = (0..columns.len() as u32).collect();
-    open.extend(growth.open(0, 0, (0..inputs.len() as u32).collect(), all));
+    // Gains are positive, so their bits are in their order. Of equal gains, the first leaf is the greatest.
+    let by_gain = |leaf: OpenLeaf| ((leaf.best.gain.to_bits(), Reverse(leaf.node)), leaf);
+    let mut open = BTreeMap::new();
+    open.extend(growth.open(0, 0, (0..inputs.len() as u32).collect(), kept).map(by_gain));
     for _ in 1..limits.leaves {
-        let Some(OpenLeaf { best, node: Reverse(at), depth, rows, columns }) = open.pop() else { break };
+        let Some((_, OpenLeaf { best, node, depth, rows, columns })) = open.pop_last() else { break };
         let left = tree.nodes.len() as u32;
-        tree.nodes[at as usize] = Node { left, gain: best.gain * sample.unit.powi(2), ..best };
+        tree.nodes[node as usize] = Node { left, gain: best.gain * sample.unit.powi(2), ..best };
         tree.nodes.extend([Node::default(); 2]);
         let codes = &growth.codes[best.column as usize];
         let (on_left, on_right): (Vec<u32>, Vec<u32>) =
             rows.into_iter().partition(|&row| codes[row as usize] <= best.limit);
-        open.extend(growth.open(left, depth + 1, on_left, columns.clone()));
-        open.extend(growth.open(left + 1, depth + 1, on_right, columns));
+        open.extend(growth.open(left, depth + 1, on_left, columns.clone()).map(by_gain));
+        open.extend(growth.open(left + 1, depth + 1, on_right, columns).map(by_gain));
     }
     tree
 }
@@ -171,35 +184,15 @@ struct Growth<'a> {
     limits: &'a Limits,
 }
 
-/// A leaf with its best split. The one that gains most is the greatest, of equals the first.
+/// A leaf with its best split.
 struct OpenLeaf {
     best: Node,
-    node: Reverse<u32>,
+    node: u32,
     depth: usize,
     rows: Vec<u32>,
     /// The columns that vary in it.
     columns: Vec<u32>,
 }
-
-impl Ord for OpenLeaf {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.best.gain.total_cmp(&other.best.gain).then(self.node.cmp(&other.node))
-    }
-}
-
-impl PartialOrd for OpenLeaf {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for OpenLeaf {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for OpenLeaf {}
 
 /// The sums of a node's rows.
 struct Totals {
@@ -221,126 +214,75 @@ impl Growth<'_> {
         if totals.deviation <= 0.0 {
             return None;
         }
-        let search = |scan: &mut Scan, &column: &u32| self.best_of_column(column, &rows, &totals, scan);
-        let scan = || Scan::new(self.sample.width);
+        let search = |bins: &mut Bins, &column: &u32| self.best_of_column(column, &rows, &totals, bins);
         let found: Vec<Option<Node>> = match columns.len() * rows.len() >= PARALLEL {
-            true => columns.par_iter().map_init(scan, search).collect(),
+            true => columns.par_iter().map_init(Bins::default, search).collect(),
             false => {
-                let mut scan = scan();
-                columns.iter().map(|column| search(&mut scan, column)).collect()
+                let mut bins = Bins::default();
+                columns.iter().map(|column| search(&mut bins, column)).collect()
             }
         };
         let best = found.iter().flatten().copied().reduce(|a, b| if b.gain > a.gain { b } else { a })?;
         let columns = columns.into_iter().zip(&found).filter(|(_, found)| found.is_some());
         let columns = columns.map(|(column, _)| column).collect();
         let is_enough = best.gain > self.limits.gain * totals.deviation && best.gain > 0.0;
-        is_enough.then_some(OpenLeaf { best, node: Reverse(node), depth, rows, columns })
+        is_enough.then_some(OpenLeaf { best, node, depth, rows, columns })
     }
 
     /// Returns the best split of a column, however little it gains; `None` if the column does not vary.
-    fn best_of_column(&self, column: u32, rows: &[u32], totals: &Totals, scan: &mut Scan) -> Option<Node> {
-        let (codes, levels) = (&self.codes[column as usize], self.columns[column as usize].levels);
-        scan.begin(self.limits, totals, rows.len());
-        if 2 * rows.len() >= levels {
-            scan.bins.resize(levels * self.sample.width, 0);
-            scan.bins.fill(0);
-            scan.counts.clear();
-            scan.counts.resize(levels, (0, 0));
-            for &row in rows {
-                let code = usize::from(codes[row as usize]);
-                add(&mut scan.bins[code * self.sample.width..][..self.sample.width], self.sample.row(row));
-                let (weight, count) = &mut scan.counts[code];
-                *weight += u64::from(self.sample.weights[row as usize]);
-                *count += 1;
+    fn best_of_column(&self, column: u32, rows: &[u32], totals: &Totals, bins: &mut Bins) -> Option<Node> {
+        let width = self.sample.width;
+        let Bins { sums, counts, met } = bins;
+        let levels = counts.len().max(self.columns[column as usize].levels);
+        sums.resize(levels * width, 0);
+        counts.resize(levels, (0, 0));
+        for &row in rows {
+            let code = self.codes[column as usize][row as usize];
+            let (weight, count) = &mut counts[usize::from(code)];
+            if *count == 0 {
+                met.push(code);
             }
-            for code in 0..levels {
-                let (weight, count) = scan.counts[code];
-                if count > 0 {
-                    scan.meet(code as u16, totals);
-                    add(&mut scan.left, &scan.bins[code * self.sample.width..][..self.sample.width]);
-                    scan.weight += weight;
-                    scan.rows += count;
+            *weight += u64::from(self.sample.weights[row as usize]);
+            *count += 1;
+            add(&mut sums[usize::from(code) * width..][..width], self.sample.row(row));
+        }
+        met.sort_unstable();
+        let least = self.limits.rows.max(1);
+        let share = |square: f64, weight: u64| square / (weight as f64 + self.limits.shrinkage);
+        let whole = share(totals.whole, totals.weight);
+        let mut best = Node { column, gain: f64::NEG_INFINITY, ..Node::default() };
+        // The rows move from right to left, code by code.
+        let (mut left, mut weight, mut on_left) = (vec![0; width], 0, 0);
+        for (at, &code) in met.iter().enumerate() {
+            if on_left >= least && rows.len() - on_left >= least {
+                let (of_left, of_right) = squares(&left, &totals.sums);
+                let gain = share(of_left, weight) + share(of_right, totals.weight - weight) - whole;
+                if gain > best.gain {
+                    best = Node { limit: met[at - 1], next: code, gain, ..best };
                 }
             }
-        } else {
-            let mut sorted = std::mem::take(&mut scan.sorted);
-            sorted.clear();
-            sorted.extend(rows.iter().map(|&row| u64::from(codes[row as usize]) << 32 | u64::from(row)));
-            sorted.sort_unstable();
-            for &entry in &sorted {
-                let row = entry as u32;
-                scan.meet((entry >> 32) as u16, totals);
-                add(&mut scan.left, self.sample.row(row));
-                scan.weight += u64::from(self.sample.weights[row as usize]);
-                scan.rows += 1;
-            }
-            scan.sorted = sorted;
+            let sums = &mut sums[usize::from(code) * width..][..width];
+            add(&mut left, sums);
+            sums.fill(0);
+            let (of_code, count) = std::mem::take(&mut counts[usize::from(code)]);
+            weight += of_code;
+            on_left += count;
         }
-        scan.varies.then_some(Node { column, ..scan.best })
+        let varies = met.len() > 1;
+        met.clear();
+        varies.then_some(best)
     }
 }
 
-/// One pass over the codes of a column, ascending: rows move from right to left.
-struct Scan {
-    shrinkage: f64,
-    /// Fewest rows of a side.
-    least: usize,
-    /// All rows of the node.
-    all: usize,
-    left: Vec<i32>,
-    weight: u64,
-    rows: usize,
-    /// The code of the rows that moved last.
-    last: Option<u16>,
-    best: Node,
-    varies: bool,
-    /// By code: the sums of its rows, then their weight and number.
-    bins: Vec<i32>,
+/// The rows of a node by their code in one column. All sums are 0 between two searches.
+#[derive(Default)]
+struct Bins {
+    /// By code, the sums of the numbers.
+    sums: Vec<i32>,
+    /// By code, the sum of the weights, and the number of rows.
     counts: Vec<(u64, usize)>,
-    sorted: Vec<u64>,
-}
-
-impl Scan {
-    fn new(width: usize) -> Self {
-        Self {
-            shrinkage: 0.0,
-            least: 0,
-            all: 0,
-            left: vec![0; width],
-            weight: 0,
-            rows: 0,
-            last: None,
-            best: Node::default(),
-            varies: false,
-            bins: Vec::new(),
-            counts: Vec::new(),
-            sorted: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self, limits: &Limits, totals: &Totals, all: usize) {
-        (self.shrinkage, self.least, self.all) = (limits.shrinkage, limits.rows.max(1), all);
-        self.left.fill(0);
-        (self.weight, self.rows, self.last, self.varies) = (0, 0, None, false);
-        debug_assert_eq!(self.left.len(), totals.sums.len());
-        self.best = Node { gain: f64::NEG_INFINITY, ..Node::default() };
-    }
-
-    /// Judges the split before the rows of this code.
-    fn meet(&mut self, code: u16, totals: &Totals) {
-        let Some(last) = self.last.replace(code).filter(|last| *last != code) else { return };
-        self.varies = true;
-        if self.rows < self.least || self.all - self.rows < self.least {
-            return;
-        }
-        let share = |square: f64, weight: u64| square / (weight as f64 + self.shrinkage);
-        let (left, right) = squares(&self.left, &totals.sums);
-        let gain = share(left, self.weight) + share(right, totals.weight - self.weight)
-            - share(totals.whole, totals.weight);
-        if gain > self.best.gain {
-            self.best = Node { limit: last, next: code, gain, ..self.best };
-        }
-    }
+    /// The codes that occur.
+    met: Vec<u16>,
 }
 
 fn add(sums: &mut [i32], numbers: &[i32]) {
@@ -392,7 +334,8 @@ mod tests {
             let columns: Vec<Codes<'_>> =
                 self.columns.iter().map(|(codes, levels)| Codes { codes, levels: *levels }).collect();
             let inputs: Vec<u32> = (0..self.weights.len() as u32).collect();
-            grow(&columns, &inputs, &Sample::new(self.outputs, &self.numbers, &self.weights), limits)
+            let kept = (0..columns.len() as u32).collect();
+            grow(&columns, kept, &inputs, &Sample::new(self.outputs, &self.numbers, &self.weights), limits)
         }
 
         /// The summed squared deviations of these rows from their mean: by the definition, from the numbers as the engine
@@ -432,7 +375,6 @@ mod tests {
 
     fn data() -> impl Strategy<Value = Data> {
         (2_usize..60, 1_usize..10).prop_flat_map(|(rows, outputs)| {
-            // Few levels are counted, many are sorted.
             let column = prop_oneof![1_u16..10, 100_u16..1000].prop_flat_map(move |levels| {
                 (prop::collection::vec(0..levels, rows), Just(usize::from(levels)))
             });

@@ -1,7 +1,16 @@
 //! The level of each input and the effect of each choice: log time = level + effect, by alternating means. In a sparse table
 //! each input is timed with other choices, so its mean time alone says little about its level.
 
-use crate::rows::Timing;
+/// One timing: of a choice on an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// The position of the input.
+    pub input: u32,
+    /// The position of the choice.
+    pub choice: u32,
+    /// `ln(milliseconds)`; infinite where the choice failed.
+    pub log_time: f64,
+}
 
 /// Rounds of alternating means; on 25 of 300 choices, the effects move by less than 0.001 after 10.
 const ROUNDS: usize = 15;

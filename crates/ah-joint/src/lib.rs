@@ -17,9 +17,8 @@ mod rows;
 mod tilings;
 
 pub use fields::are_common as have_fields;
+pub use levels::Timing;
 pub use model::JointModel;
-pub use numbers::numbers;
-pub use rows::{Timing, weight};
 
 /// Logs of at most this many choices need no joint model.
 pub const FEW: usize = 32;

@@ -1,15 +1,15 @@
 //! The joint model: the log time of a choice on an input, less the input's own level, from numbers of both.
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, Value, random};
 use rayon::prelude::*;
 
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
 use crate::fields;
-use crate::levels::Levels;
-use crate::rows::{Coded, Timing, thinned};
+use crate::levels::{Levels, Timing};
+use crate::numbers::numbers;
+use crate::rows::{Coded, thinned, weight};
 use crate::tilings;
-use ah_types::random;
 
 /// Most timings to learn from.
 const MAX_ROWS: usize = 150_000;
@@ -34,36 +34,49 @@ pub struct JointModel {
 }
 
 impl JointModel {
-    /// Learns from these timings, ascending by input. `inputs` are the numbers of all inputs, by feature.
-    pub fn fit(inputs: Vec<Vec<f64>>, choices: &[String], timings: &[Timing], seed: u64) -> Self {
+    /// Learns from these timings, ascending by input. `inputs` are the features of all inputs.
+    pub fn fit(inputs: &[&[Value]], choices: &[String], timings: &[Timing], seed: u64) -> Self {
         let finite: Vec<Timing> =
             timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
-        let levels = Levels::new(&finite, inputs.first().map_or(0, Vec::len), choices.len());
+        let levels = Levels::new(&finite, inputs.len(), choices.len());
         let fields = fields::columns(choices, &levels.choices);
-        let numbers = Numbers { inputs, fields, ranks: ranks(&levels.choices) };
+        let numbers = Numbers { inputs: numbers(inputs), fields, ranks: ranks(&levels.choices) };
         let kept = thinned(&finite, MAX_ROWS, seed);
         let columns = tilings::columns(&numbers, &kept, &levels, seed);
-        let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
-        let coded = Coded::new(columns, &numbers, &kept, target);
+        let coded = Coded::new(columns, &numbers, &kept, &levels);
         let even = vec![1; kept.len()];
         let fit = |number: u64| {
             let seed = random::mix(seed, 10 + number);
-            let (broad, residuals) = BROAD.fit(&coded, &coded.targets, &even, seed);
-            let weights = coded.weights(&broad.predict_all(&coded), &residuals);
-            let (focused, _) = FOCUSED.fit(&coded, &residuals, &weights, random::mix(seed, 1));
-            [broad, focused]
+            let broad = BROAD.fit(&coded, &coded.targets, &even, seed);
+            let weights = coded.weights(&broad.predicted, &broad.residuals);
+            let focused = FOCUSED.fit(&coded, &broad.residuals, &weights, random::mix(seed, 1));
+            [broad.trees, focused.trees]
         };
-        let cells = levels.inputs.len() * choices.len();
+        let cells = inputs.len() * choices.len();
         let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
         let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
         Self { numbers, coding: coded.coding, fits }
     }
 
     /// Returns the predicted log time of a choice on an input, less the input's own level.
-    pub fn predict(&self, input: u32, choice: u32) -> f64 {
-        let codes = self.coding.codes(&self.numbers, input, choice);
+    fn predict(&self, input: u32, choice: ChoiceId) -> f64 {
+        let codes = self.coding.codes(&self.numbers, input, choice.0);
         let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(|column| codes[column])).sum();
         sum / self.fits.len() as f64
+    }
+
+    /// Returns the log times of choices on an input that timed some others, given with their log times; `None` where it timed
+    /// none. Its level is the mean difference from the prediction, where choices near the best count most, as they do in learning.
+    pub fn estimates(&self, input: u32, timed: &[(ChoiceId, f64)], wanted: &[ChoiceId]) -> Option<Vec<f64>> {
+        let predicted: Vec<f64> = timed.iter().map(|(choice, _)| self.predict(input, *choice)).collect();
+        let best = predicted.iter().copied().fold(f64::INFINITY, f64::min);
+        let (mut sum, mut count) = (0.0, 0.0);
+        for ((_, log_time), predicted) in timed.iter().zip(&predicted) {
+            sum += weight(predicted - best) * (log_time - predicted);
+            count += weight(predicted - best);
+        }
+        let estimate = |choice: &ChoiceId| sum / count + self.predict(input, *choice);
+        (count > 0.0).then(|| wanted.iter().map(estimate).collect())
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

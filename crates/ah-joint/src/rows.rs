@@ -3,18 +3,8 @@
 use rayon::prelude::*;
 
 use crate::columns::{Coding, Column, Numbers};
+use crate::levels::{Levels, Timing};
 use ah_types::random;
-
-/// One timing: of a choice on an input.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timing {
-    /// The position of the input.
-    pub input: u32,
-    /// The position of the choice.
-    pub choice: u32,
-    /// `ln(milliseconds)`; infinite where the choice failed.
-    pub log_time: f64,
-}
 
 /// Log slowdowns from which on rows count least.
 const NEAR: f64 = 0.3;
@@ -47,13 +37,9 @@ pub struct Coded {
 const CODING_ROWS: usize = 20_000;
 
 impl Coded {
-    /// Codes these timings; `target` is what to predict.
-    pub fn new(
-        columns: Vec<Column>,
-        numbers: &Numbers,
-        timings: &[Timing],
-        target: impl Fn(&Timing) -> f64,
-    ) -> Self {
+    /// Codes these timings. The log times less the levels of the inputs are to be predicted.
+    pub fn new(columns: Vec<Column>, numbers: &Numbers, timings: &[Timing], levels: &Levels) -> Self {
+        let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
         let step = timings.len().div_ceil(CODING_ROWS).max(1);
         let pairs: Vec<(u32, u32)> = timings.iter().step_by(step).map(|t| (t.input, t.choice)).collect();
         let coding = Coding::new(columns, numbers, &pairs);
@@ -69,8 +55,7 @@ impl Coded {
     }
 
     /// Returns how much each row counts: those near the best of their input more, and those of an input with much noise less, as
-    /// in weighted least squares. `predicted` has the prediction for each row, `residuals` what it leaves of the targets. Times
-    /// of 5 us vary by 4 % where those of 50 us vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585
+    /// in weighted least squares. Times of 5 us vary by 4 % where those of 50 us vary by 1 %: weighted by it, the best predicted of 32 choices loses 1.0585
     /// instead of 1.0617 (docs/laboratory.md).
     pub fn weights(&self, predicted: &[f64], residuals: &[f64]) -> Vec<u32> {
         let mut weights = Vec::with_capacity(predicted.len());

@@ -7,8 +7,8 @@
 use crate::boost::Boosting;
 use crate::columns::{Column, Numbers, Tiling};
 use crate::fields::Field;
-use crate::levels::Levels;
-use crate::rows::{Coded, Timing, thinned};
+use crate::levels::{Levels, Timing};
+use crate::rows::{Coded, thinned};
 use ah_types::random;
 
 /// Timings to try candidates on.
@@ -38,8 +38,7 @@ pub fn columns(numbers: &Numbers, timings: &[Timing], levels: &Levels, seed: u64
     let with: Vec<Column> = plain.iter().cloned().chain(tiles).chain(products(&tilings)).collect();
     let (learning, judging): (Vec<Timing>, Vec<Timing>) =
         trial.iter().partition(|t| random::fraction(random::mix(seed, 3), u64::from(t.input)) < 0.7);
-    let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
-    let trial = |columns: &[Column]| Trial::new(columns.to_vec(), numbers, &learning, &judging, target, seed);
+    let trial = |columns: &[Column]| Trial::new(columns.to_vec(), numbers, &learning, &judging, levels, seed);
     let (with, without) = rayon::join(|| trial(&with), || trial(&plain));
     if with.error < without.error { with.most_useful() } else { plain }
 }
@@ -163,12 +162,12 @@ impl Trial {
         numbers: &Numbers,
         learning: &[Timing],
         judging: &[Timing],
-        target: impl Fn(&Timing) -> f64,
+        levels: &Levels,
         seed: u64,
     ) -> Self {
-        let coded = Coded::new(columns, numbers, learning, target);
+        let coded = Coded::new(columns, numbers, learning, levels);
         let even = vec![1; learning.len()];
-        let (trees, _) = TRIAL.fit(&coded, &coded.targets, &even, seed);
+        let trees = TRIAL.fit(&coded, &coded.targets, &even, seed).trees;
         let mut total = 0.0;
         for group in judging.chunk_by(|a, b| a.input == b.input) {
             let left: Vec<f64> = group

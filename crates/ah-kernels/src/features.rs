@@ -130,33 +130,6 @@ pub fn strides(
     ))
 }
 
-/// Describes a matrix product in a few characters: m×k×n, the layouts (T: transposed), the types, and padding,
-/// as in `1023×511×769 NT float16`.
-pub fn label(context: &Context) -> String {
-    let number = |name: &str| context.number(name).unwrap_or_default();
-    let mut label = format!("{}×{}×{} ", number("m"), number("k"), number("n"));
-    for mat in ["mat1", "mat2"] {
-        let transposed =
-            number(&format!("{mat}_stride_0")) == 1.0 && number(&format!("{mat}_stride_1")) != 1.0;
-        label.push(if transposed { 'T' } else { 'N' });
-    }
-    let dtype = |name| context.category(name).unwrap_or_default().trim_start_matches("torch.");
-    let (first, second) = (dtype("mat1_dtype"), dtype("mat2_dtype"));
-    label.push_str(&format!(" {first}"));
-    if second != first {
-        label.push_str(&format!(" {second}"));
-    }
-    if context.category("using_tf32") == Some("True") {
-        label.push_str(" tf32");
-    }
-    for (name, mark) in [("prepadded_mat1", " A padded"), ("prepadded_mat2", " B padded")] {
-        if context.category(name) == Some("True") {
-            label.push_str(mark);
-        }
-    }
-    label
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ah_types::{Context, FeatureKind, Optimization, Value};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::sampling::{self, Rng};
 
 /// A value in TOML.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number, a text, true or false")]
 pub enum ScalarText {
     /// A whole number.
@@ -35,16 +35,14 @@ impl ScalarText {
     /// Returns the text of a parameter.
     pub fn text(&self) -> String {
         match self {
-            Self::Integer(x) => x.to_string(),
-            Self::Float(x) => x.to_string(),
             Self::Bool(b) => b.to_string(),
-            Self::Text(text) => text.clone(),
+            other => other.value().to_string(),
         }
     }
 }
 
 /// How a feature is drawn.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a list of values, or { from = 1, to = 9 }")]
 pub enum Draw {
     /// One of these, with equal probability.

@@ -1,7 +1,8 @@
 //! The reason why a choice has no time on an input.
 
 /// The reason why a choice, or a whole input, has no time.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The choice is not offered here: an instruction set is missing, or the operands do not fit the memory.
     #[error("skipped: {0}")]
@@ -16,6 +17,7 @@ pub enum Failure {
     /// This process can no longer use the device (an illegal address on a GPU). The process is replaced, and the
     /// choice is tried again; without another process the run ends.
     #[error("the device is lost: {0}")]
+    #[serde(rename = "lost")]
     DeviceLost(String),
 }
 

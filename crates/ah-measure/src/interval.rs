@@ -58,7 +58,10 @@ fn ranks_below(n: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use rand::Rng as _;
+
     use super::*;
+    use crate::sampling::Seed;
 
     #[test]
     fn ranks_match_the_published_table() {
@@ -68,54 +71,39 @@ mod tests {
         }
     }
 
+    /// Draws from 1 plus an exponential: noise with a sharp lower edge and a long tail. Its median is 1 + scale · ln 2.
+    fn noise(scale: f64) -> impl FnMut() -> f64 {
+        let mut rng = Seed(0, 0).rng();
+        move || 1.0 - scale * (1.0 - rng.random::<f64>()).ln()
+    }
+
+    /// Returns the share of 4000 intervals that hold the true median.
+    fn coverage(scale: f64, mut interval: impl FnMut() -> Option<(f64, f64)>) -> f64 {
+        let truth = 1.0 + scale * 2_f64.ln();
+        let held = (0..4000).filter(|_| interval().is_some_and(|(low, high)| low <= truth && truth <= high));
+        held.count() as f64 / 4000.0
+    }
+
     #[test]
     fn at_the_moment_of_stopping_it_still_holds_the_median_with_92_percent() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut uniform = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        };
         for scale in [0.005, 0.01, 0.02, 0.03, 0.05] {
-            let truth = 1.0 + scale * 2_f64.ln();
-            let tries = 2000;
-            let mut held = 0;
-            for _ in 0..tries {
+            let mut noise = noise(scale);
+            let share = coverage(scale, || {
                 let mut samples = Vec::new();
                 while samples.len() < 30 && relative_error(&samples).is_none_or(|error| error > 0.01) {
-                    samples.push(1.0 - scale * (1.0 - uniform()).ln());
+                    samples.push(noise());
                 }
-                held += u32::from(
-                    median_interval(&samples).is_some_and(|(low, high)| low <= truth && truth <= high),
-                );
-            }
-            let share = f64::from(held) / f64::from(tries);
+                median_interval(&samples)
+            });
             assert!((0.915..=0.985).contains(&share), "scale {scale}: {share}");
         }
     }
 
     #[test]
     fn the_interval_holds_the_median_as_often_as_promised() {
-        // Noise with a sharp lower edge and a long tail: 1 + an exponential; its median is 1 + ln 2.
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut uniform = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        };
-        let truth = 1.0 + 2_f64.ln();
         for n in [6, 10, 30] {
-            let tries = 4000;
-            let mut held = 0;
-            for _ in 0..tries {
-                let mut samples: Vec<f64> = (0..n).map(|_| 1.0 - (1.0 - uniform()).ln()).collect();
-                samples.sort_by(f64::total_cmp);
-                let r = ranks_below(n);
-                held += u32::from(samples[r] <= truth && truth <= samples[n - 1 - r]);
-            }
-            let share = f64::from(held) / f64::from(tries);
+            let mut noise = noise(1.0);
+            let share = coverage(1.0, || median_interval(&[(); 30].map(|()| noise())[..n]));
             assert!((0.945..=0.99).contains(&share), "n = {n}: {share}");
         }
     }

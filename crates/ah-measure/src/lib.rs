@@ -9,7 +9,7 @@
 //! 1. [`sampling`] draws from a seed, so that the same seed gives the same inputs; [`draws`] are ranges in files.
 //! 2. [`measure_choices`] measures one input: it checks every choice, warms it up, then lets the choices take
 //!    turns.
-//! 3. [`Race`] has the rules of the turns: which choice is next, which is done, which is surely too slow.
+//! 3. `race` has the rules of the turns: which choice is next, which is done, which is surely too slow.
 //!    It needs no clock and no device. [`interval`] has its statistics.
 //! 4. [`this_cpu`] identifies the processor, for logs and guards; [`decision_ns`] times a small decision on it.
 //!
@@ -34,6 +34,5 @@ pub use decision_time::decision_ns;
 pub use failure::Failure;
 pub use host::this_cpu;
 pub use measure::{Measurement, measure_choices};
-pub use race::{Race, Standing};
-pub use runner::{BenchmarkRunner, Experiment, NoRunner};
-pub use serve::serve;
+pub use runner::{BenchmarkRunner, Experiment};
+pub use serve::{refuse, serve};

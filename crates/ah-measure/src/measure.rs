@@ -51,16 +51,9 @@ pub fn measure_choices<B: Bench + ?Sized>(
     policy: &TimingPolicy,
     seed: Seed,
 ) -> Measurement {
-    let mut run = InputRun {
-        race: Race::new(*policy, choices, seed),
-        policy,
-        failures: vec![None; choices],
-        runs: vec![1; choices],
-        bursts: vec![policy.burst.max(1); choices],
-        measuring: Duration::ZERO,
-        kernel_ms: 0.0,
-        lost: None,
-    };
+    let race = Race::new(policy, choices, seed);
+    let result = Measurement { outcomes: Vec::new(), measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
+    let mut run = InputRun { race, policy, result };
     let batch = bench.batch().max(1);
     let all: Vec<ChoiceId> = (0..choices).map(choice_id).collect();
     for some in all.chunks(batch) {
@@ -81,23 +74,17 @@ fn choice_id(index: usize) -> ChoiceId {
 
 /// The samples of one choice in one turn.
 struct Timed {
-    choice: ChoiceId,
+    choice: usize,
     times: Times,
     /// The milliseconds that passed, its share of the turn.
     spent_ms: f64,
 }
 
 struct InputRun<'p> {
-    race: Race,
+    race: Race<'p>,
     policy: &'p TimingPolicy,
-    failures: Vec<Option<Failure>>,
-    /// Runs in one sample, by choice.
-    runs: Vec<u32>,
-    /// Samples taken in a row, by choice.
-    bursts: Vec<u32>,
-    measuring: Duration,
-    kernel_ms: f64,
-    lost: Option<String>,
+    /// Without outcomes until the end.
+    result: Measurement,
 }
 
 impl InputRun<'_> {
@@ -107,14 +94,13 @@ impl InputRun<'_> {
         let checked = self.guarded(choices.len(), || bench.check(choices));
         let elapsed = start.elapsed().saturating_sub(bench.interruption());
         let check_ms = elapsed.as_secs_f64() * 1e3 / choices.len().max(1) as f64;
-        let right = choices.iter().zip(checked).filter_map(|(choice, result)| match result {
-            Ok(()) => Some(*choice),
-            Err(failure) => {
-                self.withdraw(*choice, failure);
-                None
+        let mut right = Vec::new();
+        for (choice, result) in choices.iter().zip(checked) {
+            match result {
+                Ok(()) => right.push(*choice),
+                Err(failure) => self.withdraw(*choice, failure),
             }
-        });
-        let right: Vec<ChoiceId> = right.collect();
+        }
         self.warm_up(bench, &right, check_ms);
     }
 
@@ -122,45 +108,48 @@ impl InputRun<'_> {
         let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return };
         let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
         let cells: Vec<Cell> = choices.iter().map(|&choice| Cell { choice, burst: first }).collect();
-        let mut fastest: BTreeMap<ChoiceId, f64> = BTreeMap::new();
+        let mut fastest: BTreeMap<usize, f64> = BTreeMap::new();
         for Timed { choice, times, spent_ms } in self.time(bench, &cells) {
             // A check that took no time ran nothing, so this run may include a lazy start.
             if times[0].min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
-                self.race.record(choice.index(), times[0], spent_ms.max(times[0]));
+                self.race.record(choice, times[0], spent_ms.max(times[0]));
             } else {
                 fastest.insert(choice, times[0]);
             }
         }
         if more > 0 {
             let burst = Burst { samples: more, runs: 1, cold: false };
-            let cells: Vec<Cell> = fastest.keys().map(|&choice| Cell { choice, burst }).collect();
-            let least = |timed: Timed| {
-                let least = timed.times.into_iter().fold(fastest[&timed.choice], f64::min);
-                (timed.choice, least)
-            };
+            let cells: Vec<Cell> =
+                fastest.keys().map(|&choice| Cell { choice: choice_id(choice), burst }).collect();
+            let least =
+                |timed: Timed| (timed.choice, timed.times.into_iter().fold(fastest[&timed.choice], f64::min));
             fastest = self.time(bench, &cells).into_iter().map(least).collect();
         }
         for (choice, ms) in fastest {
+            let lane = &mut self.race.lanes[choice];
             if !self.policy.cold {
-                self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, ms);
+                lane.runs = runs_a_sample(self.policy.min_sample_ms, ms);
             }
-            self.bursts[choice.index()] = within(self.policy.budget_ms, ms, self.policy.burst);
+            lane.burst = within(self.policy.budget_ms, ms, self.policy.burst);
         }
     }
 
     /// Takes the samples of one turn.
     fn sample<B: Bench + ?Sized>(&mut self, bench: &mut B, turn: &[usize]) {
         let cell = |&choice: &usize| {
-            let left = self.policy.max_samples as usize - self.race.samples(choice).len();
-            let samples = self.bursts[choice].min(u32::try_from(left).unwrap_or(u32::MAX));
-            let burst = Burst { samples, runs: self.runs[choice], cold: self.policy.cold };
-            Cell { choice: choice_id(choice), burst }
+            let lane = &self.race.lanes[choice];
+            let left = self.policy.max_samples as usize - lane.samples.len();
+            let samples = lane.burst.min(u32::try_from(left).unwrap_or(u32::MAX));
+            Cell {
+                choice: choice_id(choice),
+                burst: Burst { samples, runs: lane.runs, cold: self.policy.cold },
+            }
         };
         let cells: Vec<Cell> = turn.iter().map(cell).collect();
         for Timed { choice, times, spent_ms } in self.time(bench, &cells) {
             let spent = spent_ms / times.len() as f64;
             for ms in times {
-                self.race.record(choice.index(), ms, spent);
+                self.race.record(choice, ms, spent);
             }
         }
     }
@@ -175,14 +164,14 @@ impl InputRun<'_> {
         let results = self.guarded(cells.len(), || bench.time(cells));
         // The replacement of a process is no work of the choices: it must not use their budgets up.
         let elapsed = start.elapsed().saturating_sub(bench.interruption());
-        self.measuring += elapsed;
+        self.result.measuring += elapsed;
         let mut timed = Vec::new();
         for (&Cell { choice, burst }, result) in cells.iter().zip(results) {
             match result.and_then(plausible) {
                 Ok(times) => {
                     let run_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
-                    self.kernel_ms += run_ms;
-                    timed.push(Timed { choice, times, spent_ms: run_ms });
+                    self.result.kernel_ms += run_ms;
+                    timed.push(Timed { choice: choice.index(), times, spent_ms: run_ms });
                 }
                 Err(failure) => self.withdraw(choice, failure),
             }
@@ -199,7 +188,7 @@ impl InputRun<'_> {
         count: usize,
         run: impl FnOnce() -> Vec<Result<T, Failure>>,
     ) -> Vec<Result<T, Failure>> {
-        match &self.lost {
+        match &self.result.lost {
             Some(reason) => (0..count).map(|_| Err(Failure::Unmeasured(reason.clone()))).collect(),
             None => run(),
         }
@@ -207,25 +196,19 @@ impl InputRun<'_> {
 
     fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
         if let Failure::DeviceLost(reason) = &failure {
-            self.lost = Some(reason.clone());
+            self.result.lost = Some(reason.clone());
         }
-        self.race.withdraw(choice.index());
-        self.failures[choice.index()] = Some(failure);
+        self.race.withdraw(choice.index(), failure);
     }
 
     fn finish(self) -> Measurement {
-        let outcomes = self.failures.into_iter().enumerate().map(|(choice, failure)| match failure {
-            None => Some(Outcome::Measured { feedback: self.race.samples(choice).to_vec() }),
+        let outcomes = self.race.lanes.into_iter().map(|lane| match lane.failure {
+            None => Some(Outcome::Measured { feedback: lane.samples }),
             Some(Failure::Skipped(reason)) => Some(Outcome::Skipped { reason }),
             Some(Failure::Failed(reason)) => Some(Outcome::Failed { reason }),
             Some(Failure::Unmeasured(_) | Failure::DeviceLost(_)) => None,
         });
-        Measurement {
-            outcomes: outcomes.collect(),
-            measuring: self.measuring,
-            kernel_ms: self.kernel_ms,
-            lost: self.lost,
-        }
+        Measurement { outcomes: outcomes.collect(), ..self.result }
     }
 }
 
@@ -255,22 +238,21 @@ mod tests {
     use super::*;
 
     /// Kernels with invented times; counts their runs.
+    #[derive(Default)]
     struct Clock {
         ms: Vec<f64>,
         runs: Vec<u32>,
         checks_run: bool,
-        /// After this many calls of `time`, the next one replaces its process, and one after it loses the device.
         calls: u32,
-        replaced_at: u32,
-        lost_at: u32,
+        /// The call of `time` that replaces the process, and the first that finds the device lost.
+        replaced_at: Option<u32>,
+        lost_at: Option<u32>,
         interruption: Duration,
     }
 
     impl Clock {
         fn new(ms: &[f64]) -> Self {
-            let (ms, runs) = (ms.to_vec(), vec![0; ms.len()]);
-            let (never, interruption) = (u32::MAX, Duration::ZERO);
-            Self { ms, runs, checks_run: false, calls: 0, replaced_at: never, lost_at: never, interruption }
+            Self { ms: ms.to_vec(), runs: vec![0; ms.len()], ..Self::default() }
         }
     }
 
@@ -285,12 +267,13 @@ mod tests {
 
         fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
             self.calls += 1;
-            if self.calls == self.replaced_at {
-                self.interruption = Duration::from_millis(50);
-                std::thread::sleep(self.interruption);
+            if self.replaced_at == Some(self.calls) {
+                let start = Instant::now();
+                std::thread::sleep(Duration::from_millis(50));
+                self.interruption = start.elapsed();
             }
             let time = |cell: &Cell| {
-                if self.calls >= self.lost_at {
+                if self.lost_at.is_some_and(|lost| self.calls >= lost) {
                     return Err(Failure::DeviceLost("gone".to_owned()));
                 }
                 self.runs[cell.choice.index()] += cell.burst.samples * cell.burst.runs;
@@ -326,9 +309,9 @@ mod tests {
 
     #[test]
     fn the_replacement_of_a_process_costs_no_sample() {
-        // A budget of 5 ms: a replacement of 50 ms would end each choice after its first sample.
-        let policy = TimingPolicy { warmup_runs: 2, budget_ms: 5.0, ..TimingPolicy::default() };
-        let mut clock = Clock { replaced_at: 5, ..Clock::new(&[0.01, 0.012]) };
+        // A budget of 20 ms: a replacement of 50 ms would end each choice after its first sample.
+        let policy = TimingPolicy { warmup_runs: 2, budget_ms: 20.0, ..TimingPolicy::default() };
+        let mut clock = Clock { replaced_at: Some(5), ..Clock::new(&[0.01, 0.012]) };
         let measurement = measure(&mut clock, &policy);
         for outcome in measurement.outcomes {
             let Some(Outcome::Measured { feedback }) = outcome else { panic!("{outcome:?}") };
@@ -339,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_lost_device_is_the_fault_of_no_choice() {
-        let mut clock = Clock { lost_at: 1, ..Clock::new(&[0.01, 0.02, 0.03]) };
+        let mut clock = Clock { lost_at: Some(1), ..Clock::new(&[0.01, 0.02, 0.03]) };
         let measurement = measure(&mut clock, &TimingPolicy::default());
         assert_eq!(measurement.outcomes, vec![None; 3]);
         assert_eq!(measurement.lost.as_deref(), Some("gone"));

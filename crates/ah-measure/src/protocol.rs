@@ -36,11 +36,6 @@ pub enum Request {
         /// The context.
         context: WireContext,
     },
-    /// An input in a few words.
-    Label {
-        /// Its features.
-        context: WireContext,
-    },
     /// Compile what these inputs need.
     Compile {
         /// The inputs.
@@ -65,23 +60,6 @@ pub enum Request {
     },
     /// Drop the input.
     Release,
-}
-
-impl Request {
-    /// Returns the name on the wire.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Describe { .. } => "describe",
-            Self::Draw { .. } => "draw",
-            Self::Accept { .. } => "accept",
-            Self::Label { .. } => "label",
-            Self::Compile { .. } => "compile",
-            Self::Prepare { .. } => "prepare",
-            Self::Check { .. } => "check",
-            Self::Time { .. } => "time",
-            Self::Release => "release",
-        }
-    }
 }
 
 /// A choice to check, or to time with a burst.
@@ -136,7 +114,7 @@ pub struct Description {
     #[serde(default)]
     pub feature_ms: BTreeMap<String, f64>,
     /// How features are drawn, by name.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Draw>,
     /// The device that the choices run on.
     #[serde(default)]
@@ -183,11 +161,7 @@ impl Description {
             inputs: BTreeMap::new(),
             device: Some(device),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
-            can: ["draw", "accept", "label", "check", "release"]
-                .into_iter()
-                .chain(ahead)
-                .map(str::to_owned)
-                .collect(),
+            can: ["draw", "accept", "check", "release"].into_iter().chain(ahead).map(str::to_owned).collect(),
             batch: BATCH,
             simulated: runner.is_simulated(),
             decision_ns: BTreeMap::new(),
@@ -223,7 +197,8 @@ impl<'de> Deserialize<'de> for Answer {
                     }
                     fields.insert(key, value);
                 }
-                let said: Vec<&str> = OUTCOMES.into_iter().filter(|key| fields.contains_key(*key)).collect();
+                let outcomes = ["ms"].into_iter().chain(REASONS);
+                let said: Vec<&str> = outcomes.filter(|key| fields.contains_key(*key)).collect();
                 if said.len() > 1 {
                     return Err(A::Error::custom(format!("{:?} contradicts {:?}", said[0], said[1])));
                 }
@@ -234,20 +209,15 @@ impl<'de> Deserialize<'de> for Answer {
     }
 }
 
-/// The keys of a time, and of the reasons why there is none.
-const OUTCOMES: [&str; 5] = ["ms", "skipped", "failed", "unmeasured", "lost"];
+/// The keys of the reasons why there is no answer: [`Failure`] as JSON.
+const REASONS: [&str; 4] = ["skipped", "failed", "unmeasured", "lost"];
 
 impl Answer {
     /// Returns the reason that stands in place of an answer.
     pub fn failure(&self) -> Option<Failure> {
-        let reason = |key: &str| {
-            self.0.get(key).map(|reason| reason.as_str().map_or_else(|| reason.to_string(), str::to_owned))
-        };
-        reason("lost")
-            .map(Failure::DeviceLost)
-            .or_else(|| reason("unmeasured").map(Failure::Unmeasured))
-            .or_else(|| reason("failed").map(Failure::Failed))
-            .or_else(|| reason("skipped").map(Failure::Skipped))
+        let (key, reason) = REASONS.into_iter().find_map(|key| Some((key, self.0.get(key)?)))?;
+        let reason = reason.as_str().map_or_else(|| reason.to_string(), str::to_owned);
+        serde_json::from_value(json!({ key: reason })).ok()
     }
 
     /// Returns the position of the cell that it answers.
@@ -284,18 +254,6 @@ impl Answer {
     /// Returns the answer for messages.
     pub fn shown(&self) -> String {
         shorten(&Json::Object(self.0.clone()).to_string())
-    }
-}
-
-impl From<Failure> for Answer {
-    fn from(failure: Failure) -> Self {
-        let key = match &failure {
-            Failure::Skipped(_) => "skipped",
-            Failure::Failed(_) => "failed",
-            Failure::Unmeasured(_) => "unmeasured",
-            Failure::DeviceLost(_) => "lost",
-        };
-        Self(Map::from_iter([(key.to_owned(), json!(failure.reason()))]))
     }
 }
 
@@ -336,33 +294,30 @@ impl WireContext {
         }
         let value = |(name, json): (&String, &Json)| {
             let kind = schema.get(name).map(|feature| feature.kind);
-            let value = match (kind, json) {
-                (Some(FeatureKind::Numerical) | None, Json::Number(x)) => x.as_f64().map(Value::Number),
-                (Some(FeatureKind::Numerical), Json::String(text)) => {
+            let value = match json {
+                Json::Number(x) => x.as_f64().map(Value::Number),
+                Json::String(text) if kind == Some(FeatureKind::Numerical) => {
                     text.parse().ok().filter(|x: &f64| !x.is_finite()).map(Value::Number)
                 }
-                (Some(FeatureKind::Categorical) | None, Json::String(text)) => {
-                    Some(Value::from(text.as_str()))
-                }
-                (Some(FeatureKind::Categorical) | None, Json::Bool(b)) => Some(Value::from(*b)),
+                Json::String(text) => Some(Value::from(text.as_str())),
+                Json::Bool(b) => Some(Value::from(*b)),
                 _ => None,
             };
-            if let (Some(Value::Number(x)), true) = (&value, schema.get(name).is_some_and(|f| f.integer))
-                && x.is_finite()
-                && x.fract() != 0.0
-            {
-                return Err(format!("{name:?} is an integer, found {x}"));
+            let value =
+                value.filter(|value| kind.is_none_or(|kind| kind == value.kind())).ok_or_else(|| {
+                    let kind = kind.map_or_else(|| "no feature".to_owned(), |kind| kind.to_string());
+                    format!("{name:?} is {kind}, found {}", shorten(&json.to_string()))
+                })?;
+            match value {
+                Value::Number(x)
+                    if x.is_finite() && x.fract() != 0.0 && schema.get(name).is_some_and(|f| f.integer) =>
+                {
+                    Err(format!("{name:?} is an integer, found {x}"))
+                }
+                value => Ok((name.clone(), value)),
             }
-            let value = value.ok_or_else(|| {
-                let kind = kind.map_or_else(|| "no feature".to_owned(), |kind| kind.to_string());
-                format!("{name:?} is {kind}, found {}", shorten(&json.to_string()))
-            })?;
-            Ok((name.clone(), value))
         };
-        self.0
-            .iter()
-            .map(value)
-            .collect::<Result<Vec<_>, String>>()
-            .map(|values| values.into_iter().collect())
+        let values: Result<Vec<_>, String> = self.0.iter().map(value).collect();
+        values.map(|values| values.into_iter().collect())
     }
 }

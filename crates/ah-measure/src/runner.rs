@@ -58,11 +58,6 @@ pub trait BenchmarkRunner {
         Ok(())
     }
 
-    /// Returns the context in a few words, for tables and the progress bar.
-    fn label(&self, context: &Context) -> String {
-        context.to_string()
-    }
-
     /// Makes the operands of an input. All randomness comes from `rng`; for a drawn context, `rng` is in
     /// the same state as at the call of [`draw`](Self::draw).
     ///
@@ -116,28 +111,5 @@ pub trait BenchmarkRunner {
     /// Compiles what the choices need on these inputs, which come next. A failure shows when the choice is checked.
     fn compile_ahead(&mut self, contexts: &[Context]) {
         let _ = contexts;
-    }
-}
-
-/// The runner of a worker that has none: [`serve`](crate::serve()) then tells the collector why.
-pub enum NoRunner {}
-
-impl BenchmarkRunner for NoRunner {
-    type Input = ();
-
-    fn experiment(&self) -> &Experiment {
-        match *self {}
-    }
-    fn draw(&self, _: &mut Rng) -> Context {
-        match *self {}
-    }
-    fn load(&mut self, _: &Context, _: &mut Rng) -> Result<(), Failure> {
-        match *self {}
-    }
-    fn check(&mut self, (): &mut (), _: ChoiceId) -> Result<(), Failure> {
-        match *self {}
-    }
-    fn run_benchmark(&mut self, (): &mut (), _: ChoiceId, _: Burst) -> Result<Times, Failure> {
-        match *self {}
     }
 }

@@ -2,16 +2,16 @@
 
 use std::io::{self, BufRead as _, Write as _};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ah_types::{ChoiceId, Context, Schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::bench::Burst;
 use crate::failure::Failure;
-use crate::protocol::{Answer, Description, Numbered, Request, WireCell, WireContext};
+use crate::protocol::{Description, Numbered, Request, WireCell, WireContext};
 use crate::runner::BenchmarkRunner;
 use crate::sampling::Seed;
 
@@ -26,22 +26,44 @@ const LATEST: Duration = Duration::from_millis(1);
 /// # Errors
 /// The other side is gone.
 pub fn serve<R: BenchmarkRunner>(runner: Result<R, impl ToString>) -> io::Result<()> {
-    let mut session = runner.map_err(Failure::failed).map(Session::new);
-    let panics = PanicMessage::keep();
+    match runner {
+        Ok(runner) => {
+            let schema = runner.experiment().optimization.schema().unwrap_or_default();
+            let mut session = Session { runner, schema, input: None };
+            answer_all(|request, out| session.answer(request, out))
+        }
+        Err(reason) => refuse(reason),
+    }
+}
+
+/// Serves one collector without a runner: tells it why there is none.
+///
+/// # Errors
+/// As [`serve`].
+pub fn refuse(reason: impl ToString) -> io::Result<()> {
+    let failure = Failure::failed(reason);
+    answer_all(|_, out| out.add(0, Err(failure.clone())))
+}
+
+fn answer_all(mut answer: impl FnMut(Request, &mut Answers) -> io::Result<()>) -> io::Result<()> {
+    panic::set_hook(Box::new(|info| *last_panic() = info.to_string().replace('\n', " ")));
     for line in requests()? {
         let Numbered { id, request } = serde_json::from_str(&line)?;
         let mut out = Answers { id, text: String::new(), since: Instant::now() };
-        match &mut session {
-            // A panic may leave the runner in any state, so the collector starts another process.
-            Ok(session) => match catch_unwind(AssertUnwindSafe(|| session.answer(request, &mut out))) {
-                Ok(sent) => sent?,
-                Err(_) => out.add(0, Failure::DeviceLost(panics.take()).into())?,
-            },
-            Err(reason) => out.add(0, reason.clone().into())?,
+        // A panic may leave the runner in any state, so the collector starts another process.
+        match catch_unwind(AssertUnwindSafe(|| answer(request, &mut out))) {
+            Ok(sent) => sent?,
+            Err(_) => out.add(0, Err(Failure::DeviceLost(std::mem::take(&mut *last_panic()))))?,
         }
         out.send()?;
     }
     Ok(())
+}
+
+/// Returns the message of the last panic, kept for the collector instead of printed.
+fn last_panic() -> MutexGuard<'static, String> {
+    static MESSAGE: Mutex<String> = Mutex::new(String::new());
+    MESSAGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The answers to one request.
@@ -52,11 +74,12 @@ struct Answers {
 }
 
 impl Answers {
-    fn add(&mut self, cell: usize, Answer(mut fields): Answer) -> io::Result<()> {
-        fields.insert("id".to_owned(), json!(self.id));
-        fields.insert("cell".to_owned(), json!(cell));
+    fn add(&mut self, cell: usize, answer: Result<Value, Failure>) -> io::Result<()> {
+        let mut answer = answer.unwrap_or_else(|failure| json!(failure));
+        answer["id"] = json!(self.id);
+        answer["cell"] = json!(cell);
         // A kernel may have printed half a line, so an answer starts on a line of its own.
-        self.text.push_str(&format!("\n{}\n", Value::Object(fields)));
+        self.text.push_str(&format!("\n{answer}\n"));
         if self.since.elapsed() > LATEST { self.send() } else { Ok(()) }
     }
 
@@ -71,24 +94,6 @@ fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// The message of the last panic, kept for the collector instead of printed.
-struct PanicMessage(Arc<Mutex<String>>);
-
-impl PanicMessage {
-    fn keep() -> Self {
-        let message = Arc::new(Mutex::new(String::new()));
-        let hook = Arc::clone(&message);
-        panic::set_hook(Box::new(move |info| {
-            *hook.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ");
-        }));
-        Self(message)
-    }
-
-    fn take(&self) -> String {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 /// Reads the lines of standard input on a separate thread: when the collector is gone, this process ends at
@@ -114,16 +119,18 @@ struct Session<R: BenchmarkRunner> {
 }
 
 impl<R: BenchmarkRunner> Session<R> {
-    fn new(runner: R) -> Self {
-        let schema = runner.experiment().optimization.schema().unwrap_or_default();
-        Self { runner, schema, input: None }
-    }
-
     /// Adds an answer for each cell, or the one answer.
     fn answer(&mut self, request: Request, out: &mut Answers) -> io::Result<()> {
         let answer = match request {
-            Request::Check { cells } => return self.cells(&cells, out, Session::check),
-            Request::Time { cells } => return self.cells(&cells, out, Session::time),
+            Request::Check { cells } => {
+                return self
+                    .cells(&cells, out, |runner, input, choice, _| runner.check(input, choice).map(done));
+            }
+            Request::Time { cells } => {
+                return self.cells(&cells, out, |runner, input, choice, burst| {
+                    Ok(json!({ "ms": runner.run_benchmark(input, choice, burst)? }))
+                });
+            }
             Request::Describe { .. } => Ok(json!(Description::of(&self.runner))),
             Request::Draw { seed } => {
                 let can = self.runner.can_draw().map_err(Failure::Failed);
@@ -133,9 +140,6 @@ impl<R: BenchmarkRunner> Session<R> {
                 .context(&context)
                 .and_then(|context| self.runner.accepts(&context).map_err(Failure::Skipped))
                 .map(done),
-            Request::Label { context } => {
-                self.context(&context).map(|context| json!({ "label": self.runner.label(&context) }))
-            }
             Request::Prepare { context, seed } => self.prepare(&context, seed).map(done),
             Request::Compile { groups } => {
                 let contexts = groups.iter().flat_map(|group| &group.contexts);
@@ -146,32 +150,28 @@ impl<R: BenchmarkRunner> Session<R> {
             }
             Request::Release => self.release().map(done),
         };
-        out.add(0, answer.map_or_else(Answer::from, fields))
+        out.add(0, answer)
     }
 
     fn cells(
         &mut self,
         cells: &[WireCell],
         out: &mut Answers,
-        answer: impl Fn(&mut Self, &WireCell) -> Result<Value, Failure>,
+        run: impl Fn(&mut R, &mut R::Input, ChoiceId, Burst) -> Result<Value, Failure>,
     ) -> io::Result<()> {
-        for (at, cell) in cells.iter().enumerate() {
-            out.add(at, answer(self, cell).map_or_else(Answer::from, fields))?;
+        for (at, WireCell { choice, burst }) in cells.iter().enumerate() {
+            let known = self.runner.experiment().choices.iter().position(|known| known == choice);
+            let answer = match (known.and_then(|id| u32::try_from(id).ok()), &mut self.input) {
+                (None, _) => Err(Failure::failed(format!("{choice:?} is none of the choices"))),
+                (_, None) => Err(Failure::failed("no input is prepared")),
+                (Some(id), Some(input)) => {
+                    let burst = burst.unwrap_or(Burst { samples: 1, runs: 1, cold: false });
+                    run(&mut self.runner, input, ChoiceId(id), burst)
+                }
+            };
+            out.add(at, answer)?;
         }
         Ok(())
-    }
-
-    fn check(&mut self, cell: &WireCell) -> Result<Value, Failure> {
-        let choice = self.choice(cell)?;
-        let input = self.input.as_mut().ok_or_else(not_prepared)?;
-        self.runner.check(input, choice).map(done)
-    }
-
-    fn time(&mut self, cell: &WireCell) -> Result<Value, Failure> {
-        let choice = self.choice(cell)?;
-        let burst = cell.burst.unwrap_or(Burst { samples: 1, runs: 1, cold: false });
-        let input = self.input.as_mut().ok_or_else(not_prepared)?;
-        Ok(json!({ "ms": self.runner.run_benchmark(input, choice, burst)? }))
     }
 
     fn prepare(&mut self, context: &WireContext, seed: Seed) -> Result<(), Failure> {
@@ -205,25 +205,8 @@ impl<R: BenchmarkRunner> Session<R> {
     fn context(&self, context: &WireContext) -> Result<Context, Failure> {
         context.context(&self.schema).map_err(Failure::Skipped)
     }
-
-    fn choice(&self, cell: &WireCell) -> Result<ChoiceId, Failure> {
-        let id = self.runner.experiment().choices.iter().position(|choice| *choice == cell.choice);
-        let id = id.and_then(|id| u32::try_from(id).ok()).map(ChoiceId);
-        id.ok_or_else(|| Failure::failed(format!("{:?} is none of the choices", cell.choice)))
-    }
-}
-
-fn not_prepared() -> Failure {
-    Failure::failed("no input is prepared")
 }
 
 fn done((): ()) -> Value {
     json!({})
-}
-
-fn fields(fields: Value) -> Answer {
-    match fields {
-        Value::Object(fields) => Answer(fields),
-        _ => Answer(Map::new()),
-    }
 }

@@ -189,14 +189,14 @@ impl Run {
             seed: Some(seed),
             ..Params::new(vec![log], "T")
         };
-        let trained = train(&params.check().expect("valid parameters")).expect("learns");
+        let trained = train(&params).expect("learns");
         let fresh = case.inputs(&mut random, FRESH);
         let mut run = Self {
             target: trained.model.promise.as_ref().map(|promise| promise.target),
             share: 0.0,
             decides: 0.0,
             loss: 0.0,
-            said: trained.held_out.comparison.model.slowdown,
+            said: trained.held_out.evaluation.comparison.model.slowdown,
         };
         let weight: f64 = fresh.iter().map(|input| input.weight).sum();
         for input in &fresh {

@@ -68,14 +68,15 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
             log: trained.model.optimization,
         });
     }
-    let TrainedModel { model, evaluation, held_out, plan, warnings, .. } = trained;
+    let TrainedModel { model, held_out, plan, warnings, .. } = trained;
+    let evaluation = held_out.evaluation;
     let (table, logged) = (&evaluation.table, model.features.base());
-    let inputs: Vec<u32> = held_out.judged.iter().map(|judged| judged.input).collect();
+    let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
     let judged = decisions::decide(&old, logged, table, &inputs, &plan.asking);
-    let fallback = held_out.comparison.always_fallback.choice.clone();
+    let fallback = evaluation.comparison.always_fallback.choice.clone();
     let id = table.named("the model's fallback", fallback.clone())?;
     let of_old = Metrics::new(table, &judged, id, plan.max_slowdown);
-    let learned = held_out.comparison.model;
+    let learned = evaluation.comparison.model;
     let keeps_old = of_old.slowdown <= learned.slowdown;
     let model = if keeps_old { Model { promise: None, ..old } } else { model };
     Ok(Adaptation { model, keeps_old, old: of_old, learned, fallback, warnings })
@@ -92,8 +93,8 @@ fn learn(params: &AdaptParams, old: &Model) -> Result<TrainedModel, TrainError> 
         device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
         ..Params::new(params.logs.clone(), &old.heuristic)
     };
-    match train(&reading.clone().check()?) {
-        Err(TrainError::UnknownChoice { .. }) => train(&Params { fallback: None, ..reading }.check()?),
+    match train(&reading) {
+        Err(TrainError::UnknownChoice { .. }) => train(&Params { fallback: None, ..reading }),
         trained => trained,
     }
 }

@@ -224,12 +224,40 @@ impl TrainArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use serde_json::Value;
 
     use super::*;
+    use crate::params::PromiseMode;
+    use crate::plan::{MAX_DEPTHS, usual};
+    use crate::promise::calibrate::DEFAULT_SHARES;
 
     #[test]
     fn every_help_text_has_examples_that_are_valid() {
         Cli::command().debug_assert();
         assert_eq!(ah_cli::arguments::wrong_examples(&Cli::command()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_help_prints_the_defaults_that_are_used() {
+        let used = serde_json::json!(usual(PromiseMode::CrossFitted, Some(DEFAULT_SHARES[0])));
+        let mut compared = Vec::new();
+        for arg in Cli::command().get_arguments() {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let name = arg.get_long().unwrap_or_default().replace('-', "_");
+            let Some((_, shown)) = help.split_once("[default: ") else { continue };
+            let shown = shown.trim_end_matches(']');
+            let default = match (&name[..], used.get(&name)) {
+                ("max_depth", _) => format!("at most {}", MAX_DEPTHS[MAX_DEPTHS.len() - 1]),
+                ("max_risk", _) => DEFAULT_SHARES.map(|share| format!("{}%", share * 100.0)).join(" "),
+                (_, Some(Value::Array(all))) => all.iter().filter_map(Value::as_str).collect(),
+                (_, Some(Value::String(text))) => text.clone(),
+                (_, Some(number)) if !number.is_null() => number.to_string(),
+                _ => continue,
+            };
+            let words = shown.replace(", or what the inputs can show:", "").replace(" or ", " ");
+            assert!(words.ends_with(&default), "--{name}: {shown}, not {default}");
+            compared.push(name);
+        }
+        assert_eq!(compared.len(), 10, "{compared:?}");
     }
 }

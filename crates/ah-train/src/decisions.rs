@@ -36,6 +36,11 @@ pub enum PlainPick {
 }
 
 impl JudgedInput {
+    /// Returns the choice that is taken, which is the fallback where the model declines.
+    pub fn taken(&self, fallback: ChoiceId) -> ChoiceId {
+        self.ranking.first().copied().unwrap_or(fallback)
+    }
+
     /// Returns the decision to take one choice, which asks nothing.
     pub fn constant(input: u32, choice: ChoiceId) -> Self {
         let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));
@@ -61,7 +66,9 @@ pub fn decide(
     let slots = slots(model, logged);
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let tables = Tables::new(model);
-    let costs = asking.costs(&ModelUse::of_model(model));
+    let used = ModelUse::of_model(model);
+    let mean = asking.overhead(&used, &used.parts);
+    let by_node: Vec<Overhead> = used.paths.iter().map(|parts| asking.overhead(&used, parts)).collect();
     let nodes: Vec<usize> = model.tree.leaves().map(|(node, _)| node).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
@@ -93,7 +100,8 @@ pub fn decide(
         };
         let outside =
             model.leaf(&values).is_ok_and(|leaf| leaf.outside(&values[..], &model.missing).next().is_some());
-        let overhead = costs.at(reached.ok().and_then(|reached| nodes.get(reached.leaf).copied()));
+        // Where no leaf is reached, the mean of all paths.
+        let overhead = reached.map_or(mean, |reached| by_node[nodes[reached.leaf]]);
         JudgedInput { input, ranking, saved, plain, outside, overhead }
     };
     inputs.iter().map(judge).collect()

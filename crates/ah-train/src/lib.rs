@@ -44,8 +44,6 @@ pub mod report;
 mod search;
 mod setting;
 #[cfg(feature = "cli")]
-mod threads;
-#[cfg(feature = "cli")]
 pub mod tool;
 mod train;
 mod tree;
@@ -56,7 +54,7 @@ pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use overhead::Overhead;
-pub use params::{LearnerKind, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams};
+pub use params::{LearnerKind, MaxRisk, Params, PromiseMode, Size, SplitBy};
 pub use plan::TrainPlan;
 pub use setting::{Origin, Setting, Settings};
 pub use train::{NoPromise, TrainedModel, train};

@@ -1,20 +1,18 @@
 //! The parameters of a training: one list of fields for the library, the command line and the table `[training]` of an
 //! optimization's file.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use ah_cli::arguments::one_of;
 use ah_types::{Objective, Target, named};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::error::TrainError;
-
-/// The parameters of a training. [`check`](Self::check) makes them [`ValidParams`]. A setting that is `None` or empty is not
-/// given: the next layer's counts.
+/// The parameters of a training. A setting that is `None` or empty is not given: the next layer's counts.
 // On the command line, the doc comments are the help texts. A file gives the settings alone, not what is read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -60,10 +58,10 @@ pub struct Params {
     /// than the best tree (`smallest`), the best (`best`), or the smallest one within another share, such as 0.1%
     /// [default: default].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE"))]
+    #[serde(deserialize_with = "share_or_word")]
     pub size: Option<Size>,
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
     #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
-    #[serde(skip)]
     pub fallback: Option<String>,
     /// Learn without this logged feature; can be given more than once.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE"))]
@@ -98,6 +96,7 @@ pub struct Params {
     /// The share of inputs that may be slower than the fallback by more than --max-slowdown, such as 1% or 0.01, with
     /// 95 % confidence; `none` always decides [default: 1%, or what the inputs can show: 2% or 5%].
     #[cfg_attr(feature = "cli", arg(long, value_name = "P|none"))]
+    #[serde(deserialize_with = "share_or_word")]
     pub max_risk: Option<MaxRisk>,
     /// An input counts as slower when it takes more than X times as long as with the fallback [default: 1.05].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_negative_numbers = true))]
@@ -106,7 +105,7 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub promise: Option<PromiseMode>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out together by
-    /// `--test-split dims`, and calibrated together. Only a file gives these and the next three.
+    /// `--test-split dims`, and calibrated together. Only a file gives these and the next four.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub dimensions: Vec<String>,
     /// Learn from the inputs on which this condition holds alone.
@@ -118,6 +117,9 @@ pub struct Params {
     /// With `--ranking`, every leaf ranks these choices.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub always_included: Vec<String>,
+    /// The milliseconds that computing a feature takes, by name.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub feature_ms: BTreeMap<String, f64>,
     /// An optimization file that replaces the built-in one of the log's name.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
     #[serde(skip)]
@@ -168,18 +170,17 @@ enum ShareOrWord {
     Word(String),
 }
 
-impl ShareOrWord {
-    fn parse<T: FromStr>(self) -> Result<T, T::Err> {
-        match self {
-            Self::Share(share) => share.to_string().parse(),
-            Self::Word(word) => word.parse(),
-        }
-    }
+fn share_or_word<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(d: D) -> Result<Option<T>, D::Error> {
+    let text = match Option::<ShareOrWord>::deserialize(d)? {
+        None => return Ok(None),
+        Some(ShareOrWord::Share(share)) => share.to_string(),
+        Some(ShareOrWord::Word(word)) => word,
+    };
+    text.parse().map(Some).map_err(D::Error::custom)
 }
 
 /// The share of inputs for which a promise may be broken.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "ShareOrWord")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MaxRisk {
     /// This share, above 0 and below 1.
     Share(f64),
@@ -208,14 +209,6 @@ impl FromStr for MaxRisk {
     }
 }
 
-impl TryFrom<ShareOrWord> for MaxRisk {
-    type Error = String;
-
-    fn try_from(text: ShareOrWord) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
 impl Serialize for MaxRisk {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -226,8 +219,7 @@ impl Serialize for MaxRisk {
 }
 
 /// The size of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(try_from = "ShareOrWord")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Size {
     /// One tree: the smallest that loses at most 2 % more than the best one.
     Smallest,
@@ -292,14 +284,6 @@ impl FromStr for Size {
     }
 }
 
-impl TryFrom<ShareOrWord> for Size {
-    type Error = String;
-
-    fn try_from(text: ShareOrWord) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
 impl Serialize for Size {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -340,29 +324,10 @@ pub enum PromiseMode {
 /// The limit of a promise, where none is asked for.
 pub const MAX_SLOWDOWN: f64 = 1.05;
 
-/// Checked parameters, read-only.
-#[derive(Clone, Debug)]
-pub struct ValidParams(Params);
-
-impl Deref for ValidParams {
-    type Target = Params;
-
-    fn deref(&self) -> &Params {
-        &self.0
-    }
-}
-
 impl Params {
     /// Returns the defaults for these logs.
     pub fn new(logs: Vec<PathBuf>, heuristic_name: &str) -> Self {
         Self { logs, heuristic_name: heuristic_name.to_owned(), ..Self::default() }
-    }
-
-    /// Checks every field.
-    pub fn check(self) -> Result<ValidParams, TrainError> {
-        self.check_files()?;
-        self.check_settings()?;
-        Ok(ValidParams(self))
     }
 }
 

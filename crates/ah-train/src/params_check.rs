@@ -19,8 +19,11 @@ impl Params {
         flags.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag))
     }
 
-    /// Checks what a training reads, and its name.
-    pub(super) fn check_files(&self) -> Result<(), TrainError> {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`TrainError::Parameter`] names the first flag that is out of its range.
+    pub fn check(&self) -> Result<(), TrainError> {
         if self.logs.is_empty() {
             return wrong("LOG", "at least one log", "none");
         }
@@ -31,11 +34,11 @@ impl Params {
                 format!("{:?}", self.heuristic_name),
             );
         }
-        Ok(())
+        self.check_settings()
     }
 
     /// Checks each setting that is given.
-    pub(super) fn check_settings(&self) -> Result<(), TrainError> {
+    fn check_settings(&self) -> Result<(), TrainError> {
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }

@@ -10,9 +10,7 @@ use crate::data::usable::too_few;
 use crate::error::TrainError;
 use crate::learners::{Boost, CostTree};
 use crate::overhead::Asking;
-use crate::params::{
-    LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, ValidParams, leaf_size,
-};
+use crate::params::{LearnerKind, MAX_SLOWDOWN, MaxRisk, Params, PromiseMode, Size, SplitBy, leaf_size};
 use crate::setting::{Origin, Settings};
 
 /// The share of the inputs that is held out for the test.
@@ -20,7 +18,7 @@ pub const TEST_SHARE: f64 = 0.2;
 /// The folds that the search cuts the training part into.
 const FOLDS: usize = 5;
 /// The depth limits to search.
-const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
+pub const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
 /// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable
 /// tree only has the evidence.
 pub const LARGE: usize = 20_000;
@@ -48,18 +46,10 @@ pub struct TrainPlan {
     pub boost: Option<Boost>,
     /// The readable tree beside the boosted ones of a large log.
     pub evidence_tree: Option<CostTree>,
-    /// The most leaves of a tree.
-    pub max_leaves: Option<usize>,
     /// The size of the model.
     pub size: Size,
     /// How a program asks the model.
     pub asking: Asking,
-    /// The least number of choices in a leaf, for a program that measures them.
-    pub ranking: Option<usize>,
-    /// The choices that every such leaf has.
-    pub always_included: Vec<String>,
-    /// The number of choices to keep.
-    pub max_choices: Option<usize>,
     /// The share of inputs that may break the promise; `None`: always decides.
     pub max_risk: Option<f64>,
     /// The limit of the promise.
@@ -75,19 +65,20 @@ impl TrainPlan {
     ///
     /// # Errors
     /// [`TrainError`] if settings contradict each other, name an unknown choice, or want more inputs.
-    pub fn resolve(params: &ValidParams, dataset: &Dataset, training: &[u32]) -> Result<Self, TrainError> {
+    pub fn resolve(params: &Params, dataset: &Dataset, training: &[u32]) -> Result<Self, TrainError> {
         let inputs = training.len();
         if inputs < FOLDS {
             return Err(too_few(dataset.usable.len()));
         }
-        let given = &dataset.given;
+        let given: &Params = &dataset.settings;
         let mut settings = dataset.settings.clone();
+        let no_promise = Params { max_risk: Some(MaxRisk::None), ..Params::default() };
         if !dataset.has_fallback() || dataset.table.has_estimates() {
             // Without a fallback there is nothing to decline for, and a promise must not rest on estimated times.
-            settings.set("max_risk", &MaxRisk::None, Origin::Log);
+            settings.replace(&no_promise, Origin::Log);
         } else if given.ranking.is_some() {
             // A program that measures several choices itself needs no promise.
-            settings.set("max_risk", &MaxRisk::None, Origin::Flag);
+            settings.replace(&no_promise, Origin::Flag);
         }
         // Leaves of a single tree are too small for each of them to have measured what they pick.
         let may_boost = dataset.table.has_estimates() && given.excludes_boosting().is_none();
@@ -99,22 +90,8 @@ impl TrainPlan {
         settings.add_layer(&of_log, Origin::Log);
         let promise = given.promise.or(of_log.promise).unwrap_or(PromiseMode::CrossFitted);
         let share = promise.default_share(dataset.count_judging(promise.held_out_together(), training));
-        let usual = Params {
-            targets: vec![Target::Rust],
-            learner: Some(LearnerKind::Auto),
-            objective: Some(Objective::default()),
-            size: Some(Size::default()),
-            test_split: Some(SplitBy::default()),
-            seed: Some(0),
-            test_share: Some(TEST_SHARE),
-            promise: Some(promise),
-            max_risk: Some(share.map_or(MaxRisk::None, MaxRisk::Share)),
-            max_slowdown: Some(MAX_SLOWDOWN),
-            ..Params::default()
-        };
-        settings.add_layer(&usual, Origin::Default);
-        let all = settings.params();
-        let learner = all.learner.unwrap_or(LearnerKind::Auto);
+        settings.add_layer(&usual(promise, share), Origin::Default);
+        let learner = settings.learner.unwrap_or(LearnerKind::Auto);
 
         // The limit is no demand: shallower trees are tried too.
         let limit = given.max_depth.unwrap_or(usize::MAX);
@@ -128,31 +105,26 @@ impl TrainPlan {
             Some(least) => vec![leaf_size(least, inputs)],
             None => min_samples_leaves(inputs),
         };
-        let asking = asking(&all, dataset, &mut settings);
+        let asking = asking(dataset, &mut settings);
         let boost = boost(given, learner, inputs)?;
-        let included = given.ranking.map(|_| given.always_included.clone()).unwrap_or_default();
-        for choice in &included {
+        for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
             dataset.table.named("always_included", choice.clone())?;
         }
         Ok(Self {
             heuristic_name: params.heuristic_name.clone(),
-            seed: all.seed.unwrap_or_default(),
-            test_split: all.test_split.unwrap_or_default(),
-            test_share: all.test_share.unwrap_or(TEST_SHARE),
+            seed: settings.seed.unwrap_or_default(),
+            test_split: settings.test_split.unwrap_or_default(),
+            test_share: settings.test_share.unwrap_or(TEST_SHARE),
             folds: FOLDS,
             learner,
             max_depths,
             min_samples_leaves,
             evidence_tree: boost.as_ref().and_then(|_| evidence_tree(given, inputs)),
             boost,
-            max_leaves: given.max_leaves,
-            size: all.size.unwrap_or_default(),
+            size: settings.size.unwrap_or_default(),
             asking,
-            ranking: given.ranking,
-            always_included: included,
-            max_choices: given.max_choices,
-            max_risk: all.max_risk.and_then(MaxRisk::share),
-            max_slowdown: all.max_slowdown.unwrap_or(MAX_SLOWDOWN),
+            max_risk: settings.max_risk.and_then(MaxRisk::share),
+            max_slowdown: settings.max_slowdown.unwrap_or(MAX_SLOWDOWN),
             promise,
             settings,
         })
@@ -182,18 +154,33 @@ fn min_samples_leaves(inputs: usize) -> Vec<usize> {
     }
 }
 
+/// Returns the layer of the tool.
+pub fn usual(promise: PromiseMode, share: Option<f64>) -> Params {
+    Params {
+        targets: vec![Target::Rust],
+        learner: Some(LearnerKind::Auto),
+        objective: Some(Objective::default()),
+        size: Some(Size::default()),
+        test_split: Some(SplitBy::default()),
+        seed: Some(0),
+        test_share: Some(TEST_SHARE),
+        promise: Some(promise),
+        max_risk: Some(share.map_or(MaxRisk::None, MaxRisk::Share)),
+        max_slowdown: Some(MAX_SLOWDOWN),
+        ..Params::default()
+    }
+}
+
 /// Returns how a program asks: in which targets, and what the log and the optimization know about the features' times.
-fn asking(all: &Params, dataset: &Dataset, settings: &mut Settings) -> Asking {
+fn asking(dataset: &Dataset, settings: &mut Settings) -> Asking {
     let declared = &dataset.optimization.feature_ms;
     let collection = dataset.metadata.collection.as_ref();
     let mut feature_ms = collection.map(|c| c.feature_ms.clone()).unwrap_or_default();
     feature_ms.extend(declared.clone());
-    if !feature_ms.is_empty() {
-        let from = if declared.is_empty() { Origin::Log } else { Origin::Optimization };
-        settings.set("feature_ms", &feature_ms, from);
-    }
-    let is_named = !dataset.given.targets.is_empty();
-    Asking::new(&all.targets, is_named, &feature_ms, &dataset.features, &dataset.metadata)
+    let from = if declared.is_empty() { Origin::Log } else { Origin::Optimization };
+    settings.add_layer(&Params { feature_ms, ..Params::default() }, from);
+    let is_named = !dataset.settings.targets.is_empty();
+    Asking::new(&settings.targets, is_named, &settings.feature_ms, &dataset.features, &dataset.metadata)
 }
 
 /// Returns the parameters of boosted trees, where the learner and the other settings allow them.

@@ -1,13 +1,16 @@
 //! The table of a log made ready: what to learn from, what to ship from, and what to judge by.
 
+use std::sync::Arc;
+
 use ah_types::shown::listed;
 use ah_types::{ChoiceId, Model};
 
 use crate::data::split::Partition;
 use crate::data::{Dataset, Table};
+use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::joint::{self, Completed};
-use crate::params::{SplitBy, ValidParams};
+use crate::params::{Params, SplitBy};
 use crate::plan::{TEST_SHARE, TrainPlan};
 use crate::search::neighbours::{self, Neighbours};
 use crate::search::portfolio::{self, Portfolio};
@@ -23,7 +26,7 @@ pub struct Prepared {
     /// What the heuristic that ships learns from.
     pub shipping: Dataset,
     /// All choices, to judge by.
-    pub judging: Table,
+    pub judging: Arc<Table>,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
 }
@@ -33,10 +36,10 @@ impl Prepared {
     ///
     /// # Errors
     /// [`TrainError`] if the inputs are too few, or settings contradict each other.
-    pub fn new(mut dataset: Dataset, params: &ValidParams) -> Result<Self, TrainError> {
-        let share = dataset.given.test_share.unwrap_or(TEST_SHARE);
-        let seed = dataset.given.seed.unwrap_or_default();
-        let mut by = dataset.given.test_split.unwrap_or_default();
+    pub fn new(mut dataset: Dataset, params: &Params) -> Result<Self, TrainError> {
+        let share = dataset.settings.test_share.unwrap_or(TEST_SHARE);
+        let seed = dataset.settings.seed.unwrap_or_default();
+        let mut by = dataset.settings.test_split.unwrap_or_default();
         if by == SplitBy::Input
             && let Some(found) = neighbours::find(&dataset, seed)
         {
@@ -63,13 +66,18 @@ impl Prepared {
         let mut judging = Table::clone(&dataset.table);
         judging.timed = timed;
         let plan = TrainPlan::resolve(params, &learning, training)?;
-        let portfolio = portfolio::choose(&learning, training, plan.max_choices);
+        let portfolio = portfolio::choose(&learning, training, plan.settings.max_choices);
         let narrowed = |dataset: Dataset| match &portfolio {
             Some(portfolio) => dataset.narrowed(&portfolio.choices),
             None => dataset,
         };
         let (learning, shipping) = (narrowed(learning), narrowed(shipping));
-        Ok(Self { plan, parts, learning, shipping, judging, portfolio })
+        Ok(Self { plan, parts, learning, shipping, judging: Arc::new(judging), portfolio })
+    }
+
+    /// Returns the decisions of a model on these inputs of the table to judge by.
+    pub fn judge(&self, model: &Model, inputs: &[u32]) -> Vec<JudgedInput> {
+        decisions::decide(model, self.learning.features.base(), &self.judging, inputs, &self.plan.asking)
     }
 
     /// Returns the model's fallback in the table to judge by.

@@ -55,7 +55,7 @@ pub fn provenance(
     if !learned.is_empty() {
         parameters.insert("learned_eligible".to_owned(), json!(learned));
     }
-    if let Some(share) = held_out.comparison.timed {
+    if let Some(share) = held_out.evaluation.comparison.timed {
         parameters.insert("timed".to_owned(), share.into());
     }
     let mut metrics = object(json!({
@@ -63,11 +63,11 @@ pub fn provenance(
         "train_inputs": held_out.train_inputs,
         "cross_validated_slowdown": ladder.rung().slowdown,
         "sizes": ladder,
-        "held_out": held_out.comparison.model,
+        "held_out": held_out.evaluation.comparison.model,
         "held_out_always_deciding": held_out.always,
         "held_out_by_input": held_out.by_input,
-        "always_fallback": held_out.comparison.always_fallback,
-        "best_single": held_out.comparison.best_single,
+        "always_fallback": held_out.evaluation.comparison.always_fallback,
+        "best_single": held_out.evaluation.comparison.best_single,
     }));
     if !held_out.by_device.is_empty() {
         metrics.insert("by_device".to_owned(), json!(held_out.by_device));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -31,47 +32,55 @@ pub struct Setting {
     pub from: Origin,
 }
 
-/// All settings by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// All settings: of each the value that the first layer gives, as parameters and by name.
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
-pub struct Settings(BTreeMap<String, Setting>);
+pub struct Settings {
+    by_name: BTreeMap<String, Setting>,
+    #[serde(skip)]
+    values: Params,
+}
+
+impl Deref for Settings {
+    type Target = Params;
+
+    fn deref(&self) -> &Params {
+        &self.values
+    }
+}
 
 impl Settings {
     /// Adds a layer below those that are there: the settings that it gives and they do not.
     pub fn add_layer(&mut self, layer: &Params, from: Origin) {
         let Value::Object(settings) = json!(layer) else { return };
         for (name, value) in settings {
-            let is_given = !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty());
-            if is_given {
-                self.0.entry(name).or_insert(Setting { value, from });
+            if ![json!(null), json!([]), json!({})].contains(&value) {
+                self.by_name.entry(name).or_insert(Setting { value, from });
             }
         }
+        let values = self.by_name.iter().map(|(name, setting)| (name.clone(), setting.value.clone()));
+        self.values = serde_json::from_value(values.collect()).expect("what parameters wrote reads back");
     }
 
-    /// Replaces one setting.
-    pub fn set(&mut self, name: &str, value: &impl Serialize, from: Origin) {
-        self.0.insert(name.to_owned(), Setting { value: json!(value), from });
+    /// Replaces the settings that this layer gives.
+    pub fn replace(&mut self, layer: &Params, from: Origin) {
+        let below = std::mem::take(&mut self.by_name);
+        self.add_layer(layer, from);
+        below.into_iter().for_each(|(name, setting)| _ = self.by_name.entry(name).or_insert(setting));
+        self.add_layer(&Params::default(), from);
     }
 
     /// Returns whether no layer but the tool's own gives this setting.
     pub fn is_default(&self, name: &str) -> bool {
-        self.0.get(name).is_none_or(|setting| setting.from == Origin::Default)
-    }
-
-    /// Returns the settings as parameters.
-    pub fn params(&self) -> Params {
-        // A fallback can come of the log or the optimization too, and a feature's time is no parameter.
-        let values = self.0.iter().filter(|(name, _)| !["fallback", "feature_ms"].contains(&name.as_str()));
-        let values = values.map(|(name, setting)| (name.clone(), setting.value.clone()));
-        serde_json::from_value(values.collect()).expect("what parameters wrote reads back")
+        self.by_name.get(name).is_none_or(|setting| setting.from == Origin::Default)
     }
 }
 
 /// One line for each setting.
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.0.keys().map(String::len).max().unwrap_or(0);
-        for (name, Setting { value, from }) in &self.0 {
+        let width = self.by_name.keys().map(String::len).max().unwrap_or(0);
+        for (name, Setting { value, from }) in &self.by_name {
             let value = match value {
                 Value::String(text) => text.clone(),
                 Value::Array(items) => items.iter().map(Value::to_string).collect::<Vec<_>>().join(", "),

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::{AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
 use crate::judge::{Evaluation, Study};
-use crate::{TrainError, TrainedModel, report, threads};
+use crate::{TrainError, TrainedModel, report};
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub fn main() -> ExitCode {
         Some(Command::Import(args)) => args.train.threads,
         Some(_) => None,
     };
-    let done = threads::on_threads(threads, || match &cli.command {
+    let done = on_threads(threads, || match &cli.command {
         Some(Command::Evaluate(args)) => evaluate(args),
         Some(Command::Explain(args)) => explain(args),
         Some(Command::Report(args)) => report(args),
@@ -61,6 +61,21 @@ pub fn main() -> ExitCode {
         None => train(&cli.train),
     });
     ah_cli::finish(done.map(|()| exit::SUCCESS))
+}
+
+/// Runs `work` on this many threads (`None`: one for each core), or on this thread alone if they cannot be started.
+/// The result does not depend on their number.
+fn on_threads<T: Send>(threads: Option<u16>, work: impl FnOnce() -> T + Send) -> T {
+    let count = threads.unwrap_or(0).into();
+    match rayon::ThreadPoolBuilder::new().num_threads(count).build() {
+        Ok(pool) => pool.install(work),
+        Err(error) => {
+            warning(&format!("cannot start the threads: {error}; one thread does the work"));
+            // Without this pool, the first parallel step would try to start threads again and panic.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+            work()
+        }
+    }
 }
 
 fn import(args: &ImportArgs) -> Result<(), Failure> {
@@ -89,7 +104,7 @@ fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
-    let params = args.params().check()?;
+    let params = args.params();
     let read: Vec<PathBuf> =
         params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
     keep_inputs("--model", &args.model, &read)?;
@@ -107,7 +122,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     }
     status(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.report {
-        write_page(&trained.model, &trained.evaluation, trained.study.as_ref(), path)?;
+        write_page(&trained.model, &trained.held_out.evaluation, trained.study.as_ref(), path)?;
     }
     let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
     if args.json {
@@ -234,7 +249,7 @@ fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
         figures["model"] = json!(args.output);
         stdout(&format!("{figures}\n"))?;
     } else {
-        stdout(&report::adapted::adapted(&adaptation))?;
+        stdout(&report::summary::adapted(&adaptation))?;
     }
     status(&format!("wrote {}\n", args.output.display()));
     Ok(())

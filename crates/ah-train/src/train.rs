@@ -12,13 +12,13 @@ use ah_types::Model;
 use crate::data::Dataset;
 use crate::decisions;
 use crate::error::TrainError;
-use crate::judge::{Evaluation, Study, TestReport};
-use crate::params::{MaxRisk, ValidParams};
+use crate::judge::{Study, TestReport};
+use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
 use crate::promise::{self, Climbed, Folds, Ladder, Recipe, View};
 use crate::record;
-use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, SearchResult};
+use crate::search::{self, Configuration, Portfolio};
 
 /// A trained model, and how it came about.
 pub struct TrainedModel {
@@ -30,14 +30,10 @@ pub struct TrainedModel {
     pub configuration: Configuration,
     /// The sizes that were compared.
     pub ladder: Ladder,
-    /// All configurations that were tried.
-    pub tried: Vec<ScoredConfiguration>,
     /// The choices that were kept, with `--max-choices` or out of many.
     pub portfolio: Option<Portfolio>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
-    /// The same with each input of the test part, for a report.
-    pub evaluation: Evaluation,
     /// A learning curve, if the parameters ask for a study.
     pub study: Option<Study>,
     /// Why there is no promise, or none that decides; `None` with a promise.
@@ -74,15 +70,16 @@ pub enum NoPromise {
 ///
 /// # Errors
 /// [`TrainError`] in one sentence.
-pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
+pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
     let start = Instant::now();
+    params.check()?;
     // Log → table → prepared.
     let prepared = Prepared::new(Dataset::read(params)?, params)?;
     let Prepared { plan, parts, learning, shipping, .. } = &prepared;
     let training = &parts.training;
 
     // Search, fit and promise: once to be judged, once to ship.
-    let (tried, climbed) = learn(learning, plan, training);
+    let climbed = learn(learning, plan, training);
     let ladder = climbed.ladder;
     let max_leaves = ladder.rung().most;
     let judging = Recipe { dataset: learning, plan, configuration: &climbed.configuration, max_leaves };
@@ -98,7 +95,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     model.provenance = record::provenance(&judging, &ladder, &held_out, prepared.portfolio.as_ref(), &model);
     let mut warnings = learning.warnings.clone();
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(shipping, plan, &model))
-        && held_out.comparison.model.coverage > 0.0
+        && held_out.evaluation.comparison.model.coverage > 0.0
     {
         warnings.push(format!(
             "the final model always takes {}, so you need no heuristic; the held-out figures are of one learned from the \
@@ -110,8 +107,6 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
         model,
         configuration: climbed.configuration.clone(),
         ladder,
-        tried,
-        evaluation: Evaluation::of_test_part(prepared.judging, &held_out),
         portfolio: prepared.portfolio,
         held_out,
         study,
@@ -122,13 +117,12 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
     })
 }
 
-/// Learns from these inputs the heuristic that is judged. Returns all configurations that were tried, too.
-fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> (Vec<ScoredConfiguration>, Climbed) {
+/// Learns from these inputs the heuristic that is judged.
+fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Climbed {
     let view = Arc::new(View::new(dataset, plan, inputs));
     let folds = Folds::new(dataset, plan, inputs, &view);
-    let SearchResult { best, tried } = search::search(dataset, plan, folds.of_search(), inputs.len());
-    let recipe = Recipe { dataset, plan, configuration: &best.configuration, max_leaves: None };
-    (tried, promise::climb(&recipe, &folds))
+    let configuration = &search::search(dataset, plan, folds.of_search(), inputs.len());
+    promise::climb(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)
 }
 
 /// Returns why the model has no promise that decides.
@@ -137,11 +131,11 @@ fn no_promise(prepared: &Prepared, shipped: &promise::Heuristic) -> Option<NoPro
     let by = plan.promise.held_out_together();
     let [inputs, training] =
         [&learning.usable, &parts.training].map(|inputs| learning.count_judging(by, inputs));
-    let asked = learning.given.max_risk;
+    let asked = learning.settings.max_risk;
     // The training part alone must be enough.
     let of_all = |needed: usize| (needed * inputs).div_ceil(training.max(1));
     match plan.max_risk {
-        _ if asked == Some(MaxRisk::None) || plan.ranking.is_some() => Some(NoPromise::NotAsked),
+        _ if asked == Some(MaxRisk::None) || plan.settings.ranking.is_some() => Some(NoPromise::NotAsked),
         _ if !learning.has_fallback() => Some(NoPromise::NoFallback),
         _ if learning.table.has_estimates() => Some(NoPromise::Estimates),
         None => {
@@ -163,5 +157,5 @@ fn always_falls_back(dataset: &Dataset, plan: &TrainPlan, model: &Model) -> bool
     let fallback = model.fallback.and_then(|fallback| dataset.table.choice_id(model.choice_name(fallback)));
     let judged =
         decisions::decide(model, dataset.features.base(), &dataset.table, &dataset.usable, &plan.asking);
-    judged.iter().all(|judged| judged.ranking.first().is_none_or(|&choice| Some(choice) == fallback))
+    judged.iter().all(|judged| fallback.is_some_and(|fallback| judged.taken(fallback) == fallback))
 }

@@ -64,7 +64,6 @@ pub use device::{Capability, Cpu, Cuda, DEVICE_FEATURES, Device, DeviceMismatch,
 pub use fault::{ColumnPlace, Fault, Place, RowNumber};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
-pub use file_lock::lock_within;
 pub use model::{
     BoosterTables, CalibrationMode, Evidence, Explanation, InvalidModel, LogRecord, LoggedRow, Model,
     ModelError, ModelPlace, Path, Precondition, Predicted, Promise, Provenance, ROW_NUMBERS, Reached,

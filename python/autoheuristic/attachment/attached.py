@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Callable, NamedTuple
 
-from ..choices import choice_name
 from ..errors import AutoHeuristicError
 from ..kernel import Call, cannot_launch
 from .calls import describe
@@ -165,8 +164,7 @@ class AttachedKernel:
         prune = self.autotuner.early_config_prune
         if prune is None:
             return state.all_names
-        kept = prune(self.autotuner.configs, dict(zip(self.autotuner.arg_names, call.args)), **call.kwargs)
-        return state.all_names & {*map(choice_name, kept)}
+        return state.kernel.offered(prune, self.autotuner.configs, call)
 
     def _is_tuned(self, call: Call) -> bool:
         """Whether the package's autotuner has this key, so that it would not measure."""

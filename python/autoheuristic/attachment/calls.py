@@ -6,11 +6,12 @@ compiles for such calls, and ``replay`` makes them again and measures them, wher
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..features import dtype_of
 from .identity import Identity
@@ -116,6 +117,17 @@ def _describe(value: Any, with_values: bool) -> dict[str, Any] | None:
         of_torch = type(value).__module__.split(".")[0] == "torch"
         return {"type": str(value)} if of_torch else {"triton": str(value)}
     return None
+
+
+def restored(described: Mapping[str, Any], tensor: Callable[[Any], Any]) -> Any:
+    """Returns a described argument; ``tensor`` makes one of an element type."""
+    if "value" in described:
+        return described["value"]
+    if "triton" in described:
+        return importlib.import_module("triton.language").dtype(described["triton"])
+    name = str(described.get("tensor", described.get("type")))
+    dtype = getattr(importlib.import_module("torch"), name.rpartition(".")[2])
+    return tensor(dtype) if "tensor" in described else dtype
 
 
 def _sizes(grid: Any) -> list[int]:

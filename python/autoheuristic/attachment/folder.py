@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import device
 from ..environment import file_name
 from ..errors import HeuristicError
-from ..heuristic import Heuristic
+from ..heuristic import Heuristic, for_this_device
 from .identity import DIGITS, Identity
 
 
@@ -35,15 +35,8 @@ class Folder:
 
         """
         files = sorted(self.path.glob(f"*/*_{identity.digest}.py"))
-        mismatches = []
-        for file in files:
-            heuristic = Heuristic(file)
-            mismatch = heuristic.mismatch(device.current())
-            if mismatch is None:
-                return heuristic
-            mismatches.append(f"{file}: {mismatch}")
-        if mismatches:
-            raise HeuristicError(f"no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it")
+        if files:
+            return for_this_device(files)
         others = sorted(self.path.glob(f"*/{identity.name}_{'?' * DIGITS}.py"))
         if others:
             raise HeuristicError(f"its source or configurations are not those of {others[0]}; collect and learn again")

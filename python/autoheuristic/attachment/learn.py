@@ -35,8 +35,10 @@ def learn(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
         yield from pool.map(lambda log: _learn(log, words), todo)
 
 
-def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Learns from a log and writes the heuristic to a file, the model beside the log. Returns how ``ah-train`` ended.
+def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) -> tuple[str, int]:
+    """Learns from a log and writes the heuristic to a file, the model beside the log.
+
+    Returns what to tell, and the exit code of ``ah-train``.
 
     Raises:
         UsageError: A tool is missing.
@@ -49,7 +51,13 @@ def heuristic_of(log: Path, heuristic: Path, name: str, words: Sequence[str]) ->
         # The generator makes an identifier of the name, which may differ from the log's: dAv becomes d_av.
         for made in Path(folder).glob("*.py"):
             made.replace(heuristic)
-    return done
+    if done.returncode == TOO_SMALL:
+        try:
+            return f"{len(Log.read(log).inputs())} inputs are too few", TOO_SMALL
+        except (OSError, LogError) as error:
+            return str(error), TOO_SMALL
+    streams = (done.stderr, done.stdout) if done.returncode else (done.stdout,)
+    return next(filter(None, map(str.strip, streams)), ""), done.returncode
 
 
 def _is_learned(log: Path) -> bool:
@@ -58,19 +66,9 @@ def _is_learned(log: Path) -> bool:
 
 
 def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:
-    done = heuristic_of(log, log.with_suffix(".py"), log.stem, words)
-    if not done.returncode:
-        return done.stdout.strip(), 0
-    reason = _too_few(log) if done.returncode == TOO_SMALL else done.stderr.strip() or done.stdout.strip()
-    return f"{log.stem}: nothing is learned: {reason}", 0 if done.returncode == TOO_SMALL else done.returncode
-
-
-def _too_few(log: Path) -> str:
-    try:
-        count = len(Log.read(log).inputs())
-    except (OSError, LogError) as error:
-        return str(error)
-    return (
-        f"{count} inputs are too few. Run the program with --mode collect on more shapes, "
-        "or give autoheuristic replay more --max-seconds"
-    )
+    message, code = heuristic_of(log, log.with_suffix(".py"), log.stem, words)
+    if not code:
+        return message, 0
+    if code == TOO_SMALL:
+        message += ". Run the program with --mode collect on more shapes, or give autoheuristic replay more --max-seconds"
+    return f"{log.stem}: nothing is learned: {message}", 0 if code == TOO_SMALL else code

@@ -6,6 +6,7 @@ journal has, because offsets and lengths decide what a kernel does.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import sys
@@ -19,7 +20,7 @@ from ..errors import UsageError
 from ..example import Column
 from ..kernel import Call, Kernel
 from ..log import Log
-from .calls import key_of, to_measure
+from .calls import key_of, restored, to_measure
 from .identity import identify
 from .portfolio import worth_measuring
 
@@ -107,7 +108,7 @@ def _autotuner(line: Mapping[str, Any]) -> Any:
 
 
 def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
-    arguments = {name: _argument(value) for name, value in described["arguments"].items()}
+    arguments = {n: restored(d, functools.partial(_tensor, d)) for n, d in described["arguments"].items()}
     grids = described["grid"]
     if isinstance(grids, dict):
         sizes = {choice_name(config): tuple(grids[choice_name(config)]) for config in autotuner.configs}
@@ -121,16 +122,9 @@ def _call(autotuner: Any, described: Mapping[str, Any]) -> Call:
     return Call(tuple(grids), (), arguments)
 
 
-def _argument(described: Mapping[str, Any]) -> Any:
+def _tensor(described: Mapping[str, Any], dtype: Any) -> Any:
     import torch
 
-    if "value" in described:
-        return described["value"]
-    if "triton" in described:
-        return importlib.import_module("triton.language").dtype(described["triton"])
-    if "type" in described:
-        return getattr(torch, described["type"].rpartition(".")[2])
-    dtype = getattr(torch, described["tensor"].rpartition(".")[2])
     shape, stride = described["shape"], described["stride"]
     size = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if all(shape) else 0
     offset = 0 if described.get("is_aligned", True) else 1

@@ -47,12 +47,12 @@ def replay(folder: Path, max_seconds: float) -> int:
         if not codes.get(stem) and len(_measured(journal, stem, lines)) < min(LEAST_INPUTS, len(lines))
     }
     if short and INTERRUPTED not in codes.values():
-        _say(f"the time is over, and {len(short)} kernels have fewer than {LEAST_INPUTS} inputs: these go on")
+        tools.say(f"the time is over, and {len(short)} kernels have fewer than {LEAST_INPUTS} inputs: these go on")
         codes |= _all(journal, short, math.inf, ["--num-samples", str(LEAST_INPUTS)])
     if INTERRUPTED in codes.values():
         return INTERRUPTED
     measured, spent = sum(not code for code in codes.values()), time.monotonic() - begin
-    _say(f"{measured} of {len(inputs)} kernels measured in {spent:.0f} s; learn with: autoheuristic learn")
+    tools.say(f"{measured} of {len(inputs)} kernels measured in {spent:.0f} s; learn with: autoheuristic learn")
     return 0 if measured else max(codes.values(), default=0)
 
 
@@ -77,7 +77,7 @@ def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str])
         for at, (stem, lines) in enumerate(inputs.items()):
             # The next worker imports the package, which takes seconds, while this one measures.
             running, following = following, start(following) if queue else None
-            _say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs")
+            tools.say(f"[{at + 1} of {len(inputs)}] {stem}: {len(lines)} inputs")
             assert running is not None
             codes[stem] = code = running.wait()
             if code == INTERRUPTED:
@@ -85,7 +85,7 @@ def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str])
                     following.wait()
                 break
             if code:
-                _say(f"{stem}: ah-collect ended with exit code {code}; the next kernel follows")
+                tools.say(f"{stem}: ah-collect ended with exit code {code}; the next kernel follows")
     return codes
 
 
@@ -145,7 +145,3 @@ def _start(
         words += ["--max-seconds", f"{max(limit, 0.001):.3f}"]
         worker += ["--compiling-seconds", f"{share * COMPILING_SHARE:.1f}"]
     return subprocess.Popen(tools.collecting(worker, words), env=tools.environment())
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

@@ -45,6 +45,8 @@ def compile_in_background(folder: Folder, autotuners: Iterable[Any]) -> None:
 
 def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -> list[Compilation]:
     """Returns a compilation for each pick and each kind of call among the lines of a kernel."""
+    from triton.runtime.jit import MockTensor
+
     identity = identify(kernel)
     heuristic = folder.heuristic(identity)
     if heuristic is None:
@@ -57,18 +59,6 @@ def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -
             continue
         pick = next(heuristic.in_order(features, frozenset(kernel.names)), None)
         if pick is not None and all(argument.get("is_aligned", True) for argument in arguments.values()):
-            call = Call((1,), (), {name: _argument(described) for name, described in arguments.items()})
+            call = Call((1,), (), {name: calls.restored(described, MockTensor) for name, described in arguments.items()})
             found[pick, kernel.specialization(call)] = Compilation(kernel, call, [kernel.names.index(pick)], fits)
     return list(found.values())
-
-
-def _argument(described: Mapping[str, Any]) -> Any:
-    if "value" in described:
-        return described["value"]
-    from triton.language import dtype as triton_dtype
-    from triton.runtime.jit import MockTensor
-
-    if "triton" in described:
-        return triton_dtype(described["triton"])
-    dtype = getattr(sys.modules["torch"], str(described.get("tensor", described.get("type"))).rpartition(".")[2])
-    return MockTensor(dtype) if "tensor" in described else dtype

@@ -5,35 +5,22 @@
 //! have `choices` (`name`, `wins`), `features` (`name`, `numerical`), `points` (`values`, `winner`) and `inputs`, which the
 //! helpers draw.
 
-/// A report that can be written as a page.
-#[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
-    /// The title, plain text.
-    pub title: &'a str,
-    /// HTML with the places that the script fills.
-    pub body: &'a str,
-    /// Fills them, from the constant `facts`.
-    pub script: &'a str,
-}
-
-impl Page<'_> {
-    /// Returns the page with these facts, which are JSON.
-    pub fn html(&self, facts: &str) -> String {
-        // `</script>` would end the script element.
-        let facts = facts.replace('<', "\\u003c");
-        let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
-        let parts = [
-            ("{{title}}", title.as_str()),
-            ("{{style}}", include_str!("page.css")),
-            ("{{body}}", self.body),
-            ("{{library}}", include_str!("../../vendor/chart.umd.min.js")),
-            ("{{common}}", include_str!("common.js")),
-            ("{{script}}", self.script),
-            // Last, so that a name in it that looks like another placeholder stays text.
-            ("{{facts}}", facts.as_str()),
-        ];
-        parts
-            .iter()
-            .fold(include_str!("frame.html").to_owned(), |page, (place, text)| page.replacen(place, text, 1))
-    }
+/// Returns the page of a report: its title (plain text), the HTML with the places that its script fills, the script, and the
+/// facts for it, which are JSON.
+pub fn html(title: &str, body: &str, script: &str, facts: &str) -> String {
+    // `</script>` would end the script element.
+    let facts = facts.replace('<', "\\u003c");
+    let title = title.replace('&', "&amp;").replace('<', "&lt;");
+    let parts = [
+        ("{{title}}", title.as_str()),
+        ("{{style}}", include_str!("page.css")),
+        ("{{body}}", body),
+        ("{{library}}", include_str!("../../vendor/chart.umd.min.js")),
+        ("{{common}}", include_str!("common.js")),
+        ("{{script}}", script),
+        // Last, so that a name in it that looks like another placeholder stays text.
+        ("{{facts}}", facts.as_str()),
+    ];
+    let frame = include_str!("frame.html").to_owned();
+    parts.iter().fold(frame, |page, (place, text)| page.replacen(place, text, 1))
 }

@@ -6,15 +6,15 @@ mod run_lock;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use ah_measure::Measurement;
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::{Outcome, Schema, TimingPolicy};
 
+use crate::cli::Options;
 use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
-use crate::options::Options;
 use crate::plan::EarlierInputs;
 use crate::summary::NO_CHOICE;
 use crate::units;
@@ -31,8 +31,6 @@ pub(crate) struct Appender {
     _lock: RunLock,
     /// The log, to notice when its path names another file.
     log_file: LogFile,
-    /// The inputs of earlier runs.
-    earlier: EarlierInputs,
 }
 
 impl Appender {
@@ -52,9 +50,7 @@ impl Appender {
         let skipped_inputs = outcomes.read()?;
         let skipped_choices = outcomes.skipped_choices();
         let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
-        let appender =
-            Self { log, outcomes, choices, policy, _lock: lock, log_file, earlier: earlier.clone() };
-        Ok((appender, earlier, torn_line))
+        Ok((Self { log, outcomes, choices, policy, _lock: lock, log_file }, earlier, torn_line))
     }
 
     /// Appends the result of measuring an input, and returns it in a few words.
@@ -81,9 +77,10 @@ impl Appender {
         measurement: &Measurement,
     ) -> Result<String, LogError> {
         let outcomes = || self.choices.iter().zip(&measurement.outcomes);
-        let (text, mut rows) = (&input.planned.text, Vec::new());
+        let (text, logged, mut rows) = (&input.planned.text, &input.planned.rows, Vec::new());
         // If an earlier run left an input incomplete, only its missing rows are appended.
-        let missing = outcomes().enumerate().filter(|(choice, _)| !self.earlier.has_row(text, *choice));
+        let has_row = |choice: usize| logged.as_ref().is_some_and(|rows| rows[choice]);
+        let missing = outcomes().enumerate().filter(|(choice, _)| !has_row(*choice));
         for (choice, outcome) in missing.map(|(_, outcome)| outcome) {
             match outcome {
                 Some(Outcome::Measured { feedback }) => {
@@ -104,7 +101,7 @@ impl Appender {
         let is_known = measurement.outcomes.iter().all(Option::is_some);
         if !rows.is_empty() {
             self.log.append_input(&input.planned.context, rows)?;
-        } else if is_known && !self.earlier.is_logged(text) {
+        } else if is_known && logged.is_none() {
             // Only this record shows a resumed run that the input was tried.
             self.append_skip(input, NO_CHOICE)?;
         }
@@ -169,38 +166,10 @@ fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
         fallback: experiment.optimization.fallback.clone(),
         feature_ms: experiment.optimization.feature_ms.clone(),
         decision_ns,
-        date: today(),
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
         commands_hash: worker.description().commands_hash.clone(),
         timeout_ms: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&experiment.optimization.name, schema, experiment.choices.clone(), collection)
-}
-
-/// Returns the day, as `2026-11-24`.
-fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    date_of(seconds / 86_400)
-}
-
-/// Returns the date of a day, counted from 1 January 1970 (Howard Hinnant, *chrono-compatible low-level date
-/// algorithms*): years begin in March, so that the leap day is the last one.
-fn date_of(day: u64) -> String {
-    let day = day + 719_468;
-    let (era, of_era) = (day / 146_097, day % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
-    format!("{:04}-{month:02}-{of_month:02}", era * 400 + year)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn days_have_dates() {
-        let dates = [0, 59, 11_016, 20_781, 20_782].map(super::date_of);
-        assert_eq!(dates, ["1970-01-01", "1970-03-01", "2000-02-29", "2026-11-24", "2026-11-25"]);
-    }
 }

@@ -7,13 +7,13 @@ use ah_cli::{exit, status, stdout};
 use ah_types::TimingPolicy;
 use serde_json::json;
 
+use super::options::{Options, seconds};
 use super::program::Program;
 use super::progress::Progress;
 use super::signals;
 use crate::collect;
 use crate::error::CollectError;
-use crate::options::Options;
-use crate::plan::{self, Shard};
+use crate::plan;
 use crate::process_group;
 use crate::worker::Limits;
 
@@ -26,28 +26,11 @@ const NUM_SAMPLES: u64 = 1000;
 pub(super) struct CollectFlags<F: clap::Args> {
     #[command(flatten)]
     source: F,
-    /// The log to append to
-    #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
-    output: PathBuf,
-    /// Measure until the log holds N inputs [default: 1000, or no limit with --max-seconds or --draws]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    num_samples: Option<u64>,
-    /// Draw this many inputs of the sequence, counted over all shards: the shards of N draws together measure the
-    /// same inputs as one machine
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "inputs")]
-    draws: Option<u64>,
-    /// Start no input after this many seconds
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    max_seconds: Option<Duration>,
-    /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
-    #[arg(long, value_name = "I/N", default_value = "1/1")]
-    shard: Shard,
+    #[command(flatten)]
+    options: Options,
     /// Rows of the log for each choice on each input; each is the mean of a part of the samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     num_reps: Option<u32>,
-    /// The seed of the inputs: the same seed gives the same inputs
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
     /// Measure exactly the contexts of this file: CSV whose header names the features, or a log
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
@@ -59,12 +42,6 @@ pub(super) struct CollectFlags<F: clap::Args> {
     json: bool,
 }
 
-/// Reads a number of seconds.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
-}
-
 impl<F: clap::Args> CollectFlags<F> {
     pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, CollectError> {
         let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
@@ -74,21 +51,14 @@ impl<F: clap::Args> CollectFlags<F> {
             return Err(CollectError::Usage("there is nothing to measure".to_owned()));
         };
         let experiment = worker.experiment().clone();
-        let inputs = match &self.inputs {
-            Some(path) => Some(plan::read_inputs(path, worker, &experiment.optimization.schema()?)?),
-            None => None,
-        };
-        let unlimited = self.max_seconds.is_some() || self.draws.is_some() || inputs.is_some();
-        let options = Options {
-            output: self.output,
-            policy: policy(experiment.timing, self.num_reps),
-            seed: self.seed,
-            num_samples: self.num_samples.or((!unlimited).then_some(NUM_SAMPLES)),
-            max_time: self.max_seconds,
-            draws: self.draws,
-            shard: self.shard,
-            inputs,
-        };
+        let mut options = self.options;
+        if let Some(path) = &self.inputs {
+            let schema = experiment.optimization.schema()?;
+            options.listed = Some(plan::read_inputs(path, worker, &schema)?);
+        } else if options.max_seconds.is_none() && options.draws.is_none() {
+            options.num_samples.get_or_insert(NUM_SAMPLES);
+        }
+        options.policy = policy(experiment.timing, self.num_reps);
         let stop = signals::stop_on_signal();
         let summary = collect::collect(&mut workers, &options, &stop, &mut Progress::default())?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));

@@ -5,7 +5,7 @@
 
 mod check_worker;
 mod collect;
-mod list;
+mod options;
 mod program;
 mod progress;
 mod report;
@@ -25,10 +25,12 @@ use crate::error::CollectError;
 use crate::process_group;
 
 use check_worker::CheckWorkerFlags;
-use collect::{CollectFlags, seconds};
-use list::ListFlags;
+use collect::CollectFlags;
+pub(crate) use options::Options;
+use options::seconds;
+use program::ListFlags;
 pub(crate) use program::{NoFlags, Program};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, working};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]

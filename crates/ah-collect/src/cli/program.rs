@@ -1,11 +1,13 @@
-//! What a collecting program measures, and how its flags name it.
+//! What a collecting program measures, how its flags name it, and `ah-collect list`, which shows it.
 
 use std::fmt::{self, Debug};
 use std::time::Duration;
 
+use ah_cli::{exit, stdout};
 use ah_measure::Experiment;
 use ah_types::Optimization;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::CollectError;
 use crate::units::count;
@@ -86,5 +88,27 @@ impl fmt::Display for Listing {
         }
         write!(f, ":")?;
         choices.iter().try_for_each(|choice| write!(f, "\n    {choice}"))
+    }
+}
+
+/// The flags of `ah-collect list`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  Everything that can be measured here:\n    ah-collect list")]
+pub(super) struct ListFlags<F: clap::Args> {
+    #[command(flatten)]
+    source: F,
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl<F: clap::Args> ListFlags<F> {
+    pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, CollectError> {
+        let list = program.list(&self.source)?;
+        stdout(&match self.json {
+            true => format!("{}\n", json!(list)),
+            false => list.iter().map(|listing| format!("{listing}\n")).collect(),
+        })?;
+        Ok(exit::SUCCESS)
     }
 }

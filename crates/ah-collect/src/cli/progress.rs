@@ -1,9 +1,10 @@
 //! The progress of a run on standard error: a bar on a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ah_cli::{is_quiet, is_verbose, status, warning};
+use ah_cli::{is_quiet, is_verbose, printable, status, warning};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::units;
@@ -11,21 +12,43 @@ use crate::units;
 /// Time between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
 
+/// What the threads of a run share: the bar, on a terminal only, and the time of the last plain line.
+struct Shown {
+    bar: Option<ProgressBar>,
+    last_line: Instant,
+}
+
+/// `None`: no run is in progress.
+static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+
+fn shown() -> MutexGuard<'static, Option<Shown>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows what a worker works on, in a long request of a run.
+pub(crate) fn working(text: &str) {
+    match &mut *shown() {
+        Some(Shown { bar: Some(bar), .. }) => bar.set_message(printable(text).into_owned()),
+        Some(Shown { last_line, .. }) if last_line.elapsed() >= EVERY => {
+            *last_line = Instant::now();
+            status(&format!("{text}\n"));
+        }
+        _ => {}
+    }
+}
+
 /// Shows the progress of a run.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// On a terminal only.
     bar: Option<ProgressBar>,
     done: u64,
     goal: Option<u64>,
     start: Instant,
-    last_line: Instant,
 }
 
 impl Default for Progress {
     fn default() -> Self {
-        let now = Instant::now();
-        Self { bar: None, done: 0, goal: None, start: now, last_line: now }
+        Self { bar: None, done: 0, goal: None, start: Instant::now() }
     }
 }
 
@@ -34,41 +57,34 @@ impl Progress {
     /// `max_time`, if at all.
     pub fn start(&mut self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
         let terminal = std::io::stderr().is_terminal() && !is_quiet();
-        let now = Instant::now();
-        let bar = terminal.then(|| bar(done, goal, max_time, now));
-        *self = Self { bar, done, goal, start: now, last_line: now };
+        let start = Instant::now();
+        let bar = terminal.then(|| bar(done, goal, max_time, start));
+        *shown() = Some(Shown { bar: bar.clone(), last_line: start });
+        *self = Self { bar, done, goal, start };
     }
 
-    /// One more input is done; `result` is its label and winner in a few words.
+    /// One more input is done; `result` is its winner and its features in a few words.
     pub fn input_done(&mut self, result: &str) {
         self.done += 1;
         if let Some(bar) = &self.bar {
-            bar.set_message(ah_cli::printable(result).into_owned());
+            bar.set_message(printable(result).into_owned());
             if self.goal.is_some() {
                 bar.inc(1);
             } else {
                 bar.set_prefix(units::count(self.done, "input"));
             }
         }
-        if is_verbose() || self.bar.is_none() && self.last_line.elapsed() >= EVERY {
-            self.last_line = Instant::now();
+        let is_due = |shown: &mut Shown| {
+            let is_due = is_verbose() || shown.bar.is_none() && shown.last_line.elapsed() >= EVERY;
+            shown.last_line = if is_due { Instant::now() } else { shown.last_line };
+            is_due
+        };
+        if shown().as_mut().is_some_and(is_due) {
             let done = match self.goal {
                 Some(goal) => format!("{} of {}", self.done, units::count(goal, "input")),
                 None => units::count(self.done, "input"),
             };
             self.print(|| status(&format!("{done}, {}: {result}\n", units::duration(self.start.elapsed()))));
-        }
-    }
-
-    /// A worker says what it works on, in a long request.
-    pub fn working(&mut self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(ah_cli::printable(text).into_owned()),
-            None if self.last_line.elapsed() >= EVERY => {
-                self.last_line = Instant::now();
-                status(&format!("{text}\n"));
-            }
-            None => {}
         }
     }
 
@@ -84,6 +100,7 @@ impl Progress {
 
     /// The run ends.
     pub fn finish(&mut self) {
+        *shown() = None;
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_cli::page::Page;
-use ah_cli::{exit, status, stdout};
+use ah_cli::{exit, page, status, stdout};
 use ah_types::log::{self, Log, LogError, ReadOptions, read_with};
 use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
 
 use crate::error::CollectError;
-use crate::report::{LogFacts, LogReport, RepeatNoise, Repeats};
+use crate::report::{LogReport, RepeatNoise};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,7 +36,7 @@ pub(super) struct ReportFlags {
     /// With --text or --json: how well the times repeat in this second log of the same inputs
     #[arg(long, value_name = "LOG")]
     repeat: Option<PathBuf>,
-    /// The optimization of the log (TOML), which names the fallback and the work of a CUDA kernel
+    /// The optimization of the log (TOML), which names the fallback
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
     /// Leave malformed rows out and count them
@@ -49,23 +48,10 @@ impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
         let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
         let log = read(&self.logs)?;
-        let (optimization, work) = self.optimization(&log)?;
+        let mut report = LogReport::of(&log, &self.optimization(&log)?);
+        report.repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
         if self.text || self.json {
-            let facts = LogFacts::of(&log, &optimization);
-            let repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
-            let text = if self.json {
-                json!({ "facts": facts, "noise": Repeats::of(&log), "work": work, "repeat": repeat })
-                    .to_string()
-            } else {
-                let parts = [
-                    Some(facts.to_string()),
-                    Some(Repeats::of(&log).to_string()),
-                    work,
-                    repeat.map(|repeat| repeat.to_string()),
-                ];
-                parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
-            };
-            stdout(&format!("{text}\n"))?;
+            stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
         }
         if let Some(input) = self.logs.iter().find(|input| is_same_file(input, &self.output)) {
@@ -75,8 +61,8 @@ impl ReportFlags {
                 input.display()
             )));
         }
-        let report = LogReport::of(&log, &optimization);
-        let page = html(&log.metadata.name, &report);
+        let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
+        let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
         artefact::write_atomic(&self.output, page.as_bytes()).map_err(|source| LogError::Io {
             path: self.output.clone(),
             action: "write",
@@ -86,23 +72,16 @@ impl ReportFlags {
         Ok(exit::SUCCESS)
     }
 
-    /// Returns the optimization of the log, and the work that its winners do in a second if that is known.
-    fn optimization(&self, log: &Log) -> Result<(Optimization, Option<String>), CollectError> {
+    /// Returns the optimization of the log.
+    fn optimization(&self, log: &Log) -> Result<Optimization, CollectError> {
         if let Some(path) = &self.optimization {
-            #[cfg(feature = "kernels")]
-            {
-                let file = crate::custom::OptimizationFile::read(path)?;
-                let work = file.work(log);
-                return Ok((file.optimization, work));
-            }
-            #[cfg(not(feature = "kernels"))]
-            return Ok((Optimization::read(path)?, None));
+            return Ok(Optimization::read(path)?);
         }
         let LogOptimization { optimization, note, .. } = LogOptimization::new(log);
         if let Some(note) = note {
             status(&format!("note: {note}\n"));
         }
-        Ok((optimization, None))
+        Ok(optimization)
     }
 
     fn noise(&self, log: &Log, second: &PathBuf) -> Result<RepeatNoise, CollectError> {
@@ -117,11 +96,4 @@ impl ReportFlags {
 /// Returns whether two paths name one file, through links too.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// Returns the page's text. It fetches nothing.
-fn html(name: &str, report: &LogReport) -> String {
-    let page =
-        Page { title: name, body: include_str!("report/body.html"), script: include_str!("report/page.js") };
-    page.html(&json!(report).to_string())
 }

@@ -1,5 +1,6 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -69,21 +70,26 @@ enum Backend {
 }
 
 impl Backend {
-    /// Returns the worker of shipped kernels; `None` if none measures this optimization here.
-    fn server(self, optimization: Optimization, device: u32) -> Option<Server> {
-        match self {
+    /// Returns the worker of shipped kernels.
+    fn server(self, optimization: Optimization, device: u32) -> Result<Server, CollectError> {
+        let name = optimization.name.clone();
+        let server = match self {
             Self::Cuda => cuda::server(optimization, device),
             Self::Cpu | Self::Auto => cpu::server(optimization),
-        }
+        };
+        server.ok_or_else(|| {
+            CollectError::Usage(format!(
+                "nothing measures {name} with --backend {self}; ah-collect list shows what can be measured, and \
+                 --worker takes a program of your own (docs/workers.md)"
+            ))
+        })
     }
+}
 
-    /// Returns the name on the command line.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-        }
+/// As on the command line.
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format!("{self:?}").to_lowercase())
     }
 }
 
@@ -145,7 +151,7 @@ impl ToolFlags {
         of_command: Duration,
     ) -> Result<Worker, CollectError> {
         let mut command = worker::command()?;
-        command.args(["--name", &optimization.name, "--backend", backend.name()]);
+        command.args(["--name", &optimization.name, "--backend", &backend.to_string()]);
         command.args(["--device", &device.to_string()]);
         command.arg("--hang-seconds").arg(of_command.as_secs_f64().to_string());
         if let Some(path) = &self.optimization {
@@ -208,13 +214,8 @@ impl Program for Tool {
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
         let is_source = file.is_some_and(|file| matches!(file.choices, CustomChoices::Cuda(_)));
-        if !is_source && backend.server(optimization.clone(), 0).is_none() {
-            return Err(CollectError::Usage(format!(
-                "nothing measures {} with --backend {}; ah-collect list shows what can be measured, \
-                 and --worker takes a program of your own (docs/workers.md)",
-                optimization.name,
-                backend.name()
-            )));
+        if !is_source {
+            drop(backend.server(optimization.clone(), 0)?);
         }
         let start =
             |device: u32| flags.own_worker(optimization.clone(), (backend, device), limits, limits.answer);
@@ -228,21 +229,12 @@ impl Program for Tool {
                 #[cfg(unix)]
                 Some(CustomChoices::Commands(commands)) => commands.server(optimization, limit),
                 Some(CustomChoices::Cuda(kernel)) => kernel.server(optimization, flags.device),
-                _ => {
-                    let backend = flags.backend(None, &optimization)?;
-                    let name = optimization.name.clone();
-                    backend.server(optimization, flags.device).ok_or_else(|| {
-                        CollectError::Usage(format!(
-                            "nothing measures {name} with --backend {}",
-                            backend.name()
-                        ))
-                    })?
-                }
+                _ => flags.backend(None, &optimization)?.server(optimization, flags.device)?,
             })
         });
         match served {
             Ok(server) => server(),
-            Err(mistake) => ah_measure::serve(Err::<ah_measure::NoRunner, _>(mistake)),
+            Err(mistake) => ah_measure::refuse(mistake),
         }
     }
 

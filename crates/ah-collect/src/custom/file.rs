@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_types::log::Log;
 use ah_types::shown::did_you_mean;
 use ah_types::{Optimization, OptimizationError, artefact};
 use serde::Deserialize;
@@ -76,15 +75,6 @@ impl OptimizationFile {
             }
         }
         Ok(Self { path: path.to_owned(), optimization, choices })
-    }
-
-    /// Returns the work that the winners of a log do in a second, for people; `None` if the file has neither bytes nor
-    /// operations, or the log has no time.
-    pub(crate) fn work(&self, log: &Log) -> Option<String> {
-        match &self.choices {
-            CustomChoices::Cuda(kernel) => kernel.work(log),
-            _ => None,
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Decisions of your own, without a runner: between Rust functions ([`decision`]), between command lines of any
 //! program, and between configurations of a CUDA kernel. A TOML file describes the last two.
 
+#[cfg(feature = "kernels")]
+mod combinations;
 #[cfg(all(unix, feature = "kernels"))]
 mod command;
 #[cfg(feature = "kernels")]

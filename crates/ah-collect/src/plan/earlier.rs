@@ -8,7 +8,7 @@ use ah_types::log::Log;
 ///
 /// An input is done if each choice has a row in the log, or is skipped on some inputs: a skip leaves no row. A write
 /// that was cut short, and a program that logs some of the choices, leave inputs that are not done.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EarlierInputs {
     /// The inputs in the log. For each, by choice: whether it has a row.
     logged: HashMap<String, Vec<bool>>,
@@ -52,28 +52,18 @@ impl EarlierInputs {
         self.logged.len() as u64 - self.done()
     }
 
-    /// Returns whether the log holds this input.
-    pub(crate) fn is_logged(&self, input: &str) -> bool {
-        self.logged.contains_key(input)
-    }
-
-    /// Returns whether the log holds a row of this choice for this input.
-    pub(crate) fn has_row(&self, input: &str, choice: usize) -> bool {
-        self.logged.get(input).is_some_and(|rows| rows[choice])
-    }
-
     /// Returns whether nothing of this input is left to measure.
     pub(super) fn is_done(&self, input: &str) -> bool {
         self.skipped_inputs.contains(input) || self.logged.get(input).is_some_and(|rows| self.is_whole(rows))
     }
 
-    /// Forgets an input that is measured again.
-    pub(super) fn forget(&mut self, input: &str) {
-        self.logged.remove(input);
+    /// Takes out an input that is measured again. Returns by choice whether it has a row, if the log holds the input.
+    pub(super) fn take(&mut self, input: &str) -> Option<Vec<bool>> {
+        self.logged.remove(input)
     }
 
     /// Notes that a choice was skipped. Returns the number of inputs that are done by this.
-    pub(crate) fn note_skip(&mut self, choice: usize) -> u64 {
+    pub(super) fn note_skip(&mut self, choice: usize) -> u64 {
         if self.skipped_choices.get(choice) != Some(&false) {
             return 0;
         }

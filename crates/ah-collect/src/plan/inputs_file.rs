@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ah_types::log::{LogError, ReadOptions};
-use ah_types::{Context, Feature, FeatureKind, Schema, Value};
+use ah_types::{Context, FeatureKind, Schema, Value};
 
 use crate::worker::Worker;
 
@@ -27,101 +27,68 @@ pub(crate) fn read_inputs(
             MOST_BYTES >> 20
         ))));
     }
-    let mut file = InputsFile { path, bytes: &bytes, worker };
-    if bytes.starts_with(b"{") { file.read_log(schema) } else { file.read_csv(schema) }
+    let contexts = if bytes.starts_with(b"{") { of_log } else { of_csv }(path, &bytes, schema)?;
+    for (line, context) in &contexts {
+        if let Err(reason) = worker.accepts(context) {
+            let expected =
+                format!("a context that {} can measure here", worker.experiment().optimization.name);
+            let (found, hint) = (format!("{context}: {reason}"), "change it or take it out");
+            return Err(LogError::malformed(path, (*line, 0), expected, found, hint));
+        }
+    }
+    Ok(contexts.into_iter().map(|(_, context)| context).collect())
 }
 
-struct InputsFile<'a> {
-    path: &'a Path,
-    /// Unpacked.
-    bytes: &'a [u8],
-    worker: &'a mut Worker,
+/// Returns the inputs of a log; their lines are unknown.
+fn of_log(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(u64, Context)>, LogError> {
+    let log = ah_types::log::read_bytes(path, bytes, ReadOptions::default())?;
+    let fits = |context: Context| match context.row(schema) {
+        Ok(_) => Ok((0, context)),
+        Err(e) => {
+            let (expected, hint) = ("a column for each feature", "see ah-collect list");
+            Err(LogError::malformed(path, (2, 0), expected, e.to_string(), hint))
+        }
+    };
+    (0..log.inputs.len()).map(|i| fits(log.context(i))).collect()
 }
 
-impl InputsFile<'_> {
-    fn read_log(&mut self, schema: &Schema) -> Result<Vec<Context>, LogError> {
-        let log = ah_types::log::read_bytes(self.path, self.bytes, ReadOptions::default())?;
-        let contexts = (0..log.inputs.len()).map(|i| log.context(i));
-        let accepted = contexts.map(|context| match context.row(schema) {
-            Err(e) => Err(LogError::malformed(
-                self.path,
-                (2, 0),
-                "a column for each feature",
-                e.to_string(),
-                "see ah-collect list",
-            )),
-            Ok(_) => self.accept(0, context),
-        });
-        accepted.collect()
+/// Returns the contexts of a CSV with their lines.
+fn of_csv(path: &Path, bytes: &[u8], schema: &Schema) -> Result<Vec<(u64, Context)>, LogError> {
+    let csv_error = |e: csv::Error| {
+        let line = e.position().map_or(1, csv::Position::line);
+        LogError::malformed(path, (line, 0), "CSV", e.to_string(), "mend the line")
+    };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let header = reader.headers().map_err(csv_error)?.clone();
+    if let Some(missing) = schema.features().iter().find(|f| !header.iter().any(|h| h == f.name)) {
+        let expected = format!("a column {:?}", missing.name);
+        let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
+        let hint = "the header names every feature (ah-collect list shows them)";
+        return Err(LogError::malformed(path, (1, 0), expected, found, hint));
     }
-
-    fn read_csv(&mut self, schema: &Schema) -> Result<Vec<Context>, LogError> {
-        let path = self.path;
-        let csv_error = |e: csv::Error| {
-            let line = e.position().map_or(1, csv::Position::line);
-            LogError::malformed(path, (line, 0), "CSV", e.to_string(), "mend the line")
-        };
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(self.bytes);
-        let header = reader.headers().map_err(csv_error)?.clone();
-        for feature in schema.features() {
-            if !header.iter().any(|h| h == feature.name) {
-                let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
-                let hint = "the header names every feature (ah-collect list shows them)";
-                return Err(LogError::malformed(
-                    path,
-                    (1, 0),
-                    format!("a column {:?}", feature.name),
-                    found,
-                    hint,
-                ));
-            }
+    let mut contexts = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(csv_error)?;
+        let line = record.position().map_or(1, csv::Position::line);
+        let mut context = Context::new();
+        for (column, (name, text)) in (1..).zip(header.iter().zip(&record)) {
+            // A column that is not a feature has text.
+            let is_number = schema.get(name).is_some_and(|f| f.kind == FeatureKind::Numerical);
+            let value = match text.parse::<f64>() {
+                _ if !is_number => Value::from(text),
+                Ok(x) if x.is_finite() => Value::Number(x),
+                _ => {
+                    let (expected, found) = (format!("a number for {name:?}"), format!("{text:?}"));
+                    return Err(LogError::malformed(path, (line, column), expected, found, "mend it"));
+                }
+            };
+            context.set(name, value);
         }
-        let mut contexts = Vec::new();
-        for record in reader.records() {
-            let record = record.map_err(csv_error)?;
-            let line = record.position().map_or(1, csv::Position::line);
-            let mut context = Context::new();
-            for (column, (name, text)) in (1..).zip(header.iter().zip(&record)) {
-                context.set(name, self.value(schema.get(name), text, line, column)?);
-            }
-            contexts.push(self.accept(line, context)?);
-        }
-        if contexts.is_empty() {
-            let hint = "add one line for each context";
-            return Err(LogError::malformed(path, (1, 0), "at least one context", "none", hint));
-        }
-        Ok(contexts)
+        contexts.push((line, context));
     }
-
-    /// Returns the value of a field; a column that is not a feature has text.
-    fn value(
-        &self,
-        feature: Option<&Feature>,
-        text: &str,
-        line: u64,
-        column: usize,
-    ) -> Result<Value, LogError> {
-        let Some(feature) = feature.filter(|f| f.kind == FeatureKind::Numerical) else {
-            return Ok(Value::from(text));
-        };
-        match text.parse::<f64>() {
-            Ok(x) if x.is_finite() => Ok(Value::Number(x)),
-            _ => {
-                let expected = format!("a number for {:?}", feature.name);
-                Err(LogError::malformed(self.path, (line, column), expected, format!("{text:?}"), "mend it"))
-            }
-        }
+    if contexts.is_empty() {
+        let hint = "add one line for each context";
+        return Err(LogError::malformed(path, (1, 0), "at least one context", "none", hint));
     }
-
-    fn accept(&mut self, line: u64, context: Context) -> Result<Context, LogError> {
-        match self.worker.accepts(&context) {
-            Ok(()) => Ok(context),
-            Err(found) => {
-                let name = &self.worker.experiment().optimization.name;
-                let expected = format!("a context that {name} can measure here");
-                let found = format!("{context}: {found}");
-                Err(LogError::malformed(self.path, (line, 0), expected, found, "change it or take it out"))
-            }
-        }
-    }
+    Ok(contexts)
 }

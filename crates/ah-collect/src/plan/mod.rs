@@ -7,15 +7,15 @@ mod earlier;
 mod inputs_file;
 mod shard;
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ah_measure::sampling::Seed;
 use ah_measure::{Failure, Measurement};
 use ah_types::{Context, Outcome, Schema, Value};
 
-use crate::options::Options;
+use crate::cli::Options;
 use crate::worker::Worker;
 pub(crate) use earlier::EarlierInputs;
 pub(crate) use inputs_file::read_inputs;
@@ -44,6 +44,8 @@ pub(crate) struct PlannedInput {
     pub text: String,
     /// The reason why it cannot be measured.
     pub flaw: Option<Failure>,
+    /// If the log holds it: whether each choice has a row.
+    pub rows: Option<Vec<bool>>,
 }
 
 /// Returns the reason why a log cannot hold this context.
@@ -72,8 +74,10 @@ pub(crate) struct Plan {
     deadline: Option<Instant>,
     schema: Schema,
     places: Mutex<Places>,
-    compiled: Mutex<Compiled>,
-    one_compiled: Condvar,
+    /// The texts of the inputs that were compiled for.
+    compiled: Mutex<HashSet<String>>,
+    /// Held while a device compiles.
+    compiling: Mutex<()>,
 }
 
 /// What the devices of a run share.
@@ -97,24 +101,21 @@ impl Places {
     }
 }
 
-/// By the text of an input: whether its compilation has ended.
-type Compiled = HashMap<String, bool>;
-
 impl Plan {
     /// Returns the plan of a run whose log holds the inputs of `earlier`.
     pub fn new(options: &Options, earlier: EarlierInputs, schema: Schema) -> Self {
         let left = options.num_samples.map(|n| n.saturating_sub(earlier.done()));
         let (seen, ahead) = (HashSet::new(), VecDeque::new());
         Self {
-            listed: options.inputs.clone(),
+            listed: options.listed.clone(),
             seed: options.seed,
             shard: options.shard,
             end: options.draws.unwrap_or(u64::MAX),
-            deadline: options.max_time.map(|t| Instant::now() + t),
+            deadline: options.max_seconds.map(|t| Instant::now() + t),
             schema,
             places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
             compiled: Mutex::default(),
-            one_compiled: Condvar::new(),
+            compiling: Mutex::default(),
         }
     }
 
@@ -146,11 +147,11 @@ impl Plan {
                 Some(input) => Some(input),
                 None => self.draw(worker)?,
             };
-            let Some(input) = drawn else { return Ok(None) };
+            let Some(mut input) = drawn else { return Ok(None) };
             let mut places = self.places();
             // A choice that was skipped since then may have completed it.
             if !places.earlier.is_done(&input.text) {
-                places.earlier.forget(&input.text);
+                input.rows = places.earlier.take(&input.text);
                 return Ok(Some(input));
             }
             places.give_back();
@@ -205,7 +206,7 @@ impl Plan {
             // An input that is drawn twice belongs to the shard that drew it first.
             let is_new = places.seen.insert(text.clone()) && !places.earlier.is_done(&text);
             if is_new && self.shard.contains(position) {
-                return Ok(Some(PlannedInput { context, seed, text, flaw }));
+                return Ok(Some(PlannedInput { context, seed, text, flaw, rows: None }));
             }
             places.give_back();
             repeats = if is_new { 0 } else { repeats + 1 };
@@ -215,16 +216,14 @@ impl Plan {
         }
     }
 
-    /// Has the worker compile what `input` and those after it need, once for all devices. Waits while another device
-    /// compiles for this input.
+    /// Has the worker compile what `input` and those after it need, once for all devices: one compiles at a time.
     pub fn compile(&self, worker: &mut Worker, input: &PlannedInput) {
-        if !worker.can("compile") || input.flaw.is_some() {
+        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if !worker.can("compile") || input.flaw.is_some() || compiled().contains(&input.text) {
             return;
         }
-        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_pending = |compiled: &mut Compiled| compiled.get(&input.text) == Some(&false);
-        let waited = self.one_compiled.wait_while(compiled(), is_pending);
-        if waited.unwrap_or_else(PoisonError::into_inner).contains_key(&input.text) {
+        let _compiling = self.compiling.lock();
+        if compiled().contains(&input.text) {
             return;
         }
         while self.places().ahead.len() < LOOK_AHEAD - 1 {
@@ -233,17 +232,13 @@ impl Plan {
             self.places().ahead.push_back(drawn);
         }
         let mut inputs = vec![(input.text.clone(), input.context.clone())];
-        {
-            let (places, mut compiled) = (self.places(), compiled());
-            let ahead = places.ahead.iter().filter(|ahead| ahead.flaw.is_none());
-            let ahead = ahead.filter(|ahead| !compiled.contains_key(&ahead.text));
-            inputs.extend(ahead.map(|ahead| (ahead.text.clone(), ahead.context.clone())));
-            compiled.extend(inputs.iter().map(|(text, _)| (text.clone(), false)));
-        }
+        let ahead = self.places().ahead.clone();
+        let ahead =
+            ahead.into_iter().filter(|ahead| ahead.flaw.is_none() && !compiled().contains(&ahead.text));
+        inputs.extend(ahead.map(|ahead| (ahead.text, ahead.context)));
         let (texts, contexts): (Vec<String>, Vec<Context>) = inputs.into_iter().unzip();
         worker.compile(&contexts);
-        compiled().extend(texts.into_iter().map(|text| (text, true)));
-        self.one_compiled.notify_all();
+        compiled().extend(texts);
     }
 
     /// Notes the result of an input. One that was not measured does not count. If a choice was skipped, other inputs may

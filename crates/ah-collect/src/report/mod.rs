@@ -1,23 +1,190 @@
 //! `ah-collect report`: the facts of a log, what it covers, and how well its times repeat.
 
-mod coverage;
-mod facts;
-mod noise;
 mod podium;
 mod repeats;
 
-pub use coverage::LogReport;
-pub use facts::LogFacts;
-pub use noise::RepeatNoise;
-#[cfg(feature = "kernels")]
-pub(crate) use podium::{Podium, medians};
-pub use repeats::Repeats;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ah_types::log::{Collection, Log};
+use ah_types::{ChoiceId, FeatureKind, Optimization, SingleChoice, Value};
+use serde::Serialize;
+
+use podium::{Podium, medians, share};
+pub use repeats::{RepeatNoise, Repeats};
+
+/// The most inputs on the map. More are thinned evenly.
+const MOST_POINTS: usize = 4000;
+
+/// The facts of a log.
+#[derive(Debug, Serialize)]
+pub struct LogReport {
+    name: String,
+    rows: usize,
+    inputs: usize,
+    failures: usize,
+    features: Vec<FeatureCoverage>,
+    choices: Vec<ChoiceCoverage>,
+    points: Vec<Point>,
+    repeats: Repeats,
+    /// The fallback, and the geometric mean of its slowdown against the oracle.
+    always_fallback: Option<(String, f64)>,
+    /// The best single choice, `A` or `A, else B`, and the geometric mean of its slowdown against the oracle; `None` if neither
+    /// has a time on some input.
+    best_single: Option<(String, f64)>,
+    device: Option<String>,
+    /// Device, timing policy and seed; PyTorch's logs have none.
+    collection: Option<Collection>,
+    /// How well the times repeat in a second log.
+    pub repeat: Option<RepeatNoise>,
+}
+
+#[derive(Debug, Serialize)]
+struct FeatureCoverage {
+    name: String,
+    numerical: bool,
+    distinct: usize,
+    least: String,
+    greatest: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ChoiceCoverage {
+    name: String,
+    measured: usize,
+    failed: usize,
+    wins: usize,
+    /// Geometric mean of the second best time over its own, on the inputs that it wins, less 1.
+    margin: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Point {
+    values: Vec<Value>,
+    winner: u32,
+}
+
+impl LogReport {
+    /// Returns the facts of a log. The fallback is the one of `optimization`.
+    pub fn of(log: &Log, optimization: &Optimization) -> Self {
+        let mut choices: Vec<ChoiceCoverage> = log
+            .choices
+            .iter()
+            .map(|name| ChoiceCoverage { name: name.clone(), ..Default::default() })
+            .collect();
+        let (mut points, mut slowdowns) = (Vec::new(), Vec::new());
+        let step = log.inputs.len().div_ceil(MOST_POINTS).max(1);
+        for (at, (input, times)) in log.inputs.iter().zip(medians(log)).enumerate() {
+            for (&choice, ms) in &times {
+                let choice = &mut choices[choice as usize];
+                if ms.is_finite() { choice.measured += 1 } else { choice.failed += 1 }
+            }
+            let Some(podium) = Podium::of(&times) else { continue };
+            let winner = &mut choices[podium.winner as usize];
+            winner.wins += 1;
+            if podium.second_ms.is_finite() {
+                winner.margin += (podium.second_ms / podium.winner_ms).ln();
+            }
+            if at % step == 0 {
+                points.push(Point { values: input.values.to_vec(), winner: podium.winner });
+            }
+            let finite = times.into_iter().filter(|(_, ms)| ms.is_finite());
+            let losses = finite.map(|(choice, ms)| (ChoiceId(choice), (ms / podium.winner_ms).ln()));
+            slowdowns.push(losses.collect::<BTreeMap<_, _>>());
+        }
+        for choice in &mut choices {
+            choice.margin = (choice.margin * share(1, choice.wins)).exp_m1();
+        }
+        // The loss of always taking it is unknown unless every input has its time.
+        let always = |single: SingleChoice| {
+            let of = |times: &BTreeMap<ChoiceId, f64>| {
+                times.get(&single.taken(|choice| times.contains_key(&choice))).copied()
+            };
+            let total: Option<f64> = slowdowns.iter().map(of).sum();
+            Some((single.name(&log.choices), (total? * share(1, slowdowns.len())).exp()))
+        };
+        let inputs = slowdowns.iter().map(|times| (1.0, times.iter().map(|(choice, loss)| (*choice, *loss))));
+        let best = SingleChoice::best(log.choices.len(), &inputs, |_| true);
+        let fallback = optimization.fallback_among(&log.choices).and_then(|name| log.choice_id(name));
+        let collection = log.metadata.collection.clone();
+        Self {
+            name: log.metadata.name.clone(),
+            rows: log.samples.len(),
+            inputs: log.inputs.len(),
+            failures: log.samples.iter().filter(|s| s.feedback.is_infinite()).count(),
+            features: (0..log.schema.len()).map(|slot| coverage(log, slot)).collect(),
+            always_fallback: fallback.and_then(|first| always(SingleChoice { first, second: None })),
+            best_single: best.and_then(always),
+            choices,
+            points,
+            repeats: Repeats::of(log),
+            device: collection.as_ref().and_then(|c| c.device.as_ref()).map(ToString::to_string),
+            collection,
+            repeat: None,
+        }
+    }
+}
+
+fn coverage(log: &Log, slot: usize) -> FeatureCoverage {
+    let feature = &log.schema.features()[slot];
+    let mut values: Vec<&Value> = log.inputs.iter().map(|input| &input.values[slot]).collect();
+    values.sort_by(|a, b| match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
+        _ => a.to_string().cmp(&b.to_string()),
+    });
+    values.dedup_by(|a, b| a.to_string() == b.to_string());
+    let text = |value: Option<&&Value>| value.map(ToString::to_string).unwrap_or_default();
+    FeatureCoverage {
+        name: feature.name.clone(),
+        numerical: feature.kind == FeatureKind::Numerical,
+        distinct: values.len(),
+        least: text(values.first()),
+        greatest: text(values.last()),
+    }
+}
+
+impl fmt::Display for LogReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, inputs, choices, rows, failures, .. } = self;
+        writeln!(f, "{name}: {inputs} inputs, {} choices, {rows} rows", choices.len())?;
+        if *failures > 0 {
+            writeln!(f, "failed: {failures} rows")?;
+        }
+        if let Some(c) = &self.collection {
+            if let Some(device) = &self.device {
+                writeln!(f, "device: {device}")?;
+            }
+            writeln!(f, "seed: {}; tool: {}", c.seed, c.tool)?;
+            if let Some(timing) = &c.timing {
+                writeln!(f, "policy: {}", serde_json::to_string(timing).unwrap_or_default())?;
+            }
+        }
+        let mut winners: Vec<_> = choices.iter().filter(|choice| choice.wins > 0).collect();
+        winners.sort_by(|a, b| b.wins.cmp(&a.wins).then_with(|| a.name.cmp(&b.name)));
+        let won = winners.iter().take(10);
+        let won = won.map(|choice| format!("{} {:.1} %", choice.name, 100.0 * share(choice.wins, *inputs)));
+        write!(f, "wins: {}", won.collect::<Vec<_>>().join(", "))?;
+        if winners.len() > 10 {
+            write!(f, ", and {} more choices", winners.len() - 10)?;
+        }
+        match &self.always_fallback {
+            Some((name, slowdown)) => {
+                write!(f, "\nalways {name} (fallback): {slowdown:.4} times the best time")?;
+            }
+            None => f.write_str(
+                "\nalways the fallback: unknown, because there is none or it was not measured on every input",
+            )?,
+        }
+        if let Some((name, slowdown)) = &self.best_single {
+            write!(f, "\nalways {name} (best single choice): {slowdown:.4} times the best time")?;
+        }
+        write!(f, "\n{}", self.repeats)?;
+        self.repeat.iter().try_for_each(|repeat| write!(f, "\n{repeat}"))
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use ah_types::Optimization;
-    use ah_types::log::Log;
-
     use super::*;
 
     fn log(rows: &str) -> Log {
@@ -37,8 +204,7 @@ mod tests {
         .unwrap();
         // a loses 2 on size 2 and 2 on size 3; b loses 4 on size 1; c is not measured on size 1.
         let log = log("1,a,1\n1,b,4\n2,a,2\n2,b,1\n2,c,inf\n3,a,2\n3,b,1\n3,c,1.5\n");
-        let facts = LogFacts::of(&log, &optimization);
-        assert_eq!(facts.wins, [("b".to_owned(), 2), ("a".to_owned(), 1)]);
+        let facts = LogReport::of(&log, &optimization);
         assert_eq!((facts.inputs, facts.failures), (3, 1));
         let (name, loss) = facts.always_fallback.clone().unwrap();
         assert_eq!(name, "a");
@@ -55,10 +221,10 @@ mod tests {
         let first = log("1,a,1\n1,b,2\n2,a,1.00\n2,b,1.01\n3,a,1\n");
         // The other order gives other ids; size 2's winner changes within 3 %; size 3 is missing.
         let second = log("2,b,1\n2,a,1.02\n1,b,2\n1,a,1.1\n");
-        let noise = RepeatNoise::between(&first, &second).unwrap();
-        assert_eq!((noise.inputs, noise.pairs, noise.clear), (2, 4, 1));
-        assert_eq!((noise.winner_changes, noise.clear_winner_changes), (0.5, 0.0));
-        assert!((noise.p95_deviation - 0.1).abs() < 1e-9, "{noise:?}");
+        let RepeatNoise { spread, flips } = RepeatNoise::between(&first, &second).unwrap();
+        assert_eq!((flips.inputs, spread.cells, flips.clear), (2, 4, 1));
+        assert_eq!((flips.changed, flips.clear_changed), (0.5, 0.0));
+        assert!((spread.p95 - 0.1).abs() < 1e-9, "{spread:?}");
         assert_eq!(RepeatNoise::between(&first, &log("9,a,1\n")), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The medians of each input, and its two fastest choices.
+//! The times of each input by choice, their medians, and the two fastest choices.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,27 @@ use ah_types::median;
 /// A gap between winner and second above which the winner should be the same in every repeat.
 pub const CLEAR_GAP: f64 = 1.03;
 
+/// The times of one input, by choice.
+pub type Times = BTreeMap<u32, Vec<f64>>;
+
 /// The median feedback of one input, by choice.
 pub type Medians = BTreeMap<u32, f64>;
 
+/// Returns the times of each input.
+pub fn times(log: &Log) -> Vec<Times> {
+    let mut times = vec![Times::new(); log.inputs.len()];
+    for sample in &log.samples {
+        times[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
+    }
+    times
+}
+
 /// Returns the medians of each input.
 pub fn medians(log: &Log) -> Vec<Medians> {
-    let mut samples: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
-    for sample in &log.samples {
-        samples[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
-    }
-    let of_input = |choices: BTreeMap<u32, Vec<f64>>| {
-        choices.into_iter().filter_map(|(choice, times)| Some((choice, median(&times)?))).collect()
+    let of_input = |times: Times| {
+        times.into_iter().filter_map(|(choice, times)| Some((choice, median(&times)?))).collect()
     };
-    samples.into_iter().map(of_input).collect()
+    times(log).into_iter().map(of_input).collect()
 }
 
 /// The two fastest choices of an input.

@@ -1,13 +1,13 @@
-//! How well the repetitions of a log agree: the spread of times, and winners that change between halves.
+//! How well times repeat: their spread, and winners that change, between the repetitions of a log or between two logs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use ah_types::log::Log;
 use ah_types::median;
 use serde::Serialize;
 
-use super::podium::{CLEAR_GAP, Medians, Podium, share};
+use super::podium::{CLEAR_GAP, Medians, Podium, Times, medians, share, times};
 
 /// How well the repetitions of a log agree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,12 +18,12 @@ pub struct Repeats {
     pub flips: Flips,
 }
 
-/// The spread of repetitions: greatest over least time of a choice on an input, less 1.
+/// The spread of times: greatest over least time of a choice on an input, less 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Which times: a text for people.
     pub times: String,
-    /// Choices on inputs with at least two different times.
+    /// Choices on inputs that are compared.
     pub cells: usize,
     /// The median.
     pub median: f64,
@@ -31,30 +31,129 @@ pub struct Spread {
     pub p95: f64,
 }
 
-/// Winners that change between the first and the second half of the repetitions.
+/// Winners that differ between two sets of times of the same inputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Flips {
-    /// Inputs with at least two choices that were repeated.
+    /// Inputs with at least two choices in both.
     pub inputs: usize,
     /// The share of them whose winner changes.
     pub changed: f64,
-    /// Inputs on which the first half's winner is ahead by more than 3 %.
+    /// Inputs on which the first winner is ahead by more than 3 %.
     pub clear: usize,
     /// The share of these whose winner changes.
     pub clear_changed: f64,
-    /// What taking the first half's winner loses in the second half: geometric-mean slowdown, less 1.
+    /// What taking the first winner loses by the second times: geometric-mean slowdown, less 1.
     pub loss: f64,
+}
+
+/// The differences between two logs of the same inputs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RepeatNoise {
+    /// The spread of the medians.
+    pub spread: Spread,
+    /// The winners of the first and of the second log.
+    pub flips: Flips,
 }
 
 impl Repeats {
     /// Returns how well the repetitions of `log` agree.
     pub fn of(log: &Log) -> Self {
-        let mut inputs: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
-        for sample in &log.samples {
-            inputs[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
+        let inputs = times(log);
+        // By the power of ten of the least time in milliseconds. Equal times are copies of one measurement.
+        let mut by_magnitude: BTreeMap<i32, Vec<f64>> = BTreeMap::new();
+        for times in inputs.iter().flat_map(BTreeMap::values) {
+            let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+            let greatest = times.iter().copied().fold(0.0, f64::max);
+            if greatest.is_finite() && greatest > least {
+                by_magnitude.entry(least.log10().floor() as i32).or_default().push(greatest / least - 1.0);
+            }
         }
-        Self { spreads: spreads(&inputs), flips: flips(&inputs) }
+        let all = Spread::of("all".to_owned(), by_magnitude.values().flatten().copied().collect());
+        let parts = by_magnitude.into_iter().filter_map(|(power, of)| {
+            Spread::of(format!("{} to {}", duration(power), duration(power + 1)), of)
+        });
+        let half = |input: &Times, second: bool| -> Medians {
+            let part = |(choice, times): (&u32, &Vec<f64>)| {
+                let (first, last) = times.split_at(times.len() / 2);
+                Some((*choice, median(if second { last } else { first })?))
+            };
+            input.iter().filter(|(_, times)| times.len() > 1).filter_map(part).collect()
+        };
+        let halves = inputs.iter().map(|input| (half(input, false), half(input, true)));
+        Self { spreads: all.into_iter().chain(parts).collect(), flips: Flips::between(halves) }
     }
+}
+
+impl RepeatNoise {
+    /// Compares two logs input by input; `None` if they share no time.
+    pub fn between(first: &Log, second: &Log) -> Option<Self> {
+        let ids: Vec<_> = second.choices.iter().map(|name| first.choice_id(name)).collect();
+        let inputs = second.inputs.iter().zip(medians(second));
+        let mut theirs: HashMap<&str, Medians> = inputs
+            .map(|(input, times)| {
+                let ours = times.into_iter().filter_map(|(choice, ms)| Some((ids[choice as usize]?.0, ms)));
+                (&*input.text, ours.collect())
+            })
+            .collect();
+        let both = first.inputs.iter().zip(medians(first));
+        let both: Vec<(Medians, Medians)> =
+            both.filter_map(|(input, ours)| Some((ours, theirs.remove(&*input.text)?))).collect();
+        let deviations = both.iter().flat_map(|(a, b)| {
+            let finite = |choice: &u32, x: f64| b.get(choice).filter(|y| y.is_finite() && x.is_finite());
+            a.iter().filter_map(move |(choice, x)| finite(choice, *x).map(|y| (x - y).abs() / x.min(*y)))
+        });
+        let spread = Spread::of("all".to_owned(), deviations.collect())?;
+        Some(Self { spread, flips: Flips::between(both.into_iter()) })
+    }
+}
+
+impl Spread {
+    fn of(times: String, mut deviations: Vec<f64>) -> Option<Self> {
+        deviations.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| deviations[((deviations.len() - 1) as f64 * share).round() as usize];
+        (!deviations.is_empty()).then(|| Self {
+            times,
+            cells: deviations.len(),
+            median: at(0.5),
+            p95: at(0.95),
+        })
+    }
+}
+
+impl Flips {
+    fn between(inputs: impl Iterator<Item = (Medians, Medians)>) -> Self {
+        let (mut flips, mut changed, mut clear_changed, mut loss) = (Self::default(), 0, 0, 0.0);
+        for (first, second) in inputs {
+            let (Some(before), Some(after)) = (Podium::of(&first), Podium::of(&second)) else { continue };
+            if !before.second_ms.is_finite() {
+                continue;
+            }
+            let differs = before.winner != after.winner;
+            flips.inputs += 1;
+            changed += usize::from(differs);
+            if before.second_ms / before.winner_ms > CLEAR_GAP {
+                flips.clear += 1;
+                clear_changed += usize::from(differs);
+            }
+            let again = second.get(&before.winner).filter(|ms| ms.is_finite());
+            loss += again.map_or(0.0, |ms| (ms / after.winner_ms).ln());
+        }
+        flips.changed = share(changed, flips.inputs);
+        flips.clear_changed = share(clear_changed, flips.clear);
+        flips.loss = (loss * share(1, flips.inputs)).exp_m1();
+        flips
+    }
+}
+
+/// Returns ten to this power, of milliseconds, as a text.
+fn duration(power: i32) -> String {
+    let (unit, digits) = match power {
+        3.. => ("s", power - 3),
+        0.. => ("ms", power),
+        -3.. => ("µs", power + 3),
+        _ => ("ns", power + 6),
+    };
+    format!("{} {unit}", 10_f64.powi(digits))
 }
 
 impl fmt::Display for Repeats {
@@ -80,67 +179,18 @@ impl fmt::Display for Repeats {
     }
 }
 
-fn spreads(inputs: &[BTreeMap<u32, Vec<f64>>]) -> Vec<Spread> {
-    // By the power of ten of the least time in milliseconds. Equal times are copies of one measurement.
-    let mut by_magnitude: BTreeMap<i32, Vec<f64>> = BTreeMap::new();
-    for times in inputs.iter().flat_map(BTreeMap::values) {
-        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let greatest = times.iter().copied().fold(0.0, f64::max);
-        if greatest.is_finite() && greatest > least {
-            by_magnitude.entry(least.log10().floor() as i32).or_default().push(greatest / least - 1.0);
-        }
+impl fmt::Display for RepeatNoise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            spread: Spread { median, p95, .. },
+            flips: Flips { inputs, changed, clear, clear_changed, .. },
+        } = self;
+        let [median, p95, changed, clear_changed] =
+            [median, p95, changed, clear_changed].map(|share| 100.0 * share);
+        write!(
+            f,
+            "repeat: {inputs} inputs in both; median relative deviation {median:.2} %, 95th percentile {p95:.2} %; the \
+             winner changes on {changed:.1} % of the inputs, and on {clear_changed:.1} % of the {clear} whose gap exceeds 3 %"
+        )
     }
-    let spread = |times: String, mut of: Vec<f64>| {
-        of.sort_unstable_by(f64::total_cmp);
-        let at = |share: f64| of[((of.len() - 1) as f64 * share).round() as usize];
-        Spread { times, cells: of.len(), median: at(0.5), p95: at(0.95) }
-    };
-    let all: Vec<f64> = by_magnitude.values().flatten().copied().collect();
-    let whole = (!all.is_empty()).then(|| spread("all".to_owned(), all));
-    let magnitude =
-        |(power, of): (i32, Vec<f64>)| spread(format!("{} to {}", duration(power), duration(power + 1)), of);
-    whole.into_iter().chain(by_magnitude.into_iter().map(magnitude)).collect()
-}
-
-/// Returns ten to this power, of milliseconds, as a text.
-fn duration(power: i32) -> String {
-    let (unit, digits) = match power {
-        3.. => ("s", power - 3),
-        0.. => ("ms", power),
-        -3.. => ("µs", power + 3),
-        _ => ("ns", power + 6),
-    };
-    format!("{} {unit}", 10_f64.powi(digits))
-}
-
-fn flips(inputs: &[BTreeMap<u32, Vec<f64>>]) -> Flips {
-    let half = |input: &BTreeMap<u32, Vec<f64>>, second: bool| -> Medians {
-        let repeated = input.iter().filter(|(_, times)| times.len() > 1);
-        let part = |(choice, times): (&u32, &Vec<f64>)| {
-            let (first, last) = times.split_at(times.len() / 2);
-            Some((*choice, median(if second { last } else { first })?))
-        };
-        repeated.filter_map(part).collect()
-    };
-    let (mut flips, mut changed, mut clear_changed, mut loss) = (Flips::default(), 0, 0, 0.0);
-    for input in inputs {
-        let (first, second) = (half(input, false), half(input, true));
-        let (Some(before), Some(after)) = (Podium::of(&first), Podium::of(&second)) else { continue };
-        if !before.second_ms.is_finite() {
-            continue;
-        }
-        let differs = before.winner != after.winner;
-        flips.inputs += 1;
-        changed += usize::from(differs);
-        if before.second_ms / before.winner_ms > CLEAR_GAP {
-            flips.clear += 1;
-            clear_changed += usize::from(differs);
-        }
-        let again = second.get(&before.winner).filter(|ms| ms.is_finite());
-        loss += again.map_or(0.0, |ms| (ms / after.winner_ms).ln());
-    }
-    flips.changed = share(changed, flips.inputs);
-    flips.clear_changed = share(clear_changed, flips.clear);
-    flips.loss = (loss * share(1, flips.inputs)).exp_m1();
-    flips
 }

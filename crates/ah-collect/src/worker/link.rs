@@ -8,7 +8,7 @@ use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 
-use super::process::{Fault, GRACE, Limits, Process, Working};
+use super::process::{Fault, GRACE, Limits, Process};
 
 /// How a worker process is started.
 type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
@@ -26,8 +26,6 @@ pub(super) struct Link {
     /// How many more requests start something for the first time in a process that replaced another one: the kernels, and
     /// then what empties the caches.
     first_requests: u32,
-    /// Who is told what the process works on.
-    pub(super) working: Working,
 }
 
 impl Link {
@@ -38,23 +36,20 @@ impl Link {
     }
 
     pub(super) fn over(start: Start, limits: Limits) -> Self {
-        let (interruption, working) = (Duration::ZERO, Working::default());
         Self {
             start,
             limits,
             process: None,
             description: None,
             input: None,
-            interruption,
+            interruption: Duration::ZERO,
             first_requests: 0,
-            working,
         }
     }
 
     /// Starts a process and returns its description, which must be that of the processes before.
     pub(super) fn start(&mut self) -> Result<Description, Failure> {
         let mut process = (self.start)().map_err(Failure::DeviceLost)?;
-        process.report_to(self.working.clone());
         let description = describe(&mut process, self.limits)?;
         if let Some(what) =
             self.description.as_ref().and_then(|before| super::description::difference(before, &description))
@@ -77,16 +72,13 @@ impl Link {
     /// Asks one question. A fault is a failure, and the process is replaced.
     pub(super) fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
         let limit = self.limits.answer;
-        let reason = match self.process()?.ask(request, limit) {
-            Ok(answer) => match answer.failure() {
-                Some(Failure::DeviceLost(reason)) => reason,
-                Some(failure) => return Err(failure),
-                None => return Ok(answer),
-            },
-            Err(fault) => fault.reason,
-        };
-        self.replace()?;
-        Err(Failure::Failed(reason))
+        match answered(self.process()?.ask(request, limit)) {
+            Err(Failure::DeviceLost(reason)) => {
+                self.replace()?;
+                Err(Failure::Failed(reason))
+            }
+            answered => answered,
+        }
     }
 
     /// Makes an input.
@@ -190,18 +182,12 @@ impl Link {
         let Some((context, seed)) = self.input.take() else { return Ok(()) };
         let limit = self.limits.answer;
         let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, limit);
-        let reason = match answer {
-            Ok(answer) => match answer.failure() {
-                None => {
-                    self.input = Some((context, seed));
-                    return Ok(());
-                }
-                Some(failure) => failure.reason().to_owned(),
-            },
-            Err(fault) => fault.reason,
+        let Err(failure) = answered(answer) else {
+            self.input = Some((context, seed));
+            return Ok(());
         };
         self.process = None;
-        Err(Failure::Unmeasured(format!("the input could not be made again: {reason}")))
+        Err(Failure::Unmeasured(format!("the input could not be made again: {}", failure.reason())))
     }
 
     /// Returns the time that replacements took since the last call.
@@ -224,13 +210,16 @@ impl Drop for Link {
     }
 }
 
+/// Returns the answer of a process. A fault is [`Failure::DeviceLost`].
+fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
+    let answer = answer.map_err(|fault| Failure::DeviceLost(fault.reason))?;
+    answer.failure().map_or(Ok(answer), Err)
+}
+
 /// Asks a process for its description. [`Failure::Failed`] is a mistake in the description itself.
 fn describe(process: &mut Process, limits: Limits) -> Result<Description, Failure> {
-    let answer = process.ask(Request::Describe { protocol: VERSION }, limits.start);
-    let answer = answer.map_err(|fault| Failure::DeviceLost(fault.reason))?;
-    if let Some(failure) = answer.failure() {
-        return Err(Failure::DeviceLost(failure.reason().to_owned()));
-    }
+    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, limits.start))
+        .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
     let version = answer.field("protocol").map_err(Failure::Failed)?;
     if *version != VERSION {
         return Err(Failure::failed(format!(

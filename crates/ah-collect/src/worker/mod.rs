@@ -4,17 +4,15 @@
 //! `docs/workers.md` defines the protocol, `ah_measure::protocol` has its messages, and `ah_measure::serve` is the other
 //! side in Rust. [`Worker`] starts a `process` and, if that does not answer in time, dies, or loses its device, ends it,
 //! starts another one and makes the same input again (`link`). The samples of the other choices are kept. `description`
-//! checks what a worker describes, `eligibility` leaves out what cannot run on an input.
+//! checks what a worker describes, and leaves out what cannot run on an input.
 
 mod description;
-mod eligibility;
 mod link;
 mod process;
 #[cfg(any(test, feature = "fuzzing"))]
 mod scripted;
 
 use std::process::Command;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use ah_measure::draws::{self, Draw};
@@ -24,7 +22,7 @@ use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, measure_c
 use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
 
 use crate::error::CollectError;
-use eligibility::Conditions;
+use description::Conditions;
 use link::Link;
 
 pub use description::{Named, difference};
@@ -47,9 +45,6 @@ pub struct Worker {
     refusals: Vec<Option<Failure>>,
     link: Link,
 }
-
-/// Prints what a worker says that it works on.
-pub type Report = Box<dyn Fn(&str) + Send>;
 
 impl Worker {
     /// Starts `command`, a program that speaks the protocol. With `shows_errors`, its standard error is that of this
@@ -96,11 +91,6 @@ impl Worker {
         &self.description
     }
 
-    /// Calls `report` with what the worker says that it works on, in long requests; `None`: no longer.
-    pub fn report_to(&mut self, report: Option<Report>) {
-        *self.link.working.lock().unwrap_or_else(PoisonError::into_inner) = report;
-    }
-
     /// Returns whether it knows a request that a worker may know.
     pub fn can(&self, request: &str) -> bool {
         self.description.can.contains(request)
@@ -135,13 +125,6 @@ impl Worker {
         }
         let answer = self.link.ask(Request::Accept { context: context.into() });
         answer.map(|_| ()).map_err(|failure| failure.reason().to_owned())
-    }
-
-    /// Returns an input in a few words.
-    pub fn label(&mut self, context: &Context) -> String {
-        let asked = self.can("label").then(|| self.link.ask(Request::Label { context: context.into() }).ok());
-        let label = asked.flatten().and_then(|answer| answer.0.get("label")?.as_str().map(str::to_owned));
-        label.unwrap_or_else(|| context.to_string())
     }
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.

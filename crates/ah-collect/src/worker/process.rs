@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 
+use crate::cli::working as show_working;
 use crate::error::CollectError;
 use crate::process_group::{ProcessGroup, Tail, last_line};
 
@@ -67,9 +68,6 @@ impl From<String> for Fault {
     }
 }
 
-/// What is done with the text of a sign of life.
-pub(super) type Working = Arc<Mutex<Option<Box<dyn Fn(&str) + Send>>>>;
-
 /// A worker process.
 pub(super) struct Process {
     /// `None`: the worker is only what it says.
@@ -81,7 +79,6 @@ pub(super) struct Process {
     printed: Arc<Mutex<String>>,
     errors: Option<Tail>,
     last_id: u64,
-    working: Working,
 }
 
 impl Process {
@@ -117,20 +114,7 @@ impl Process {
         let last_printed = Arc::clone(&printed);
         thread::Builder::new().spawn(write).map_err(no_thread)?;
         thread::Builder::new().spawn(move || read(output, &send, &last_printed)).map_err(no_thread)?;
-        Ok(Self {
-            group: None,
-            requests,
-            answers,
-            printed,
-            errors: None,
-            last_id: 0,
-            working: Working::default(),
-        })
-    }
-
-    /// Sends the texts of signs of life there.
-    pub(super) fn report_to(&mut self, working: Working) {
-        self.working = working;
+        Ok(Self { group: None, requests, answers, printed, errors: None, last_id: 0 })
     }
 
     /// Sends a request and returns the one answer to it.
@@ -192,10 +176,8 @@ impl Process {
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
             let Some(working) = answer.0.get("working") else { return Ok(answer) };
-            if let (Some(text), Some(report)) =
-                (working.as_str(), &*self.working.lock().unwrap_or_else(PoisonError::into_inner))
-            {
-                report(&shorten(text));
+            if let Some(text) = working.as_str() {
+                show_working(&shorten(text));
             }
         }
     }
@@ -204,7 +186,7 @@ impl Process {
     pub(super) fn ends_with_its_input(mut self, limit: Duration) -> bool {
         let (closed, _) = mpsc::channel();
         self.requests = closed;
-        self.group.as_mut().is_none_or(|group| group.has_ended(limit))
+        self.group.as_mut().is_none_or(|group| group.ends_within(limit).unwrap_or_default())
     }
 
     fn hung(&self, limit: Duration) -> String {
@@ -219,7 +201,7 @@ impl Process {
     /// Returns how a process ended whose output has ended.
     fn ended(&mut self) -> String {
         let Some(group) = &mut self.group else { return "crashed".to_owned() };
-        let closed = !group.has_ended(GRACE);
+        let closed = !group.ends_within(GRACE).unwrap_or_default();
         let ended = match group.end() {
             _ if closed => "it closed its standard output".to_owned(),
             Ok(status) => format!("the worker process ended with {status}"),

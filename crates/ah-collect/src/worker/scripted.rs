@@ -28,7 +28,6 @@ pub fn measure_scripted(outputs: impl Iterator<Item = Vec<u8>>) -> Result<Measur
     let policy = worker.experiment().timing;
     let context = worker.draw(Seed(0, 0)).map_err(|failure| failure.to_string())?;
     worker.accepts(&context)?;
-    let _ = worker.label(&context);
     worker.measure(&context, Seed(0, 0), &policy).map_err(|failure| failure.to_string())
 }
 

@@ -33,11 +33,13 @@ fn a_log_is_described() {
 /// Returns the JSON on standard output, with each figure that a clock shows as `0`.
 fn json(command: &mut Command) -> String {
     let mut value: serde_json::Value = serde_json::from_str(&stdout(command.args(["--json", "-q"]))).unwrap();
-    let run = ["seconds", "seconds_in_choices", "kernel_ms"].map(|key| ("run", key));
-    for (part, key) in run.into_iter().chain([("facts", "collection")]) {
-        if let Some(found) = value.get_mut(part).and_then(|part| part.get_mut(key)) {
+    for key in ["seconds", "seconds_in_choices", "kernel_ms"] {
+        if let Some(found) = value.get_mut("run").and_then(|run| run.get_mut(key)) {
             *found = 0.into();
         }
+    }
+    if let Some(collection) = value.get_mut("collection") {
+        *collection = 0.into();
     }
     serde_json::to_string_pretty(&value).unwrap()
 }

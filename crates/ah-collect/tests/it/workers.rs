@@ -168,10 +168,13 @@ fn workers_that_cannot_go_on_end_the_run() {
             "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the last one: crashed",
         ),
         ("draws a fraction", "the worker's `draw`: \"size\" is an integer, found 1.5"),
-        ("dies once and then offers other choices", "the worker was restarted and describes other choices"),
+        (
+            "dies once and then offers other choices",
+            "the worker was restarted and describes another value of \"choices\"",
+        ),
         (
             "dies once and then has another fallback",
-            "the worker was restarted and describes another fallback",
+            "the worker was restarted and describes another value of \"fallback\"",
         ),
         ("dies for good", "crashed: the worker process ended with exit status: 3"),
     ] {

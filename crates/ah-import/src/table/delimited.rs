@@ -7,8 +7,7 @@ use ah_types::shown::quoted;
 use ah_types::{Fault, RowNumber};
 use rustc_hash::FxHashSet;
 
-use super::rows::{Defaults, Row, Table};
-use crate::cell::Cell;
+use crate::cell::{Cell, Defaults, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row, io_error};
 
 /// The most bytes of the line of names.
@@ -45,7 +44,7 @@ fn rows(path: PathBuf, mut reader: csv::Reader<impl Read>) -> impl Iterator<Item
         Ok(false) => None,
         Ok(true) => {
             let number = RowNumber::Line(record.position().map_or(1, csv::Position::line));
-            Some(Ok(Row { number, cells: record.iter().map(Cell::text).collect() }))
+            Some(Ok(Row { number, cells: record.iter().map(Cell::from).collect() }))
         }
         Err(e) => Some(Err(broken(&path, e))),
     })

@@ -10,54 +10,32 @@ use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
-use super::rows::{Defaults, Row, Table};
-use crate::cell::Cell;
+use crate::cell::{Cell, Defaults, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row, io_error};
 use crate::tools::{self, Results};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
 
+/// A row as the values of its columns.
 type JsonRow = (RowNumber, Map<String, Json>);
 
 /// Opens a text with a JSON object a line.
 pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> Result<Table, ImportError> {
     let file = path.to_owned();
-    let mut records = (1..).zip(text.lines()).filter_map(move |(number, line)| match line {
-        Err(e) => Some(Err(io_error(&file, "read")(e))),
-        Ok(line) if line.trim().is_empty() => None,
-        Ok(line) => {
-            let record = object(&line).map_err(|fault| fault.at(&file, RowNumber::Line(number)).into());
-            Some(record.map(|record| (RowNumber::Line(number), record)))
-        }
+    let records = (1..).zip(text.lines()).filter_map(move |(number, line)| {
+        let line = match line {
+            Err(e) => return Some(Err(io_error(&file, "read")(e))),
+            Ok(line) => line,
+        };
+        let number = RowNumber::Line(number);
+        let read = |line: &str| match object(line) {
+            Ok(record) => Ok((number, record)),
+            Err(fault) => Err(fault.at(&file, number).into()),
+        };
+        (!line.trim().is_empty()).then(|| read(&line))
     });
-    let first: Vec<_> = records.by_ref().take(1).collect();
-    if let Some(Ok((_, record))) = first.first()
-        && under.is_none()
-        && let Some(tool) = tools::find(record)
-    {
-        return of_tool(path, tool, first.into_iter().chain(records));
-    }
-    let (file, under) = (path.to_owned(), under.map(str::to_owned));
-    let mut rows = first.into_iter().chain(records).flat_map(move |record| {
-        let rows = record.and_then(|(number, record)| {
-            let rows = rows_of(record, under.as_deref()).map_err(|fault| fault.at(&file, number.clone()))?;
-            Ok(rows.into_iter().map(|row| (number.clone(), row)).collect::<Vec<_>>())
-        });
-        match rows {
-            Ok(rows) => rows.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
-        }
-    });
-    let mut first: Vec<_> = rows.by_ref().take(ROWS_FOR_COLUMNS).collect();
-    // Without a good row, the first bad one is the reason.
-    if first.iter().all(Result::is_err)
-        && let Some(Err(error)) = first.drain(..).next()
-    {
-        return Err(error);
-    }
-    let columns = columns(first.iter().flatten());
-    Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
+    of_records(path, records, under, ROWS_FOR_COLUMNS)
 }
 
 fn object(line: &str) -> Result<Json, Fault> {
@@ -68,7 +46,7 @@ fn object(line: &str) -> Result<Json, Fault> {
     }
 }
 
-/// Opens a JSON document.
+/// Opens a JSON document: a list of records, or one record.
 pub fn open_document(
     path: &Path,
     mut text: Box<dyn BufRead>,
@@ -76,25 +54,56 @@ pub fn open_document(
 ) -> Result<Table, ImportError> {
     let mut document = String::new();
     text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
-    let parsed = json_text::parse_document(&document);
-    drop(document);
     let wrong = |fault: Fault| ImportError::from(fault.of_file(path));
-    let document = parsed.map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
-    if under.is_none()
-        && let Some(tool) = tools::find(&document)
-    {
-        return of_tool(path, tool, std::iter::once(Ok((RowNumber::Row(1), document))));
-    }
-    let list = match (document, under) {
-        (document, Some(_)) => rows_of(document, under).map_err(wrong)?,
-        (Json::Array(list), None) => {
-            let rows = list.into_iter().map(|row| rows_of(row, None));
-            rows.collect::<Result<Vec<_>, _>>().map_err(wrong)?.concat()
-        }
-        (document, None) => return Err(wrong(unknown(&document))),
+    let document =
+        json_text::parse_document(&document).map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;
+    let is_record = under.is_some() || tools::find(&document).is_some();
+    let records = match document {
+        record if is_record => vec![record],
+        Json::Array(list) => list,
+        other => return Err(wrong(unknown(&other))),
     };
-    let rows: Vec<JsonRow> = (1..).zip(list).map(|(number, row)| (RowNumber::Row(number), row)).collect();
-    Ok(table(columns(&rows), Defaults::default(), rows.into_iter().map(Ok)))
+    let records = (1..).zip(records).map(|(number, record)| Ok((RowNumber::Row(number), record)));
+    of_records(path, records, under, usize::MAX)
+}
+
+/// Returns the table of these records. The columns are those of the first `held` rows.
+fn of_records(
+    path: &Path,
+    records: impl Iterator<Item = Result<(RowNumber, Json), ImportError>> + 'static,
+    under: Option<&str>,
+    held: usize,
+) -> Result<Table, ImportError> {
+    let mut records = records.peekable();
+    if let Some(Ok((_, record))) = records.peek()
+        && under.is_none()
+        && let Some(tool) = tools::find(record)
+    {
+        return of_tool(path, tool, records);
+    }
+    let (file, under) = (path.to_owned(), under.map(str::to_owned));
+    let mut rows = records.flat_map(move |record| {
+        let rows = record.and_then(|(number, record)| {
+            let rows = rows_of(record, under.as_deref());
+            let rows = (1..).zip(rows.map_err(|fault| fault.at(&file, number.clone()))?);
+            let number = |at: u64| match number {
+                // A document is one record of many rows.
+                RowNumber::Row(_) if under.is_some() => RowNumber::Row(at),
+                _ => number.clone(),
+            };
+            Ok(rows.map(|(at, row)| Ok((number(at), row))).collect())
+        });
+        rows.unwrap_or_else(|error| vec![Err(error)])
+    });
+    let mut first: Vec<_> = rows.by_ref().take(held).collect();
+    // Without a good row, the first bad one is the reason.
+    if first.iter().all(Result::is_err)
+        && let Some(Err(error)) = first.drain(..).next()
+    {
+        return Err(error);
+    }
+    let columns = columns(first.iter().flatten());
+    Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
 }
 
 /// Returns the error of a document whose rows are nowhere.
@@ -155,15 +164,15 @@ fn of_tool(
 ) -> Result<Table, ImportError> {
     let (mut all, mut rows, mut bad) = (Results::default(), Vec::<JsonRow>::new(), Vec::new());
     for record in records {
-        let read = record.and_then(|(number, record)| match tool.read(&record) {
-            Ok(results) => Ok((number, results)),
+        let read = record.and_then(|(number, record)| match tool.read(&record, &mut all) {
+            Ok(rows) => Ok((number, rows)),
             // A document is one record.
             Err(fault) if matches!(number, RowNumber::Row(_)) => Err(fault.of_file(path).into()),
             Err(fault) => Err(bad_row(fault.expected, fault.found).at(path, number).into()),
         });
         match read {
-            Ok((record, results)) => {
-                for (name, row) in all.append(results) {
+            Ok((record, of_record)) => {
+                for (name, row) in of_record {
                     let at = rows.len() as u64 + 1;
                     let number = name.map_or(record.clone(), |name| RowNumber::Named(at, name));
                     rows.push((number, row));
@@ -202,21 +211,8 @@ fn table(
     let names = columns.clone();
     let rows = rows.map(move |row| {
         let (number, mut row) = row?;
-        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, cell)).collect();
+        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, Cell::from)).collect();
         Ok(Row { number, cells })
     });
     Table { columns, defaults, rows: Box::new(rows) }
-}
-
-fn cell(value: Json) -> Cell {
-    match value {
-        Json::Null => Cell::Missing,
-        Json::Bool(b) => Cell::Truth(b),
-        Json::String(text) => Cell::text(&text),
-        Json::Number(number) if number.is_f64() => number.as_f64().map_or(Cell::Missing, Cell::Number),
-        // A whole number may be longer than an f64 holds.
-        Json::Number(number) => Cell::text(&number.to_string()),
-        Json::Array(list) => Cell::List(list.into_iter().map(cell).collect()),
-        object => Cell::text(&object.to_string()),
-    }
 }

@@ -3,14 +3,13 @@
 mod delimited;
 mod json;
 mod json_text;
-mod rows;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::cell::Table;
 use crate::error::{ImportError, bad_file, io_error};
 use crate::params::{Format, ImportParams};
-pub use rows::{Defaults, Row, Table};
 
 /// Opens the table in a file.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
@@ -18,17 +17,16 @@ pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
     let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
     match params.format.map_or_else(|| format_of(path), Ok)? {
         // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
-        Format::Csv if params.format.is_none() && starts_with_brace(path, &mut text)? => {
+        Format::Csv
+            if params.format.is_none()
+                && text.fill_buf().map_err(io_error(path, "read"))?.starts_with(b"{") =>
+        {
             json::open_lines(path, text, params.rows.as_deref())
         }
         Format::Csv => delimited::open(path, text),
         Format::Jsonl => json::open_lines(path, text, params.rows.as_deref()),
         Format::Json => json::open_document(path, text, params.rows.as_deref()),
     }
-}
-
-fn starts_with_brace(path: &Path, text: &mut dyn BufRead) -> Result<bool, ImportError> {
-    Ok(text.fill_buf().map_err(io_error(path, "read"))?.starts_with(b"{"))
 }
 
 /// Returns the format by the ending of a file's name; `.gz` may follow.

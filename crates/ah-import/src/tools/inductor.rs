@@ -3,9 +3,10 @@
 
 use ah_types::Fault;
 use ah_types::shown::quoted;
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Results, Tool, has, list, text};
+use super::tool::{Results, Tool, part};
 use crate::error::bad_file;
 
 /// The file of `TORCHINDUCTOR_MM_LOGGING_FILE`: the matrix products (`get_mm_log_filename` and `log_results` in
@@ -15,42 +16,55 @@ use crate::error::bad_file;
 /// element types and no layouts: keep the products of different types in different files.
 pub const PRODUCTS: Tool = Tool {
     name: "a log of TORCHINDUCTOR_MM_LOGGING_FILE",
-    is: |document| document.pointer("/0/invoke").is_some_and(Json::is_string),
+    keys: &["/0/invoke"],
     read: read_products,
     time: "time",
     failed: &[],
 };
 
 fn read_products(document: &Json) -> Result<Results, Fault> {
-    let entries = document.as_array().into_iter().flatten();
     let mut rows = Vec::new();
-    for (shape, choices) in entries.filter_map(Json::as_object).flatten().filter(|(key, _)| *key != "invoke")
-    {
-        let &[m, k, n] = &numbers(shape)[..] else {
-            return Err(bad_file("the sizes \"(M, K, N)\" as keys", quoted(shape)));
+    let entries = part::<Vec<Map<String, Json>>>(document)?.into_iter().flatten();
+    for (shape, choices) in entries.filter(|(key, _)| *key != "invoke") {
+        let &[m, k, n] = &numbers(&shape)[..] else {
+            return Err(bad_file("the sizes \"(M, K, N)\" as keys", quoted(&shape)));
         };
-        for choice in choices.as_array().into_iter().flatten() {
-            let mut row = choice.as_object().cloned().unwrap_or_default();
-            let name = match choice.get("type").and_then(Json::as_str) {
-                Some("triton") => {
-                    let block = |name: &str| choice.get(name).map(Json::to_string);
-                    triton_name(choice, ["BLOCK_M", "BLOCK_K", "BLOCK_N"].map(block))
-                }
+        for mut row in part::<Vec<Map<String, Json>>>(&choices)? {
+            let choice = match row.get("type").and_then(Json::as_str) {
+                Some("triton") => part::<Template>(&row.clone().into())?.name(),
                 // PyTorch's AutoHeuristic calls cuBLAS by its operator.
-                Some("cublas") => Some("extern_mm".to_owned()),
-                Some(other) => Some(other.to_owned()),
-                None => None,
+                Some("cublas") => "extern_mm".to_owned(),
+                Some(other) => other.to_owned(),
+                None => return Err(bad_file("choices with a type", quoted(&Json::from(row).to_string()))),
             };
-            let expected =
-                "choices with a type, and for Triton BLOCK_M, BLOCK_K, BLOCK_N, num_stages and num_warps";
-            let name = name.ok_or_else(|| bad_file(expected, quoted(&choice.to_string())))?;
             row.extend([("m", m), ("k", k), ("n", n)].map(|(name, size)| (name.to_owned(), size.into())));
-            row.insert("choice".to_owned(), name.into());
+            row.insert("choice".to_owned(), choice.into());
             rows.push((Some(shape.clone()), row));
         }
     }
     let features = ["m", "k", "n"].map(str::to_owned).into();
-    Ok(Results { rows, features, choice: vec!["choice".to_owned()] })
+    Ok(Results { rows, features, choice: ["choice".to_owned()].into() })
+}
+
+/// The options of a Triton template.
+#[derive(Deserialize)]
+struct Template {
+    #[serde(rename = "BLOCK_M")]
+    m: u64,
+    #[serde(rename = "BLOCK_K")]
+    k: u64,
+    #[serde(rename = "BLOCK_N")]
+    n: u64,
+    num_stages: u64,
+    num_warps: u64,
+}
+
+impl Template {
+    /// Returns the choice's name in PyTorch's AutoHeuristic.
+    fn name(&self) -> String {
+        let Self { m, k, n, num_stages, num_warps } = self;
+        format!("type=triton_BLOCK-M={m}_BLOCK-K={k}_BLOCK-N={n}_numstages={num_stages}_numwarps={num_warps}")
+    }
 }
 
 /// `autotuning_result_json_list.txt`, which Inductor writes with `TORCH_COMPILE_DEBUG=1` and `LOG_AUTOTUNE_RESULTS=1`
@@ -58,103 +72,97 @@ fn read_products(document: &Json) -> Result<Results, Fault> {
 /// PyTorch's AutoHeuristic gives to `mm`.
 pub const RESULTS: Tool = Tool {
     name: "Inductor's list of autotuning results",
-    is: |record| has(record, &["backend", "op_name", "input_nodes", "benchmark_result"]),
+    keys: &["/backend", "/op_name", "/input_nodes", "/benchmark_result"],
     read: read_result,
     time: "benchmark_result",
     failed: &[],
 };
 
+#[derive(Deserialize)]
+struct Benchmark<'a> {
+    backend: &'a str,
+    kernel_call_name: Option<&'a str>,
+    /// `(BLOCK_M, BLOCK_K, BLOCK_N)`
+    tile_shape: Option<&'a str>,
+    num_stages: Option<u64>,
+    num_warps: Option<u64>,
+    input_nodes: Vec<Node<'a>>,
+}
+
+/// A matrix, or a batch of them.
+#[derive(Deserialize)]
+struct Node<'a> {
+    size: &'a str,
+    stride: &'a str,
+    dtype: &'a str,
+}
+
 fn read_result(record: &Json) -> Result<Results, Fault> {
-    let mut row = record.as_object().cloned().unwrap_or_default();
-    let nodes = list(record, "input_nodes")?;
+    let benchmark: Benchmark<'_> = part(record)?;
+    let nodes = &benchmark.input_nodes;
     // A bias comes before the matrices.
     let [.., first, second] = &nodes[..] else {
         return Err(bad_file("two matrices in \"input_nodes\"", format!("{} nodes", nodes.len())));
     };
-    let (first, second) = (Matrix::new(first)?, Matrix::new(second)?);
-    if first.batch != second.batch {
+    let mut features = Map::new();
+    let [(of_first, [m, k], _), (of_second, [_, n], _)] = [first.matrix()?, second.matrix()?];
+    if of_first != of_second {
         return Err(bad_file("two matrices of one batch", quoted(&record["input_nodes"].to_string())));
     }
-    let mut features = Map::new();
-    features.extend(first.batch.map(|batch| ("b".to_owned(), batch.into())));
-    for (name, size) in [("m", first.size[0]), ("k", first.size[1]), ("n", second.size[1])] {
-        features.insert(name.to_owned(), size.into());
-    }
-    for (name, matrix) in [("mat1", &first), ("mat2", &second)] {
-        features.insert(format!("{name}_dtype"), matrix.dtype.into());
-        for (i, stride) in matrix.stride.into_iter().enumerate() {
+    features.extend(of_first.map(|batch| ("b".to_owned(), batch.into())));
+    features.extend([("m", m), ("k", k), ("n", n)].map(|(name, size)| (name.to_owned(), size.into())));
+    for (name, node) in [("mat1", first), ("mat2", second)] {
+        let (_, [_, columns], stride) = node.matrix()?;
+        features.insert(format!("{name}_dtype"), node.dtype.into());
+        for (i, stride) in stride.into_iter().enumerate() {
             features.insert(format!("{name}_stride_{i}"), stride.into());
         }
-        features.insert(format!("{name}_iscontig"), (matrix.stride == [matrix.size[1], 1]).into());
+        features.insert(format!("{name}_iscontig"), (stride == [columns, 1]).into());
     }
     let names = features.keys().cloned().collect();
+    let mut row = record.as_object().cloned().unwrap_or_default();
     row.extend(features);
-    row.insert("choice".to_owned(), choice(record)?.into());
-    Ok(Results { rows: vec![(None, row)], features: names, choice: vec!["choice".to_owned()] })
+    row.insert("choice".to_owned(), benchmark.choice()?.into());
+    Ok(Results { rows: vec![(None, row)], features: names, choice: ["choice".to_owned()].into() })
 }
 
-/// A matrix, or one of a batch.
-struct Matrix<'a> {
-    batch: Option<u64>,
-    size: [u64; 2],
-    stride: [u64; 2],
-    dtype: &'a str,
-}
-
-impl<'a> Matrix<'a> {
-    fn new(node: &'a Json) -> Result<Self, Fault> {
-        let (size, stride) = (numbers(text(node, "size")?), numbers(text(node, "stride")?));
-        let (batch, size, stride) = match (&size[..], &stride[..]) {
-            (&[rows, columns], &[a, b]) => (None, [rows, columns], [a, b]),
-            (&[batch, rows, columns], &[_, a, b]) => (Some(batch), [rows, columns], [a, b]),
+impl Node<'_> {
+    /// Returns the number of matrices in a batch, and the sizes and strides of each.
+    fn matrix(&self) -> Result<(Option<u64>, [u64; 2], [u64; 2]), Fault> {
+        match (&numbers(self.size)[..], &numbers(self.stride)[..]) {
+            (&[rows, columns], &[a, b]) => Ok((None, [rows, columns], [a, b])),
+            (&[batch, rows, columns], &[_, a, b]) => Ok((Some(batch), [rows, columns], [a, b])),
             _ => {
                 let expected = "the size and the stride of a matrix, or of a batch of them";
-                return Err(bad_file(expected, quoted(&node.to_string())));
+                Err(bad_file(expected, quoted(&format!("{} and {}", self.size, self.stride))))
             }
-        };
-        Ok(Self { batch, size, stride, dtype: text(node, "dtype")? })
+        }
     }
 }
 
-/// Returns the choice's name in PyTorch's AutoHeuristic.
-fn choice(record: &Json) -> Result<String, Fault> {
-    let name = match text(record, "backend")? {
-        "extern" => {
-            let call = text(record, "kernel_call_name")?;
-            Some(format!("extern_{}", call.strip_prefix("extern_kernels.").unwrap_or(call)))
+impl Benchmark<'_> {
+    /// Returns the choice's name in PyTorch's AutoHeuristic.
+    fn choice(&self) -> Result<String, Fault> {
+        let tile = numbers(self.tile_shape.unwrap_or_default());
+        match (self.backend, self.kernel_call_name, &tile[..], self.num_stages.zip(self.num_warps)) {
+            ("extern", Some(call), ..) => {
+                Ok(format!("extern_{}", call.strip_prefix("extern_kernels.").unwrap_or(call)))
+            }
+            ("Triton", _, &[m, k, n], Some((num_stages, num_warps))) => {
+                Ok(Template { m, k, n, num_stages, num_warps }.name())
+            }
+            _ => {
+                let expected = "the backend extern with a kernel_call_name, or Triton with tile_shape, num_stages and \
+                                num_warps";
+                Err(bad_file(expected, quoted(self.backend)))
+            }
         }
-        "Triton" => {
-            // (BLOCK_M, BLOCK_K, BLOCK_N)
-            let tile = numbers(text(record, "tile_shape")?);
-            triton_name(record, std::array::from_fn(|i| tile.get(i).map(u64::to_string)))
-        }
-        _ => None,
-    };
-    let expected =
-        "the backend extern with a kernel_call_name, or Triton with tile_shape, num_stages and num_warps";
-    name.ok_or_else(|| bad_file(expected, quoted(&record["backend"].to_string())))
-}
-
-/// Returns the name of a Triton template with the tile (`BLOCK_M`, `BLOCK_K`, `BLOCK_N`).
-fn triton_name(options: &Json, tile: [Option<String>; 3]) -> Option<String> {
-    let [m, k, n] = tile;
-    let option = |key: &str| options.get(key).filter(|value| value.is_number());
-    Some(format!(
-        "type=triton_BLOCK-M={}_BLOCK-K={}_BLOCK-N={}_numstages={}_numwarps={}",
-        m?,
-        k?,
-        n?,
-        option("num_stages")?,
-        option("num_warps")?
-    ))
+    }
 }
 
 /// Returns the whole numbers in text such as `(64, 128)` or `[64, 128]`; none if one part is no number.
 fn numbers(text: &str) -> Vec<u64> {
     let parts = text.trim_matches(['(', ')', '[', ']']).split(',').map(str::trim);
-    parts
-        .filter(|part| !part.is_empty())
-        .map(|part| part.parse().ok())
-        .collect::<Option<_>>()
-        .unwrap_or_default()
+    let numbers = parts.filter(|part| !part.is_empty()).map(|part| part.parse().ok());
+    numbers.collect::<Option<_>>().unwrap_or_default()
 }

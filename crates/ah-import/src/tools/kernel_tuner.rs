@@ -6,37 +6,47 @@
 
 use ah_types::Fault;
 use ah_types::shown::quoted;
+use indexmap::IndexSet;
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Results, Tool, list, under};
+use super::tool::{Results, Tool, part};
 use crate::error::bad_file;
 
 const TIMES: &str = "times";
 
 pub const TOOL: Tool = Tool {
     name: "a cache of Kernel Tuner",
-    is: |document| document.get("tune_params_keys").is_some(),
+    keys: &["/tune_params_keys"],
     read,
     time: TIMES,
     failed: &["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"],
 };
 
+#[derive(Deserialize)]
+struct Cache {
+    /// Older files have none.
+    schema_version: Option<String>,
+    tune_params_keys: IndexSet<String>,
+    #[serde(default)]
+    problem_size: Json,
+    cache: Map<String, Json>,
+}
+
 fn read(document: &Json) -> Result<Results, Fault> {
-    // Older files have no version.
-    if let Some(version) = document.get("schema_version").and_then(Json::as_str)
+    let Cache { schema_version, tune_params_keys: choice, problem_size, cache } = part(document)?;
+    if let Some(version) = schema_version
         && version.split('.').next() != Some("1")
     {
-        return Err(bad_file("schema_version 1", quoted(version)));
+        return Err(bad_file("schema_version 1", quoted(&version)));
     }
-    let keys = list(document, "tune_params_keys")?;
-    let choice: Vec<String> = keys.iter().filter_map(Json::as_str).map(str::to_owned).collect();
-    let problem = problem(document.get("problem_size"));
+    let problem = problem(problem_size);
     let features = problem.iter().map(|(name, _)| name.clone()).collect();
     let mut rows = Vec::new();
-    for (name, entry) in under(document, "cache", "an object", Json::as_object)? {
+    for (name, entry) in cache {
         let Some(entry) = entry.as_object().filter(|entry| choice.iter().all(|key| entry.contains_key(key)))
         else {
-            let expected = format!("all tunable parameters in the entry {}", quoted(name));
+            let expected = format!("all tunable parameters in the entry {}", quoted(&name));
             return Err(bad_file(expected, quoted(&entry.to_string())));
         };
         let mut row: Map<String, Json> = problem.iter().cloned().collect();
@@ -44,19 +54,19 @@ fn read(document: &Json) -> Result<Results, Fault> {
         // A failed configuration has no `times`, and its `time` is the reason.
         let time = entry.get(TIMES).filter(|times| times.is_array()).or_else(|| entry.get("time"));
         row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
-        rows.push((Some(name.clone()), row));
+        rows.push((Some(name), row));
     }
     Ok(Results { rows, features, choice })
 }
 
 /// Returns the problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
-fn problem(size: Option<&Json>) -> Vec<(String, Json)> {
+fn problem(size: Json) -> Vec<(String, Json)> {
     match size {
-        None | Some(Json::Null) => Vec::new(),
-        Some(Json::Array(sizes)) => {
+        Json::Null => Vec::new(),
+        Json::Array(sizes) => {
             let axes = ["x", "y", "z", "w"].into_iter();
-            axes.zip(sizes).map(|(axis, size)| (format!("problem_size_{axis}"), size.clone())).collect()
+            axes.zip(sizes).map(|(axis, size)| (format!("problem_size_{axis}"), size)).collect()
         }
-        Some(size) => vec![("problem_size".to_owned(), size.clone())],
+        size => vec![("problem_size".to_owned(), size)],
     }
 }

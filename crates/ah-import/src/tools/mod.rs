@@ -16,7 +16,7 @@ const KNOWN: [Tool; 4] = [kernel_tuner::TOOL, triton::TOOL, inductor::PRODUCTS, 
 
 /// Returns the tool that writes records such as this one.
 pub fn find(record: &Json) -> Option<&'static Tool> {
-    KNOWN.iter().find(|tool| (tool.is)(record))
+    KNOWN.iter().find(|tool| tool.keys.iter().all(|key| record.pointer(key).is_some()))
 }
 
 /// Returns the names of all tools' files.

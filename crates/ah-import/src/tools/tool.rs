@@ -2,18 +2,19 @@
 
 use ah_types::Fault;
 use ah_types::shown::quoted;
-use rustc_hash::FxHashSet;
+use indexmap::IndexSet;
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use crate::cell::Defaults;
 use crate::error::bad_file;
 use crate::params::Unit;
-use crate::table::Defaults;
 
-/// A tool's format.
+/// A tool: how its records are known and read.
 pub struct Tool {
     pub name: &'static str,
-    /// Returns whether a record is of this tool, by keys that only its records have.
-    pub is: fn(&Json) -> bool,
+    /// Keys that only its records have, as JSON pointers.
+    pub keys: &'static [&'static str],
     pub read: fn(&Json) -> Result<Results, Fault>,
     /// The column of the times, in milliseconds.
     pub time: &'static str,
@@ -21,67 +22,47 @@ pub struct Tool {
     pub failed: &'static [&'static str],
 }
 
+/// A row, and its name if it has one.
+pub type NamedRow = (Option<String>, Map<String, Json>);
+
 /// The rows of a record or of a file.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Results {
-    /// The rows, each with its name if it has one.
-    pub rows: Vec<(Option<String>, Map<String, Json>)>,
+    pub rows: Vec<NamedRow>,
     /// The columns of the features.
-    pub features: Vec<String>,
+    pub features: IndexSet<String>,
     /// The columns of the choice.
-    pub choice: Vec<String>,
+    pub choice: IndexSet<String>,
 }
 
 impl Tool {
-    /// Reads a record.
+    /// Adds a record to those before it, and returns its rows.
     ///
     /// # Errors
     /// A fault with the tool's name.
-    pub fn read(&self, record: &Json) -> Result<Results, Fault> {
-        (self.read)(record)
-            .map_err(|fault| Fault { expected: format!("{} with {}", self.name, fault.expected), ..fault })
+    pub fn read(&self, record: &Json, before: &mut Results) -> Result<Vec<NamedRow>, Fault> {
+        let Results { rows, features, choice } = (self.read)(record)
+            .map_err(|fault| Fault { expected: format!("{} with {}", self.name, fault.expected), ..fault })?;
+        before.features.extend(features);
+        before.choice.extend(choice);
+        Ok(rows)
     }
 
     /// Returns the roles of the columns of all records.
     pub fn defaults(&self, Results { features, choice, .. }: Results) -> Defaults {
-        let (time, unit) = (vec![self.time.to_owned()], Some(Unit::Ms));
-        Defaults { features, choice, time, unit, failed: self.failed }
-    }
-}
-
-impl Results {
-    /// Adds the columns of the next record, and returns its rows.
-    pub fn append(&mut self, next: Self) -> Vec<(Option<String>, Map<String, Json>)> {
-        for (all, more) in [(&mut self.features, next.features), (&mut self.choice, next.choice)] {
-            let mut known: FxHashSet<String> = all.iter().cloned().collect();
-            all.extend(more.into_iter().filter(|name| known.insert(name.clone())));
+        Defaults {
+            features: features.into_iter().collect(),
+            choice: choice.into_iter().collect(),
+            time: vec![self.time.to_owned()],
+            unit: Some(Unit::Ms),
+            failed: self.failed,
         }
-        next.rows
     }
 }
 
-/// Returns whether this is an object with all of these keys.
-pub fn has(document: &Json, keys: &[&str]) -> bool {
-    document.as_object().is_some_and(|object| keys.iter().all(|key| object.contains_key(*key)))
-}
-
-/// Returns the value of one kind under this key.
-pub fn under<'a, T>(
-    object: &'a Json,
-    key: &str,
-    kind: &str,
-    get: impl Fn(&'a Json) -> Option<T>,
-) -> Result<T, Fault> {
-    let value = object.get(key).ok_or_else(|| bad_file(format!("the key {}", quoted(key)), "none"))?;
-    get(value).ok_or_else(|| bad_file(format!("{kind} under {}", quoted(key)), quoted(&value.to_string())))
-}
-
-/// Returns the list under this key.
-pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Fault> {
-    under(object, key, "a list", Json::as_array)
-}
-
-/// Returns the text under this key.
-pub fn text<'a>(object: &'a Json, key: &str) -> Result<&'a str, Fault> {
-    under(object, key, "text", Json::as_str)
+/// Reads the part of a record that we need.
+pub fn part<'a, T: Deserialize<'a>>(record: &'a Json) -> Result<T, Fault> {
+    T::deserialize(record).map_err(|error| {
+        bad_file("the keys and values that it writes", format!("{} ({error})", quoted(&record.to_string())))
+    })
 }

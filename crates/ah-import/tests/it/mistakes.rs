@@ -153,7 +153,7 @@ fn files_that_are_no_tables() {
     other.json: expected a list of objects, or one of these: "a cache of Kernel Tuner", "results of Triton's autotuner", "a log of TORCHINDUCTOR_MM_LOGGING_FILE", "Inductor's list of autotuning results", found an object with the keys a, b; name the keys that lead to the list of rows with --rows
     twice.json: expected a JSON document, found the key "M" twice at line 1 column 11; mend the file, or name its format with --format
     huge.jsonl:1: expected a JSON object, found "{\"M\":1e400}" (number out of range at line 1 column 10); mend the row, or skip such rows with --skip-bad-rows
-    numbers.json: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
+    numbers.json, row 1: expected JSON objects as rows, found "1"; mend the file, or name its format with --format
     broken.jsonl:2: expected a JSON object, found "{\"M\":" (EOF while parsing a value at line 1 column 5); mend the row, or skip such rows with --skip-bad-rows
     no_times.csv: no row holds a time (rows: 1); name the column of the times with --time
     latin1.csv:2: expected text in UTF-8, found another byte in field 3; mend the row, or skip such rows with --skip-bad-rows

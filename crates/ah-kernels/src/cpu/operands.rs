@@ -1,4 +1,4 @@
-//! Matrices of random numbers, the features that describe them, and the check of a product.
+//! Random numbers for operands, and the check of a product.
 
 use ah_types::Context;
 use rand::Rng as _;
@@ -9,7 +9,7 @@ use ah_measure::Failure;
 use ah_measure::sampling::Rng;
 
 /// The largest size.
-const LARGEST: u32 = 1 << 30;
+pub(super) const LARGEST: u32 = 1 << 30;
 /// Most elements of an operand: 4 GiB.
 const MAX_ELEMENTS: usize = 1 << 30;
 
@@ -20,64 +20,14 @@ pub(super) fn elements(rows: usize, cols: usize) -> Result<usize, Failure> {
         .ok_or_else(|| Failure::skipped(format!("{rows}×{cols} elements exceed the limit of {MAX_ELEMENTS}")))
 }
 
-/// A dense matrix and the memory under it.
-#[derive(Debug)]
-pub(super) struct Operand {
-    data: Vec<f32>,
-    rows: usize,
-    cols: usize,
-    strides: (usize, usize),
-}
-
-impl Operand {
-    /// Draws numbers from −1 to 1.
-    pub(super) fn random(
-        rows: usize,
-        cols: usize,
-        strides: (usize, usize),
-        rng: &mut Rng,
-    ) -> Result<Self, Failure> {
-        let data = (0..elements(rows, cols)?).map(|_| rng.random_range(-1.0..1.0)).collect();
-        Ok(Self { data, rows, cols, strides })
-    }
-
-    /// Sets everything outside the first `rows × cols` elements to zero.
-    pub(super) fn zero_outside(&mut self, rows: usize, cols: usize) {
-        for i in 0..self.rows {
-            for j in 0..self.cols {
-                if i >= rows || j >= cols {
-                    self.data[i * self.strides.0 + j * self.strides.1] = 0.0;
-                }
-            }
-        }
-    }
-
-    pub(super) fn view(&self) -> Result<MatRef<'_>, Failure> {
-        MatRef::new(&self.data, self.rows, self.cols, self.strides).map_err(Failure::failed)
-    }
-}
-
-/// Reads m, k and n of a product, and checks that it is one in float32.
-pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
-    for (name, expected) in
-        [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
-    {
-        let found = context.category(name).unwrap_or_default();
-        if found != expected {
-            return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
-        }
-    }
-    Ok([size(context, "m")?, size(context, "k")?, size(context, "n")?])
+/// Draws the elements of a `rows × cols` array from −`most` to `most`.
+pub(super) fn random(rows: usize, cols: usize, most: f32, rng: &mut Rng) -> Result<Vec<f32>, Failure> {
+    Ok((0..elements(rows, cols)?).map(|_| rng.random_range(-most..most)).collect())
 }
 
 /// Reads a size.
 pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
     features::size(context, name, LARGEST)
-}
-
-/// Reads the strides of a dense matrix of this size in memory.
-pub(super) fn strides(context: &Context, mat: &str, size: (usize, usize)) -> Result<(usize, usize), String> {
-    features::strides(context, mat, size, LARGEST)
 }
 
 /// A check of a product that does not compute it: A·(B·x) for a vector x of random signs, in f64.
@@ -140,9 +90,8 @@ mod tests {
         // Many draws, because the signs of some let a row's terms cancel.
         for (draw, (m, k, n)) in (0..40).flat_map(|draw| shapes.map(|shape| (draw, shape))) {
             let mut rng = sampling::Seed(draw, (m * n) as u64).rng();
-            let a = Operand::random(m, k, (1, m), &mut rng).unwrap();
-            let b = Operand::random(k, n, (n, 1), &mut rng).unwrap();
-            let (a, b) = (a.view().unwrap(), b.view().unwrap());
+            let [a, b] = [(m, k), (k, n)].map(|(rows, cols)| random(rows, cols, 1.0, &mut rng).unwrap());
+            let (a, b) = (MatRef::new(&a, m, k, (1, m)).unwrap(), MatRef::row_major(&b, k, n).unwrap());
             let projection = Projection::new(a, b, &mut rng);
             let c: Vec<f32> = reference::product(a, b).into_iter().map(|x| x as f32).collect();
             projection.check(&c).unwrap_or_else(|e| panic!("draw {draw}, {m}×{k}×{n}: {e}"));
@@ -164,8 +113,7 @@ mod tests {
     #[test]
     fn operands_that_fit_no_memory_are_skipped() {
         for (rows, cols) in [(1 << 20, 1 << 20), (1_000_000_000, 1_000_000_000), (usize::MAX, 2)] {
-            let failure =
-                Operand::random(rows, cols, (cols, 1), &mut sampling::Seed(0, 0).rng()).unwrap_err();
+            let failure = elements(rows, cols).unwrap_err();
             assert!(matches!(failure, Failure::Skipped(_)), "{failure}");
         }
     }

@@ -3,28 +3,20 @@
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
-use super::kernels::pad_mm::{self, ALIGNMENT, Padded, Side};
-use super::kernels::{MatMul, Threads};
-use super::operands::{Operand, Projection};
-use super::{clock, operands};
+use super::clock;
+use super::kernels::pad_mm::{self, ALIGNMENT, PRODUCT, Padded};
+use super::kernels::{KernelError, MatMul, MatRef};
+use super::operands::{LARGEST, Projection, elements, random, size};
 use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
-
-/// A way to compute a product.
-#[derive(Clone, Copy, Debug)]
-enum Product {
-    /// By a library, from the operands as they are.
-    Plain(MatMul),
-    /// From padded operands.
-    Padded,
-}
 
 /// Measures `mm` or `pad_mm` on the processor.
 #[derive(Debug)]
 pub(super) struct ProductRunner {
     experiment: Experiment,
-    choices: Vec<Product>,
+    /// The library of each choice; `None` pads first.
+    choices: Vec<Option<MatMul>>,
     /// Least and greatest size of a drawn dimension.
     sizes: (u64, u64),
     /// Most multiply-adds in a drawn input.
@@ -39,96 +31,88 @@ pub(super) struct ProductRunner {
 /// The padding of the kernels here, which a size of 1 gets too.
 const PADDING: Padding = Padding { alignment: ALIGNMENT as u64, keeps_one: false };
 
-fn needs_padding(sizes: &[u64]) -> bool {
-    sizes.iter().any(|size| PADDING.length(*size) > 0)
-}
-
 impl ProductRunner {
     /// Measures `mm`: of drawn inputs up to about 10 ms on one core.
     pub(super) fn mm(optimization: Optimization) -> Self {
-        let choices = MatMul::CHOICES.map(|choice| (choice.name(), Product::Plain(choice)));
         let timing = TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() };
-        let new = Self::new(optimization, choices, timing);
-        Self { sizes: (1, 2048), max_work: 512 << 20, round: 0.5, ..new }
+        let names = MatMul::CHOICES.iter().map(MatMul::name).collect();
+        Self {
+            experiment: Experiment { optimization, device: ah_measure::this_cpu(), choices: names, timing },
+            choices: MatMul::CHOICES.map(Some).to_vec(),
+            sizes: (1, 2048),
+            max_work: 512 << 20,
+            round: 0.5,
+            pads: false,
+            memory: Padded::default(),
+        }
     }
 
     /// Measures `pad_mm`: of drawn inputs up to about 1 ms, so that hundreds of them fit a minute.
     pub(super) fn pad_mm(optimization: Optimization) -> Self {
-        let orig = Product::Plain(MatMul::Gemm(Threads::One));
-        let choices = [("orig".to_owned(), orig), ("pad".to_owned(), Product::Padded)];
+        let mut new = Self::mm(optimization);
+        new.experiment.choices = ["orig", "pad"].map(str::to_owned).to_vec();
         // Both choices are measured to the end: how much padding loses matters too.
-        let timing = TimingPolicy {
-            max_samples: 25,
-            budget_ms: 60.0,
-            early_stop_ratio: 10.0,
-            ..TimingPolicy::default()
-        };
-        let new = Self::new(optimization, choices, timing);
-        Self { sizes: (4, 1024), max_work: 48 << 20, round: 0.3, pads: true, ..new }
-    }
-
-    fn new<const N: usize>(
-        optimization: Optimization,
-        choices: [(String, Product); N],
-        timing: TimingPolicy,
-    ) -> Self {
-        let (names, choices) = choices.into_iter().unzip();
-        let experiment = Experiment { optimization, device: ah_measure::this_cpu(), choices: names, timing };
-        let (sizes, max_work, round, memory) = ((1, 1), 1, 0.0, Padded::default());
-        Self { experiment, choices, sizes, max_work, round, pads: false, memory }
+        new.experiment.timing.max_samples = 25;
+        new.experiment.timing.early_stop_ratio = 10.0;
+        let choices = vec![Some(PRODUCT), None];
+        Self { choices, sizes: (4, 1024), max_work: 48 << 20, round: 0.3, pads: true, ..new }
     }
 
     fn run(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        let [m, k, n] = input.shape;
-        let a = side(&input.a, input.prepadded[0], m, k)?;
-        let b = side(&input.b, input.prepadded[1], k, n)?;
+        let Input { shape, a, b, c, .. } = input;
+        let [a, b] = shape.views(a, b)?;
         let done = match self.choices[choice.index()] {
-            Product::Plain(library) => library.run(a.mat(), b.mat(), &mut input.c),
-            Product::Padded => pad_mm::run(a, b, &mut input.c, &mut self.memory),
+            Some(library) => library.run(a, b, c),
+            None => pad_mm::run(a, b, c, &mut self.memory),
         };
         done.map_err(Failure::failed)
     }
 
     /// Returns the checked features of a context.
     fn shape(&self, context: &Context) -> Result<Shape, String> {
-        let [m, k, n] = operands::product(context)?;
-        let prepadded = ["prepadded_mat1", "prepadded_mat2"]
-            .map(|name| self.pads && context.category(name) == Some("True"));
-        let strides = |mat: &str, rows: usize, columns: usize, prepadded| {
-            let in_memory = |size: usize| if prepadded { size.next_multiple_of(ALIGNMENT) } else { size };
-            operands::strides(context, mat, (in_memory(rows), in_memory(columns)))
-        };
-        let strides = [strides("mat1", m, k, prepadded[0])?, strides("mat2", k, n, prepadded[1])?];
-        if self.pads {
-            PADDING.check(context, [m, k, n])?;
+        let of_all =
+            [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")];
+        let of_padding = [("prepadded_mat1", "False"), ("prepadded_mat2", "False")].into_iter();
+        for (name, expected) in of_all.into_iter().chain(of_padding.filter(|_| self.pads)) {
+            let found = context.category(name).unwrap_or_default();
+            if found != expected {
+                return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
+            }
         }
-        Ok(Shape { m, k, n, strides, prepadded })
+        let sizes @ [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
+        if self.pads {
+            PADDING.check(context, sizes)?;
+        }
+        let strides = |mat: &str, size| features::strides(context, mat, size, LARGEST);
+        Ok(Shape { sizes, strides: [strides("mat1", (m, k))?, strides("mat2", (k, n))?] })
     }
 }
 
-/// The operands, each in padded memory if it is prepadded, and room for the product.
+/// The checked features of a context: m, k and n, and the strides of both operands.
+#[derive(Debug)]
+struct Shape {
+    sizes: [usize; 3],
+    strides: [(usize, usize); 2],
+}
+
+impl Shape {
+    fn views<'a>(&self, a: &'a [f32], b: &'a [f32]) -> Result<[MatRef<'a>; 2], Failure> {
+        let [m, k, n] = self.sizes;
+        let view = |data, rows, cols, strides| {
+            MatRef::new(data, rows, cols, strides).map_err(|e: KernelError| Failure::failed(e))
+        };
+        Ok([view(a, m, k, self.strides[0])?, view(b, k, n, self.strides[1])?])
+    }
+}
+
+/// The operands, and room for the product.
 #[derive(Debug)]
 pub(super) struct Input {
-    shape: [usize; 3],
-    a: Operand,
-    b: Operand,
-    prepadded: [bool; 2],
+    shape: Shape,
+    a: Vec<f32>,
+    b: Vec<f32>,
     c: Vec<f32>,
     projection: Projection,
-}
-
-fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<Side<'_>, Failure> {
-    let view = operand.view()?;
-    if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
-}
-
-/// The checked features of a context.
-struct Shape {
-    m: usize,
-    k: usize,
-    n: usize,
-    strides: [(usize, usize); 2],
-    prepadded: [bool; 2],
 }
 
 impl BenchmarkRunner for ProductRunner {
@@ -139,25 +123,18 @@ impl BenchmarkRunner for ProductRunner {
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
-        let shape = loop {
+        let shape @ [m, k, n] = loop {
             let shape = [(); 3].map(|()| sampling::dimension(rng, self.sizes.0, self.sizes.1, self.round));
             // As in PyTorch: if no size needs padding, there is nothing to decide.
-            let is_a_question = !self.pads || needs_padding(&shape);
+            let is_a_question = !self.pads || shape.iter().any(|size| PADDING.length(*size) > 0);
             if is_a_question && shape.iter().product::<u64>() <= self.max_work {
                 break shape;
             }
         };
-        let [m, k, n] = shape;
-        let prepadded =
-            [[m, k], [k, n]].map(|sizes| self.pads && needs_padding(&sizes) && sampling::flag(rng, 0.15));
-        let mut strides = |rows: u64, columns: u64, prepadded: bool| {
-            let in_memory = |size: u64| if prepadded { size + PADDING.length(size) } else { size };
-            Layout::draw(rng).strides(in_memory(rows), in_memory(columns))
-        };
-        let (a, b) = (strides(m, k, prepadded[0]), strides(k, n, prepadded[1]));
+        let (a, b) = (Layout::draw(rng).strides(m, k), Layout::draw(rng).strides(k, n));
         let context = features::product(shape, (a, "torch.float32"), (b, "torch.float32"));
         let context = match self.pads {
-            true => PADDING.describe(context, shape, prepadded),
+            true => PADDING.describe(context, shape, [false; 2]),
             false => features::with_contiguity(context),
         };
         context.with("using_tf32", false)
@@ -167,25 +144,13 @@ impl BenchmarkRunner for ProductRunner {
         self.shape(context).map(|_| ())
     }
 
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let Shape { m, k, n, strides, prepadded } = self.shape(context).map_err(Failure::skipped)?;
-        let mut operand = |rows: usize, cols: usize, strides, prepadded: bool| {
-            if !prepadded {
-                return Operand::random(rows, cols, strides, rng);
-            }
-            let [tall, wide] = [rows, cols].map(|s| s.next_multiple_of(ALIGNMENT));
-            let mut operand = Operand::random(tall, wide, strides, rng)?;
-            operand.zero_outside(rows, cols);
-            Ok(operand)
-        };
-        let a = operand(m, k, strides[0], prepadded[0])?;
-        let b = operand(k, n, strides[1], prepadded[1])?;
-        let projection = Projection::new(a.view()?.corner(m, k), b.view()?.corner(k, n), rng);
-        Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; operands::elements(m, n)?], projection })
+        let shape = self.shape(context).map_err(Failure::skipped)?;
+        let [m, k, n] = shape.sizes;
+        let (a, b) = (random(m, k, 1.0, rng)?, random(k, n, 1.0, rng)?);
+        let [left, right] = shape.views(&a, &b)?;
+        let projection = Projection::new(left, right, rng);
+        Ok(Input { a, b, shape, c: vec![0.0; elements(m, n)?], projection })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {

@@ -1,11 +1,10 @@
 //! The runner of `softmax` on the processor: rows read several times or kept close, on one thread or on all.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
-use rand::Rng as _;
 
 use super::clock;
 use super::kernels::{Softmax, reference};
-use super::operands::{elements, size};
+use super::operands::{random, size};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -78,17 +77,11 @@ impl BenchmarkRunner for SoftmaxRunner {
         shape(context).map(|_| ())
     }
 
-    fn label(&self, context: &Context) -> String {
-        let number = |name| context.number(name).unwrap_or_default();
-        format!("{}×{}", number("rows"), number("columns"))
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let (rows, columns) = shape(context).map_err(Failure::skipped)?;
-        let elements = elements(rows, columns)?;
-        let input: Vec<f32> = (0..elements).map(|_| rng.random_range(-4.0..4.0)).collect();
+        let input = random(rows, columns, 4.0, rng)?;
         let expected = reference::softmax(&input, columns);
-        Ok(Input { rows, columns, input, output: vec![0.0; elements], expected })
+        Ok(Input { rows, columns, output: vec![0.0; input.len()], input, expected })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {

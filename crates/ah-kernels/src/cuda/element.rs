@@ -5,72 +5,44 @@ use cudarc::cublas::sys::cudaDataType;
 use super::argument::Arg;
 use super::kernels::Half;
 
-/// A type of numbers. Its position is its number in `operands.cu` and `source/buffers.cu`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // Their names are their documentation.
-pub enum Element {
-    F16,
-    Bf16,
-    F32,
-    F64,
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
+macro_rules! elements {
+    ($($element:ident $torch:literal $bytes:literal),*) => {
+        /// A type of numbers. Its position is its number in `operands.cu` and `source/buffers.cu`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)] // Their names are their documentation.
+        pub enum Element { $($element),* }
+
+        impl Element {
+            /// All types, by position.
+            pub const ALL: [Self; 12] = [$(Self::$element),*];
+
+            /// Returns PyTorch's name, for example `torch.float32`.
+            pub fn torch(self) -> &'static str {
+                [$($torch),*][self as usize]
+            }
+
+            /// Returns the size of one number.
+            pub fn bytes(self) -> usize {
+                [$($bytes),*][self as usize]
+            }
+        }
+    };
 }
+elements!(
+    F16 "torch.float16" 2, Bf16 "torch.bfloat16" 2, F32 "torch.float32" 4, F64 "torch.float64" 8,
+    I8 "torch.int8" 1, U8 "torch.uint8" 1, I16 "torch.int16" 2, U16 "torch.uint16" 2,
+    I32 "torch.int32" 4, U32 "torch.uint32" 4, I64 "torch.int64" 8, U64 "torch.uint64" 8
+);
 
 impl Element {
-    /// All types, by position.
-    pub const ALL: [Self; 12] = [
-        Self::F16,
-        Self::Bf16,
-        Self::F32,
-        Self::F64,
-        Self::I8,
-        Self::U8,
-        Self::I16,
-        Self::U16,
-        Self::I32,
-        Self::U32,
-        Self::I64,
-        Self::U64,
-    ];
     /// The scalars that a kernel can take.
     pub const SCALARS: [Self; 6] = [Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
     /// The floats that matrices of products have.
     pub(crate) const FLOATS: [Self; 3] = [Self::F16, Self::Bf16, Self::F32];
 
-    /// Returns PyTorch's name, for example `torch.float32`.
-    pub fn torch(self) -> &'static str {
-        const NAMES: [&str; 12] = [
-            "torch.float16",
-            "torch.bfloat16",
-            "torch.float32",
-            "torch.float64",
-            "torch.int8",
-            "torch.uint8",
-            "torch.int16",
-            "torch.uint16",
-            "torch.int32",
-            "torch.uint32",
-            "torch.int64",
-            "torch.uint64",
-        ];
-        NAMES[self as usize]
-    }
-
     /// Returns the name without PyTorch's, for example `float32`.
     pub fn name(self) -> &'static str {
         self.torch().trim_start_matches("torch.")
-    }
-
-    /// Returns the size of one number.
-    pub fn bytes(self) -> usize {
-        [2, 2, 4, 8, 1, 1, 2, 2, 4, 4, 8, 8][self as usize]
     }
 
     /// Returns the type's number in CUDA sources.

@@ -153,10 +153,6 @@ impl BenchmarkRunner for MixedMmRunner {
         Ok(())
     }
 
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;

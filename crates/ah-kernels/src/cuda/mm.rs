@@ -121,18 +121,8 @@ impl BenchmarkRunner for MmRunner {
     /// Draws from PyTorch's ranges: few to many rows, inner and outer sizes as in models, mostly aligned.
     /// Half of the inputs have the layout of a linear layer.
     fn draw(&self, rng: &mut Rng) -> Context {
-        let element = *sampling::pick(
-            rng,
-            &[
-                Element::F16,
-                Element::F16,
-                Element::F16,
-                Element::Bf16,
-                Element::Bf16,
-                Element::Bf16,
-                Element::F32,
-            ],
-        );
+        let (f16, bf16) = (Element::F16, Element::Bf16);
+        let element = *sampling::pick(rng, &[f16, f16, f16, bf16, bf16, bf16, Element::F32]);
         let tf32 = element == Element::F32 && sampling::flag(rng, 0.7);
         let max_work = if element == Element::F32 && !tf32 { MAX_WORK_F32 } else { MAX_WORK };
         let odd = sampling::flag(rng, 0.06);
@@ -163,10 +153,6 @@ impl BenchmarkRunner for MmRunner {
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
         Shape::of_floats(context).map(|_| ())
-    }
-
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {

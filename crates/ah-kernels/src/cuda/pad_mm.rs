@@ -14,7 +14,7 @@ use super::experiment;
 use super::nvrtc::Source;
 use super::operands::{GUARD, Operands, ProductReference, int};
 use super::shape::{self, Shape};
-use crate::features::{self, Layout, Padding};
+use crate::features::{Layout, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -115,6 +115,10 @@ impl PadMmRunner {
         self.cublas.product(&Product { element: input.element, tf32: input.tf32, a, b, c })
     }
 
+    fn kernels(&self, element: Element) -> &PaddingKernels {
+        &self.padding[usize::from(element == Element::F32)]
+    }
+
     fn pad(&self, side: &Side, element: Element) -> Result<(), CudaError> {
         if !side.needs_padding() {
             return Ok(());
@@ -137,11 +141,7 @@ impl PadMmRunner {
             int(matrix.columns),
         ];
         let blocks = (matrix.rows * matrix.columns).div_ceil(4 * 128);
-        self.gpu.launch(
-            &self.padding[usize::from(element == Element::F32)].copy,
-            Grid::of(blocks, 128),
-            &args,
-        )
+        self.gpu.launch(&self.kernels(element).copy, Grid::of(blocks, 128), &args)
     }
 
     /// Writes the zeros of a prepadded matrix, as PyTorch's `write_pad` does: `x[-rows:, -columns:].fill_(0)`, where
@@ -158,11 +158,7 @@ impl PadMmRunner {
             int(columns),
         ];
         let blocks = (rows * columns).div_ceil(256).min(4096);
-        self.gpu.launch(
-            &self.padding[usize::from(element == Element::F32)].zero_block,
-            Grid::of(blocks, 256),
-            &args,
-        )
+        self.gpu.launch(&self.kernels(element).zero_block, Grid::of(blocks, 256), &args)
     }
 }
 
@@ -190,18 +186,9 @@ impl BenchmarkRunner for PadMmRunner {
                 break shape;
             }
         };
-        let (a_transposed, b_transposed) = *sampling::pick(
-            rng,
-            &[
-                (false, false),
-                (false, false),
-                (true, false),
-                (true, false),
-                (false, true),
-                (false, true),
-                (true, true),
-            ],
-        );
+        let (no, yes) = (false, true);
+        let layouts = [(no, no), (no, no), (yes, no), (yes, no), (no, yes), (no, yes), (yes, yes)];
+        let (a_transposed, b_transposed) = *sampling::pick(rng, &layouts);
         // Only contiguous matrices are ever prepadded (`should_exclude_padding_time`).
         let a_prepadded = sampling::flag(rng, 0.2) && !a_transposed;
         let b_prepadded = sampling::flag(rng, 0.2) && !b_transposed;
@@ -215,10 +202,6 @@ impl BenchmarkRunner for PadMmRunner {
     fn accepts(&self, context: &Context) -> Result<(), String> {
         let shape = Shape::of_floats(context)?;
         padding(shape.a).check(context, [shape.m, shape.k, shape.n])
-    }
-
-    fn label(&self, context: &Context) -> String {
-        features::label(context)
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {

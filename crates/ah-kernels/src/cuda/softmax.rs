@@ -97,11 +97,6 @@ impl BenchmarkRunner for SoftmaxRunner {
         }
     }
 
-    fn label(&self, context: &Context) -> String {
-        let number = |name| context.number(name).unwrap_or_default();
-        format!("{}×{}", number("rows"), number("columns"))
-    }
-
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;

@@ -62,6 +62,15 @@ impl CategoryCodes {
     }
 }
 
+/// Some inputs of the columns.
+#[derive(Clone, Copy, Debug)]
+pub struct FitRows<'a> {
+    /// The features of all inputs.
+    pub columns: &'a Columns,
+    /// The inputs to learn from, ascending.
+    pub inputs: &'a [u32],
+}
+
 /// Features as ranked from some inputs.
 pub struct RankedFeatures {
     /// The columns. The codes of other inputs, and of inputs with an undefined category, mean nothing.

@@ -2,7 +2,6 @@
 
 use ah_types::{ChoiceId, Objective};
 
-use super::objective::Pricing;
 use super::table::Table;
 
 /// A cost of 1: with the geometric mean a log slowdown of 1. Costs are whole numbers, so their sums do not depend on the
@@ -88,58 +87,9 @@ impl Costs {
         Self { costs: self.costs.iter().map(saturated).collect(), ..self.clone() }
     }
 
-    /// Costs for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are
-    /// ten times slower.
-    pub fn from_winners(winners: &[usize]) -> Self {
-        let choices = winners.iter().max().map_or(0, |w| w + 1);
-        let of = |input: usize, choice: usize| {
-            if choice == winners[input] { 0.0 } else { Pricing::default().greatest() }
-        };
-        Self::from_log_slowdowns(winners.len(), choices, of)
-    }
-
-    /// Costs for tests and benchmarks: the log slowdown of each choice on each input.
-    pub fn from_log_slowdowns(inputs: usize, choices: usize, of: impl Fn(usize, usize) -> f64) -> Self {
-        let mut costs = Self::empty(choices);
-        for input in 0..inputs {
-            let cells: Vec<_> = (0..choices).map(|choice| (choice as u32, of(input, choice))).collect();
-            costs.push(&cells, 1);
-        }
-        costs
-    }
-
-    /// Returns the costs of no input.
-    pub fn empty(choices: usize) -> Self {
-        let objective = Objective::Geomean;
-        Self { choices, offsets: vec![0], costs: Vec::new(), objective, weights: Vec::new() }
-    }
-
-    /// Adds an input: its measured (choice, log slowdown) and its weight.
-    pub fn push(&mut self, cells: &[(u32, f64)], weight: u32) {
-        let greatest = self.greatest();
-        let cost = |&(choice, x): &(u32, f64)| Cost {
-            choice: ChoiceId(choice),
-            cost: quantised(x.min(greatest)),
-            usable: true,
-        };
-        self.costs.extend(cells.iter().map(cost));
-        self.offsets.push(self.costs.len() as u32);
-        self.weights.push(weight);
-    }
-
     /// Returns the objective.
     pub fn objective(&self) -> Objective {
         self.objective
-    }
-
-    /// Returns the greatest cost.
-    pub fn greatest(&self) -> f64 {
-        Pricing { objective: self.objective, timeout: None }.greatest()
-    }
-
-    /// Returns the number of inputs.
-    pub fn inputs(&self) -> usize {
-        self.weights.len()
     }
 
     /// Returns how much an input counts.

@@ -6,19 +6,17 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_devices};
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
+use ah_types::{ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Features, Optimization, Precondition};
 use rustc_hash::FxHashMap;
 
 use super::columns::RankedFeatures;
 use super::costs::Costs;
 use super::declared;
-use super::devices;
-use super::evidence;
 use super::exclude;
 use super::learned_eligible;
 use super::objective::Pricing;
 use super::split::{self, Partition};
-use super::table::Table;
+use super::table::{self, Table};
 use super::undefined;
 use super::unrepeated;
 use super::usable;
@@ -26,7 +24,7 @@ use super::values::FeatureValues;
 use super::weights;
 use super::{domain, irregularities};
 use crate::error::TrainError;
-use crate::params::{Params, SplitBy, ValidParams};
+use crate::params::{Params, SplitBy};
 use crate::setting::{Origin, Settings};
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
@@ -73,9 +71,7 @@ pub struct Dataset {
     pub neighbourhoods: Option<Arc<[String]>>,
     /// The fallback that a flag, the policy or the optimization names.
     named_fallback: Option<ChoiceId>,
-    /// The settings that flags and the optimization give.
-    pub given: Params,
-    /// The same with their origins.
+    /// The settings that flags, the optimization and the log give.
     pub settings: Settings,
     /// Sentences for the user.
     pub warnings: Vec<String>,
@@ -83,7 +79,7 @@ pub struct Dataset {
 
 impl Dataset {
     /// Reads the logs and makes them ready.
-    pub fn read(params: &ValidParams) -> Result<Self, TrainError> {
+    pub fn read(params: &Params) -> Result<Self, TrainError> {
         let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
         let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
         let mut log = read_devices(&params.logs, options, &wanted)?;
@@ -93,8 +89,7 @@ impl Dataset {
         let mut settings = Settings::default();
         settings.add_layer(params, Origin::Flag);
         settings.add_layer(&training, Origin::Optimization);
-        let given = settings.params();
-        if given.test_split == Some(SplitBy::Device) && devices.len() < 2 {
+        if settings.test_split == Some(SplitBy::Device) && devices.len() < 2 {
             return Err(TrainError::TooLittle {
                 what: "--test-split device: expected logs of two devices or more, found one".to_owned(),
                 hint: "give the logs of all devices",
@@ -110,7 +105,7 @@ impl Dataset {
                 "the logs are of {} devices ({}), so the heuristic asks for the device too: {}",
                 devices.len(),
                 listed(names),
-                listed(features.filter(|name| devices::is_of_device(name)))
+                listed(features.filter(|name| DEVICE_FEATURES.contains(&name.as_str())))
             ));
             warnings.extend(devices.iter().filter(|device| device.is_several()).map(|device| {
                 format!(
@@ -119,18 +114,17 @@ impl Dataset {
                 )
             }));
         }
-        exclude::exclude(&mut log, &given.exclude)?;
+        exclude::exclude(&mut log, &settings.exclude)?;
         warnings.extend(unrepeated::leave_out(&mut log)?);
-        declared::check_names(&optimization, &given.dimensions, &log.schema)?;
-        declared::check_dimensions(&given, &log.schema)?;
+        declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
+        declared::check_dimensions(&settings, &log.schema)?;
         let declared = declared::features(&optimization, &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let pricing =
-            Pricing { objective: given.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
+            Pricing { objective: settings.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
         let table = table(log, params, &mut warnings)?.priced(pricing);
         let (features, values) = undefined::truth_as_numbers(&table, declared.clone());
-        let named_fallback =
-            named_fallback(params, (&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
+        let named_fallback = named_fallback((&optimization, ad_hoc), &table, &mut settings, &mut warnings)?;
         // A precondition of one device does not hold for several.
         let unnamed = Metadata { collection: None, ..metadata.clone() };
         let common = if devices.len() == 1 { &metadata } else { &unnamed };
@@ -141,7 +135,7 @@ impl Dataset {
         usable.retain(|input| outside.binary_search(input).is_err());
         let usable = usable::filtered(
             usable,
-            (&optimization, given.row_filter.as_deref()),
+            (&optimization, settings.row_filter.as_deref()),
             &declared,
             &table,
             &mut warnings,
@@ -149,7 +143,6 @@ impl Dataset {
         usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
-            given,
             ad_hoc,
             metadata,
             devices,
@@ -265,7 +258,7 @@ impl Dataset {
         if let (SplitBy::Neighbours, Some(keys)) = (by, &self.neighbourhoods) {
             return inputs.iter().map(|&input| keys[input as usize].clone()).collect();
         }
-        split::keys(&self.table, &self.features, &self.given.dimensions, by, inputs)
+        split::keys(&self.table, &self.features, &self.settings.dimensions, by, inputs)
     }
 
     /// Returns the effective number of independent inputs among these, to judge or to calibrate: the square of the summed weights
@@ -294,7 +287,7 @@ impl Dataset {
 }
 
 /// Returns the table of a log, with the weights of its inputs.
-fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
+fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
     let schema = log.schema.clone();
     let mut table = Table::new(log);
     if table.copies > 0 {
@@ -305,7 +298,7 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
         ));
     }
     if table.rare().next().is_some() {
-        let (least, inputs) = (evidence::least(table.inputs.len()), table.inputs.len());
+        let (least, inputs) = (table::enough(table.inputs.len()), table.inputs.len());
         warnings.push(format!(
             "choices that fewer than {least} of {inputs} inputs measure are not learned: {}; \
              measure them on more inputs, or mend their names",
@@ -320,18 +313,15 @@ fn table(log: Log, params: &ValidParams, warnings: &mut Vec<String>) -> Result<T
 
 /// Returns the fallback that is named: by the flag, else by the optimization, which the log may declare.
 fn named_fallback(
-    params: &ValidParams,
     (optimization, ad_hoc): (&Optimization, bool),
     table: &Table,
     settings: &mut Settings,
     warnings: &mut Vec<String>,
 ) -> Result<Option<ChoiceId>, TrainError> {
-    let declared = || {
-        let name = optimization.fallback_among(&table.choices)?;
-        Some(("fallback", name.to_owned(), if ad_hoc { Origin::Log } else { Origin::Optimization }))
-    };
-    let flag = params.fallback.clone().map(|name| ("--fallback", name, Origin::Flag));
-    let Some((flag, choice, origin)) = flag.or_else(declared) else {
+    let declared = optimization.fallback_among(&table.choices).map(str::to_owned);
+    let of_fallback = |fallback| Params { fallback, ..Params::default() };
+    settings.add_layer(&of_fallback(declared), if ad_hoc { Origin::Log } else { Origin::Optimization });
+    let Some(choice) = settings.fallback.clone() else {
         if !optimization.fallback.is_empty() {
             warnings.push(format!(
                 "the log has none of the optimization's fallbacks ({}), so the best single choice takes their place{}",
@@ -339,11 +329,10 @@ fn named_fallback(
                 did_you_mean(&optimization.fallback[0], &table.choices)
             ));
         }
-        settings.set("fallback", &"the best single choice", Origin::Default);
+        settings.add_layer(&of_fallback(Some("the best single choice".to_owned())), Origin::Default);
         return Ok(None);
     };
-    settings.set("fallback", &choice, origin);
-    let id = table.named(flag, choice)?;
+    let id = table.named("--fallback", choice)?;
     let inputs = 0..table.inputs.len() as u32;
     let has_times = inputs.clone().any(|input| table.is_usable(input));
     if has_times && inputs.clone().all(|input| table.usable(input, id).is_none()) {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::error::TrainError;
-use crate::params::{Params, PromiseMode, SplitBy, ValidParams};
+use crate::params::{Params, PromiseMode, SplitBy};
 use crate::params_check::check_training;
 
 /// The table of an optimization's file that `ah-train` alone reads.
@@ -23,7 +23,7 @@ struct File {
 /// Returns the given or built-in optimization, how its file wants it learned, and whether there is none, so that only the log
 /// declares it.
 pub fn optimization(
-    params: &ValidParams,
+    params: &Params,
     log: &Log,
     warnings: &mut Vec<String>,
 ) -> Result<(Optimization, Params, bool), TrainError> {

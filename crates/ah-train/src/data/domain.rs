@@ -7,8 +7,7 @@ use ah_types::log::Metadata;
 use ah_types::shown::listed;
 use ah_types::{ChoiceId, Features, Optimization, Precondition, Schema};
 
-use super::evidence;
-use super::table::Table;
+use super::table::{self, Table};
 use crate::error::TrainError;
 
 /// Returns the optimization's precondition for the log's device, and the inputs outside it.
@@ -27,7 +26,7 @@ pub fn precondition(
     let all = 0..inputs as u32;
     let outside: Vec<u32> =
         all.filter(|&i| typed.truth(&*table.inputs[i as usize].values) != Some(true)).collect();
-    let enough = evidence::least(inputs);
+    let enough = table::enough(inputs);
     if outside.len() >= enough {
         warnings.push(format!(
             "the precondition {text} is left out: the log measures {} of its {inputs} inputs outside it",

@@ -39,15 +39,6 @@ pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), TrainError> {
             inputs.push(input);
         }
     }
-    // A file's new inputs are a range of the inputs.
-    let mut start = 0;
-    for source in &mut log.sources {
-        let range = start..start + source.new_inputs as usize;
-        let before = new_place[..start].iter().max().map_or(0, |last| last + 1);
-        let after = new_place[..range.end].iter().max().map_or(0, |last| last + 1);
-        source.new_inputs = u64::from(after - before);
-        start = range.end;
-    }
     log.inputs = inputs;
     for sample in &mut log.samples {
         sample.input = new_place[sample.input as usize];

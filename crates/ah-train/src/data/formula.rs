@@ -14,23 +14,15 @@ pub enum Formula {
     Ratio(Vec<u16>, Vec<u16>),
     /// A product of features in tiles of some size (1: the feature itself): `ceil(m / 64) * n`.
     Tiles(Vec<(u16, u32)>),
-    /// The least number of trailing zero bits of some numbers.
-    ZeroBits(BTreeSet<WholeNumber>),
+    /// The least number of trailing zero bits of some whole numbers: products of features, or the greater of two (of two strides the
+    /// leading dimension).
+    ZeroBits(BTreeSet<Formula>),
     /// The lesser of two features.
     Min(u16, u16),
     /// The greater of two features.
     Max(u16, u16),
     /// `m * n / (m + n)`, of three `1 / (1 / m + 1 / n + 1 / k)`: work over traffic.
     Harmonic(Vec<u16>),
-}
-
-/// A whole number whose trailing zero bits are counted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WholeNumber {
-    /// A product of features.
-    Product(Vec<u16>),
-    /// The greater of two features: of two strides the leading dimension.
-    Max(u16, u16),
 }
 
 impl Formula {
@@ -71,13 +63,7 @@ impl Formula {
         match self {
             Self::Ratio(over, under) => over.len() + under.len(),
             Self::Tiles(factors) => tiled(factors),
-            Self::ZeroBits(numbers) => {
-                let words = |number: &WholeNumber| match number {
-                    WholeNumber::Product(slots) => 1 + slots.len(),
-                    WholeNumber::Max(..) => 4,
-                };
-                2 + numbers.iter().map(words).sum::<usize>()
-            }
+            Self::ZeroBits(numbers) => 2 + numbers.iter().map(|number| 1 + number.words()).sum::<usize>(),
             Self::Min(..) | Self::Max(..) => 3,
             Self::Harmonic(slots) => 2 * slots.len(),
         }
@@ -98,10 +84,7 @@ impl Formula {
             }
             Self::Tiles(factors) => tiles(factors),
             Self::ZeroBits(numbers) => {
-                let count = |number: &WholeNumber| match number {
-                    WholeNumber::Product(slots) => format!("ctz({})", product(slots)),
-                    WholeNumber::Max(a, b) => format!("ctz(max({}, {}))", name(a), name(b)),
-                };
+                let count = |number: &Self| format!("ctz({})", number.text(names));
                 format!("min({}, {MAX_ZERO_BITS})", numbers.iter().map(count).collect::<Vec<_>>().join(", "))
             }
             Self::Min(a, b) => format!("min({}, {})", name(a), name(b)),
@@ -139,7 +122,7 @@ impl Vocabulary {
     pub fn simple(&self) -> BTreeSet<Formula> {
         let mut formulas = BTreeSet::new();
         for (i, &a) in self.whole.iter().enumerate() {
-            formulas.insert(zero_bits([WholeNumber::Product(vec![a])]));
+            formulas.insert(zero_bits([product(&[a])]));
             for &b in &self.whole[i + 1..] {
                 formulas.extend([
                     Formula::ratio(&[a, b], &[]),
@@ -147,9 +130,9 @@ impl Vocabulary {
                     Formula::Min(a, b),
                     Formula::Max(a, b),
                     Formula::Harmonic(vec![a, b]),
-                    zero_bits([WholeNumber::Product(vec![a]), WholeNumber::Product(vec![b])]),
-                    zero_bits([WholeNumber::Product(vec![a, b])]),
-                    zero_bits([WholeNumber::Max(a, b)]),
+                    zero_bits([product(&[a]), product(&[b])]),
+                    zero_bits([product(&[a, b])]),
+                    zero_bits([Formula::Max(a, b)]),
                 ]);
             }
         }
@@ -159,7 +142,7 @@ impl Vocabulary {
     /// Returns formulas made of these and of the features.
     pub fn combined(&self, formulas: &[Formula]) -> BTreeSet<Formula> {
         let mut all = BTreeSet::new();
-        let features = self.whole.iter().map(|&slot| Formula::Ratio(vec![slot], vec![]));
+        let features = self.whole.iter().map(|&slot| product(&[slot]));
         let ratios = formulas.iter().filter(|f| matches!(f, Formula::Ratio(..))).cloned();
         let ratios: Vec<Formula> = features.chain(ratios).collect();
         for (i, first) in ratios.iter().enumerate() {
@@ -170,7 +153,7 @@ impl Vocabulary {
         for formula in formulas {
             match formula {
                 Formula::Ratio(factors, under) if under.is_empty() => {
-                    all.insert(zero_bits([WholeNumber::Product(factors.clone())]));
+                    all.insert(zero_bits([formula.clone()]));
                     if factors.len() <= MAX_TILED {
                         all.extend(self.tiles(factors));
                         all.insert(Formula::Harmonic(factors.clone()));
@@ -205,13 +188,13 @@ impl Vocabulary {
     }
 
     /// Returns the least of these numbers' zero bits and those of another formula or feature.
-    fn fewer_zero_bits(&self, numbers: &BTreeSet<WholeNumber>, formulas: &[Formula]) -> Vec<Formula> {
-        let features = self.whole.iter().map(|&slot| [WholeNumber::Product(vec![slot])].into());
+    fn fewer_zero_bits(&self, numbers: &BTreeSet<Formula>, formulas: &[Formula]) -> Vec<Formula> {
+        let features = self.whole.iter().map(|&slot| [product(&[slot])].into());
         let others = formulas.iter().filter_map(|formula| match formula {
             Formula::ZeroBits(numbers) => Some(numbers.clone()),
             _ => None,
         });
-        let union = |other: BTreeSet<WholeNumber>| numbers.union(&other).cloned().collect::<BTreeSet<_>>();
+        let union = |other: BTreeSet<Formula>| numbers.union(&other).cloned().collect::<BTreeSet<_>>();
         let unions = features.chain(others).map(union).filter(|all| all.len() <= MAX_NUMBERS);
         unions.map(Formula::ZeroBits).collect()
     }
@@ -230,7 +213,12 @@ fn quotients(first: &Formula, second: &Formula) -> Vec<Formula> {
     both.into_iter().filter(simple).collect()
 }
 
-fn zero_bits<const N: usize>(numbers: [WholeNumber; N]) -> Formula {
+/// Returns a product of features, ascending.
+fn product(slots: &[u16]) -> Formula {
+    Formula::Ratio(slots.to_vec(), Vec::new())
+}
+
+fn zero_bits<const N: usize>(numbers: [Formula; N]) -> Formula {
     Formula::ZeroBits(numbers.into())
 }
 

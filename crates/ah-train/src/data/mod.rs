@@ -9,16 +9,13 @@ pub mod columns;
 pub mod costs;
 pub mod dataset;
 mod declared;
-pub mod devices;
 pub mod domain;
-mod evidence;
 mod exclude;
 pub mod formula;
 pub mod irregularities;
 mod learned_eligible;
 pub mod objective;
 
-pub mod fit_rows;
 pub mod split;
 pub mod table;
 mod threshold;
@@ -28,9 +25,8 @@ pub mod usable;
 pub mod values;
 pub mod weights;
 
-pub use columns::{Column, Columns, RankedFeatures};
+pub use columns::{Column, Columns, FitRows, RankedFeatures};
 pub use costs::{COST_ONE, Costs};
 pub use dataset::{Dataset, PENALTY};
-pub use fit_rows::FitRows;
 pub use objective::Pricing;
-pub use table::{Cell, LEAST_MS, Spread, Table};
+pub use table::{LEAST_MS, Spread, Table};

@@ -5,10 +5,9 @@
 //! where whole combinations are held out together. The key has no features of the device: the same input on two devices
 //! is held out together, because its times on one tell much about the other.
 
-use ah_types::{Features, Value};
+use ah_types::{DEVICE_FEATURES, Features, Value};
 use rustc_hash::FxHashMap;
 
-use super::devices::is_of_device;
 use super::table::Table;
 use crate::params::SplitBy;
 
@@ -21,7 +20,7 @@ pub fn keys(
     inputs: &[u32],
 ) -> Vec<String> {
     let slots: Vec<usize> = dimensions.iter().filter_map(|d| features.base().slot(d)).collect();
-    let is_of_input = |slot: &usize| !is_of_device(&features.base().features()[*slot].name);
+    let is_of_input = |slot: &usize| !DEVICE_FEATURES.contains(&&*features.base().features()[*slot].name);
     let of_input: Vec<usize> = (0..features.base().len()).filter(is_of_input).collect();
     let joined = |values: &[Value], slots: &[usize]| {
         slots.iter().map(|&slot| values[slot].to_string()).collect::<Vec<_>>().join(",")

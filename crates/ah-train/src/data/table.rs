@@ -9,7 +9,6 @@ use std::ops::Range;
 use ah_types::log::Log;
 use ah_types::{ChoiceId, Objective, SingleChoice, Value, median};
 
-use super::evidence;
 use super::objective::Pricing;
 use crate::error::TrainError;
 
@@ -134,7 +133,7 @@ impl Table {
         for cell in &cells {
             measured[cell.choice.index()] += 1;
         }
-        let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
+        let rare = measured.iter().map(|&count| count < enough(inputs.len())).collect();
         Self { choices, inputs, cells, copies, pricing: Pricing::default(), timed: None, rare }
     }
 
@@ -363,6 +362,16 @@ impl Table {
             SingleChoice::best(self.choices.len(), &inputs.iter().map(times), |choice| !self.is_rare(choice));
         single.unwrap_or(SingleChoice { first: ChoiceId(0), second: None })
     }
+}
+
+/// The least share of the inputs.
+const ENOUGH_SHARE: f64 = 0.001;
+/// The least number of inputs: a single one may be a corrupt row.
+const ENOUGH_INPUTS: usize = 2;
+
+/// Returns the number of inputs that a fact about a log needs, out of all its inputs; fewer may be corrupt rows.
+pub fn enough(inputs: usize) -> usize {
+    ((inputs as f64 * ENOUGH_SHARE).ceil() as usize).max(ENOUGH_INPUTS).min(inputs)
 }
 
 /// Returns the cell of an estimated time.

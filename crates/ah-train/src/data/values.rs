@@ -1,7 +1,9 @@
 //! The values of all features, logged and derived, on all inputs.
 
+use std::collections::BTreeMap;
+
 use ah_types::{FeatureKind, Features, Row, Scalar, Value};
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
 
 use super::table::Table;
 
@@ -21,16 +23,14 @@ impl FeatureValues {
         for _ in 0..features.all().len() {
             by_slot.push(Values::new(table, features, &by_slot));
         }
-        let mut undefined = FxHashMap::default();
+        let mut undefined = BTreeMap::new();
         let categorical = |(_, values): &(usize, &Values)| matches!(values, Values::Categories(..));
         for (slot, values) in by_slot.iter().enumerate().filter(categorical) {
             for input in (0..rows).filter(|&i| values.is_undefined(i)) {
                 undefined.entry(input as u32).or_insert(slot);
             }
         }
-        let mut undefined: Vec<_> = undefined.into_iter().collect();
-        undefined.sort_unstable();
-        Self { by_slot, undefined }
+        Self { by_slot, undefined: undefined.into_iter().collect() }
     }
 
     /// Returns those of these inputs on which all of these features are defined.
@@ -68,15 +68,10 @@ impl Values {
                 Self::Numbers(rows.map(|row| value(row).unwrap_or(f64::NAN)).collect())
             }
             FeatureKind::Categorical => {
-                let mut ids: FxHashMap<String, u32> = FxHashMap::default();
-                let mut names = Vec::new();
+                let mut names: IndexSet<String> = IndexSet::new();
                 let mut intern = |name: &str| {
-                    ids.get(name).copied().unwrap_or_else(|| {
-                        let id = names.len() as u32;
-                        ids.insert(name.to_owned(), id);
-                        names.push(name.to_owned());
-                        id
-                    })
+                    let known = names.get_index_of(name);
+                    known.unwrap_or_else(|| names.insert_full(name.to_owned()).0) as u32
                 };
                 let mut id = |row: ColumnRow<'_>| {
                     let scalar = match derived {
@@ -86,7 +81,7 @@ impl Values {
                     scalar.and_then(Scalar::category).map_or(UNDEFINED, &mut intern)
                 };
                 let codes = rows.map(&mut id).collect();
-                Self::Categories(codes, names)
+                Self::Categories(codes, names.into_iter().collect())
             }
         }
     }

@@ -10,7 +10,7 @@ use ah_joint::FEW;
 use crate::data::{Dataset, Table};
 use crate::error::TrainError;
 
-use estimates::{Estimator, timings};
+use estimates::{completed, timings};
 
 /// The share of missing cells from which on a table is sparse.
 const SPARSE: f64 = 0.05;
@@ -68,8 +68,8 @@ pub fn complete(dataset: &Dataset, training: &[u32], seed: u64) -> Result<Option
             hint: "time 10 or more choices on each input, and each choice on several inputs",
         });
     }
-    let completed = |inputs: &[u32]| Estimator::fit(table, inputs, seed).complete(table);
-    let (learning, shipping) = rayon::join(|| completed(training), || completed(usable));
+    let (learning, shipping) =
+        rayon::join(|| completed(table, training, seed), || completed(table, usable, seed));
     let warning = format!(
         "inputs time {timed:.0} of {} choices on average. Training estimates the other times",
         table.choices.len()

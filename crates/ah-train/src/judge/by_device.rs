@@ -4,7 +4,6 @@ use ah_types::log::LoggedDevice;
 use serde::Serialize;
 
 use super::metrics::Metrics;
-use crate::decisions;
 use crate::prepared::Prepared;
 use crate::promise::Recipe;
 
@@ -22,19 +21,15 @@ pub struct DeviceReport {
 impl DeviceReport {
     /// Judges each device. The shapes of the test part are in no training part.
     pub fn all(recipe: &Recipe<'_>, prepared: &Prepared) -> Vec<Self> {
-        let (dataset, plan, parts) = (recipe.dataset, recipe.plan, &prepared.parts);
+        let (dataset, parts) = (recipe.dataset, &prepared.parts);
         let logged = dataset.features.base();
         let report = |device: &LoggedDevice| {
             let is_here =
                 |input: &u32| device.measured(logged, &dataset.table.inputs[*input as usize].values);
             let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
             let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
-            let judge = |training: &[u32]| -> Metrics {
-                let model = recipe.learn_without_promise(training);
-                let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
-                let judged = decisions::decide(&model, logged, table, &test, &plan.asking);
-                Metrics::new(table, &judged, fallback, plan.max_slowdown)
-            };
+            let judge =
+                |training| Metrics::of_model(prepared, &recipe.learn_without_promise(training), &test);
             let (never_measured, learned_there) = (judge(&others), judge(&there));
             Self { device: device.name(), never_measured, learned_there }
         };

@@ -2,24 +2,25 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ah_types::log::{Log, Metadata, ReadOptions, read_devices};
 use ah_types::shown::listed;
 use ah_types::{Model, Value, admits_capability, artefact};
 
 use super::comparison::BaselineComparison;
-use super::held_out::TestReport;
 use crate::data::{Pricing, Table, irregularities};
 use crate::decisions::{self, JudgedInput};
 use crate::error::TrainError;
 use crate::joint;
 use crate::overhead::Asking;
 use crate::params::MAX_SLOWDOWN;
+use crate::prepared::Prepared;
 
 /// A model judged on a log.
 pub struct Evaluation {
     /// The log.
-    pub table: Table,
+    pub table: Arc<Table>,
     /// The decision for each usable input, by text.
     pub judged: Vec<JudgedInput>,
     /// The model beside always taking one choice; the best single choice is the best on this log.
@@ -76,7 +77,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let fallback = known.unwrap_or_else(|| table.best_fallback(&inputs));
     let single = table.best_single(&inputs);
     let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
-    Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
+    Ok(Evaluation { table: table.into(), judged, comparison, learned_from: None, hashes, warnings, slots })
 }
 
 /// Returns whether training kept some choices of many, so that the others are missing on purpose.
@@ -140,15 +141,19 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
 }
 
 impl Evaluation {
-    /// Returns the judgement of a training on its test part, with the training's table.
-    pub fn of_test_part(table: Table, held_out: &TestReport) -> Self {
+    /// Judges what a training learned from the training part on its test part.
+    pub fn of_test_part(prepared: &Prepared, model: &Model) -> Self {
+        let (parts, table) = (&prepared.parts, prepared.judging.clone());
+        let judged = prepared.judge(model, &parts.held_out);
+        let (fallback, single) = (prepared.judging_fallback(model), table.best_single(&parts.training));
+        let limit = prepared.plan.max_slowdown;
         Self {
-            judged: held_out.judged.clone(),
-            comparison: held_out.comparison.clone(),
-            learned_from: Some(held_out.train_inputs),
+            comparison: BaselineComparison::new(&table, &judged, fallback, single, limit),
+            judged,
+            learned_from: Some(parts.training.len()),
             hashes: Vec::new(),
             warnings: Vec::new(),
-            slots: (0..table.inputs.first().map_or(0, |input| input.values.len())).map(Some).collect(),
+            slots: (0..prepared.learning.features.base().len()).map(Some).collect(),
             table,
         }
     }

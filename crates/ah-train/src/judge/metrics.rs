@@ -1,11 +1,12 @@
 //! The loss of decisions. If the model declines, or its choice failed, the input costs the fallback's
 //! time. A choice that failed counts as slower than the fallback too: a program cannot always run another one.
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, Model};
 use serde::Serialize;
 
 use crate::data::Table;
 use crate::decisions::{JudgedInput, PlainPick};
+use crate::prepared::Prepared;
 
 /// The cost of decisions on some inputs, compared with taking each input's winner. Where a table [times](Table::timed) few of its
 /// choices, nobody knows what the winner is, and what a choice without a time takes: every ratio is then NaN, which is `null` in
@@ -45,6 +46,12 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Prices what a model decides on these inputs of a training.
+    pub fn of_model(prepared: &Prepared, model: &Model, inputs: &[u32]) -> Self {
+        let (judged, fallback) = (prepared.judge(model, inputs), prepared.judging_fallback(model));
+        Self::new(&prepared.judging, &judged, fallback, prepared.plan.max_slowdown)
+    }
+
     /// Prices these decisions, each with the time of asking. An input is slower than the fallback where it
     /// [breaks](Table::breaks) this limit. Shares and the percentile are of the summed weights.
     pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
@@ -61,7 +68,7 @@ impl Metrics {
         let (mut time, mut best_time, mut compared_time, mut fallback_time) = (0.0, 0.0, 0.0, 0.0);
         let (mut plain_mean, mut plain_untimed, mut failed) = (0.0, 0, 0);
         let mut gross = 0.0;
-        for &JudgedInput { input, ref ranking, plain, outside, overhead, .. } in judged {
+        for j @ &JudgedInput { input, ref ranking, plain, outside, overhead, .. } in judged {
             let weight = table.inputs[input as usize].weight;
             let (best, fallback_loss) =
                 (table.inputs[input as usize].best, table.loss(input, fallback, fallback));
@@ -75,7 +82,7 @@ impl Metrics {
             decided += if_true(!ranking.is_empty());
             let has_failed = ranking.first().is_some_and(|&choice| table.usable(input, choice).is_none());
             failed += usize::from(has_failed);
-            let taken = net(ranking.first().copied().unwrap_or(fallback));
+            let taken = net(j.taken(fallback));
             let is_slower = Table::breaks(max_slowdown, taken, table.time(input, fallback, fallback));
             over_limit += if_true(comparable && (is_slower || has_failed));
             if comparable {
@@ -83,7 +90,7 @@ impl Metrics {
                 with_fallback.1 += weight;
                 over_fallback += weight * (fallback_loss - slowdown);
             }
-            gross += weight * table.loss(input, ranking.first().copied().unwrap_or(fallback), fallback);
+            gross += weight * table.loss(input, j.taken(fallback), fallback);
             time += weight * taken;
             best_time += weight * best;
             if comparable {

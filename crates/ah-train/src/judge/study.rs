@@ -6,14 +6,13 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::data::split;
-use crate::decisions::{self, JudgedInput};
 use crate::prepared::Prepared;
 use crate::promise::Recipe;
 
 /// The shares of the training part that a learning curve learns from, ascending; the last is all of it.
 const SHARES: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
 /// How often each smaller share is drawn.
-const DRAWS: usize = 5;
+const DRAWS: u64 = 5;
 
 /// A learning curve.
 #[derive(Debug, Serialize)]
@@ -51,26 +50,19 @@ impl Study {
     pub fn new(recipe: &Recipe<'_>, prepared: &Prepared) -> Self {
         let (plan, parts) = (recipe.plan, &prepared.parts);
         let keys = recipe.dataset.keys(plan.test_split, &parts.training);
-        let rounds: Vec<(f64, u64)> = SHARES
-            .iter()
-            .flat_map(|&share| (0..draws(share)).map(move |draw| (share, draw as u64)))
-            .collect();
-        let drawn = |&(share, draw): &(f64, u64)| {
+        let drawn = |share: f64, draw: u64| {
             // A draw's shares are nested: an input's hash decides from which share on it belongs.
             let seed = plan.seed.wrapping_add(draw);
             let part = split::hold_out(&parts.training, &keys, share, seed, "learning curve").held_out;
             (part.len(), costs(recipe, prepared, &part))
         };
-        let learned: Vec<(usize, Vec<f64>)> = rounds.par_iter().map(drawn).collect();
-        let mut rest = learned.as_slice();
-        let by_share = SHARES.map(|share| {
-            let (this, others) = rest.split_at(draws(share));
-            rest = others;
-            this
+        let by_share: [Vec<(usize, Vec<f64>)>; 4] = SHARES.map(|share| {
+            let draws = if share < 1.0 { DRAWS } else { 1 };
+            (0..draws).into_par_iter().map(|draw| drawn(share, draw)).collect()
         });
-        let [.., half, whole] = by_share;
-        let learning_curve: Vec<CurvePoint> = by_share.into_iter().map(point).collect();
+        let [.., half, whole] = &by_share;
         let last_doubling = difference(half, whole);
+        let learning_curve: Vec<CurvePoint> = by_share.iter().map(|draws| point(draws)).collect();
         let inputs = (learning_curve[2].inputs, parts.training.len());
         let advice = advice(inputs, last_doubling, learning_curve[3].slowdown.ln());
         Self { learning_curve, last_doubling, advice }
@@ -100,20 +92,12 @@ pub fn advice(
     format!("{doubling}. {more} more inputs would save about {saved:.2} % or less.")
 }
 
-fn draws(share: f64) -> usize {
-    if share < 1.0 { DRAWS } else { 1 }
-}
-
 /// Returns the log slowdown of each input of the test part after learning from `inputs`, the decision left out.
 fn costs(recipe: &Recipe<'_>, prepared: &Prepared, inputs: &[u32]) -> Vec<f64> {
     let model = recipe.learn_without_promise(inputs);
     let (table, fallback) = (&prepared.judging, prepared.judging_fallback(&model));
-    let logged = recipe.dataset.features.base();
-    let judged = decisions::decide(&model, logged, table, &prepared.parts.held_out, &recipe.plan.asking);
-    let loss = |judged: &JudgedInput| {
-        table.loss(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
-    };
-    judged.iter().map(loss).collect()
+    let judged = prepared.judge(&model, &prepared.parts.held_out);
+    judged.iter().map(|judged| table.loss(judged.input, judged.taken(fallback), fallback)).collect()
 }
 
 /// Returns the mean over the draws, for each input of the test part.

@@ -1,7 +1,7 @@
 //! Boosting: many trees, each fitted to the errors of the trees before it (Friedman, "Greedy function approximation: a
 //! gradient boosting machine", 2001). A leaf has one score for each choice.
 
-use ah_joint::growth::{Codes, Limits, Tree, grow};
+use ah_joint::growth::{Limits, Tree, grow, part};
 use ah_types::{Objective, random};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -85,15 +85,14 @@ impl Boost {
         let row = |&input: &u32| targets.of(input).iter().map(error);
         let weights = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
         let errors = Errors::new(choices, rows.inputs.iter().map(row), weights);
-        let trees = self.trees(rows, errors, unit).into_iter().map(|(splits, rows)| Booster { splits, rows });
-        let boosters = Boosters { row_length: choices, unit, trees: trees.collect() };
+        let boosters = Boosters { row_length: choices, unit, trees: self.trees(rows, errors, unit) };
         let fitted = FittedEnsemble { boosters, ..FittedEnsemble::new(tree, first) };
         let scores = fitted.scores.measured_by(&fitted.members(rows), &targets);
         FittedEnsemble { scores, ..fitted }
     }
 
     /// Returns trees with the numbers of their nodes, each fitted to the errors that those before it leave.
-    fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<(Tree, Vec<i8>)> {
+    fn trees(&self, rows: &FitRows<'_>, mut errors: Errors, unit: f64) -> Vec<Booster> {
         // Without columns, as where every feature is constant, no tree can split.
         let trees = if rows.columns.all().is_empty() { 0 } else { self.trees };
         let few = rows.columns.clone().with_few_codes(MOST_CODES, MOST_POSITIONS);
@@ -108,24 +107,17 @@ impl Boost {
             for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
                 node.limit = few.all()[node.column as usize].before_merging(node.limit);
             }
-            (tree, numbers)
+            Booster { splits: tree, rows: numbers }
         };
         (0..trees).map(tree).collect()
     }
 
     /// Grows a tree from a random part of the rows and columns.
     fn grow(&self, columns: &Columns, inputs: &[u32], errors: &Errors, number: u64) -> Tree {
-        let all = columns.codes();
-        let stream = random::mix(number, 0);
-        let is_kept = |column: &usize| random::fraction(stream, *column as u64) < self.column_share;
-        let mut kept: Vec<usize> = (0..all.len()).filter(is_kept).collect();
-        if kept.is_empty() {
-            kept = (0..all.len()).collect();
-        }
-        let is_picked = |row: &usize| random::fraction(random::mix(number, 1), *row as u64) < self.row_share;
-        let picked: Vec<usize> = (0..inputs.len()).filter(is_picked).collect();
-        let picked_inputs: Vec<u32> = picked.iter().map(|&row| inputs[row]).collect();
-        let columns: Vec<Codes<'_>> = kept.iter().map(|&at| all[at]).collect();
+        let codes = columns.codes();
+        let kept = part(codes.len(), self.column_share, random::mix(number, 0));
+        let picked = part(inputs.len(), self.row_share, random::mix(number, 1));
+        let picked_inputs: Vec<u32> = picked.iter().map(|&row| inputs[row as usize]).collect();
         let limits = Limits {
             depth: self.max_depth,
             leaves: self.max_leaves,
@@ -134,10 +126,6 @@ impl Boost {
             shrinkage: 0.0,
         };
         let sample = errors.sample(&picked, random::mix(number, 2));
-        let mut tree = grow(&columns, &picked_inputs, &sample, &limits);
-        for node in tree.nodes.iter_mut().filter(|node| node.left > 0) {
-            node.column = kept[node.column as usize] as u32;
-        }
-        tree
+        grow(&codes, kept, &picked_inputs, &sample, &limits)
     }
 }

@@ -49,7 +49,9 @@ impl CostTree {
             gain: self.min_gain,
             shrinkage: 0.0,
         };
-        GrownTree::of_splits(&grow(&rows.columns.codes(), rows.inputs, &sample, &limits), rows.columns)
+        let codes = rows.columns.codes();
+        let all = (0..codes.len() as u32).collect();
+        GrownTree::of_splits(&grow(&codes, all, rows.inputs, &sample, &limits), rows.columns)
     }
 
     /// Returns the scores of a tree's nodes under these parameters.

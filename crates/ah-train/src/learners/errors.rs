@@ -62,9 +62,9 @@ impl Errors {
     }
 
     /// Returns these rows for the search for splits. `seed` draws the projections of many choices.
-    pub(super) fn sample(&self, rows: &[usize], seed: u64) -> Sample {
-        let weights: Vec<u32> = rows.iter().map(|&row| self.weights[row]).collect();
-        let numbers = rows.par_iter().map(|&row| self.row(row).iter().copied());
+    pub(super) fn sample(&self, rows: &[u32], seed: u64) -> Sample {
+        let weights: Vec<u32> = rows.iter().map(|&row| self.weights[row as usize]).collect();
+        let numbers = rows.par_iter().map(|&row| self.row(row as usize).iter().copied());
         sketch::sample(numbers, self.choices, &weights, seed)
     }
 }

@@ -17,13 +17,14 @@
 //! scan that breaks the ties finds the split again. That scan could find the best split alone;
 //! linfa-trees stays because its choice is the baseline.
 
+use ah_types::ChoiceId;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
 use serde::Serialize;
 
-use crate::data::{Costs, FitRows};
+use crate::data::FitRows;
 use crate::tree::GrownTree;
 
 /// The parameters of the learner.
@@ -56,7 +57,7 @@ const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl LinfaTrees {
     /// Grows a tree that tells the winners of these rows apart.
-    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
+    pub fn grow(&self, rows: &FitRows<'_>, winner: impl Fn(u32) -> Option<ChoiceId>) -> GrownTree {
         let columns = rows.columns.all();
         let mut tree = GrownTree::leaf();
         let mut todo = vec![(0_u32, rows.inputs.to_vec())];
@@ -66,10 +67,8 @@ impl LinfaTrees {
                 continue;
             }
             let rows = FitRows { columns: rows.columns, inputs: &inputs };
-            let classes: Vec<usize> = inputs
-                .iter()
-                .map(|&i| targets.winner(i).map_or(usize::MAX, ah_types::ChoiceId::index))
-                .collect();
+            let class = |&input: &u32| winner(input).map_or(usize::MAX, ChoiceId::index);
+            let classes: Vec<usize> = inputs.iter().map(class).collect();
             let Some(impurity) = self.impurity_of_best_split(&rows, &classes) else { continue };
             let Some((column, left, right)) = self.first_split_within(&rows, &classes, impurity) else {
                 continue;

@@ -17,10 +17,14 @@ use std::sync::LazyLock;
 use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::held_out::HeldOut;
-use super::margin::{ALWAYS, NEVER};
 use crate::data::Table;
+use crate::decisions::JudgedInput;
 use crate::params::{PromiseMode, SplitBy};
+
+/// The margin that takes no choice but the fallback. Such a model is a constant: nothing needs to be asked.
+pub const NEVER: f64 = f64::INFINITY;
+/// The margin that takes every choice, also where the fallback has no score.
+pub const ALWAYS: f64 = f64::NEG_INFINITY;
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
@@ -32,7 +36,7 @@ const LEVEL: f64 = 0.02;
 /// heuristic can use about half of it. With 2 it can use a quarter, and declines nearly everywhere.
 const ROOM: u64 = 4;
 /// The shares that a training promises if none is asked for, by the number of inputs.
-const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
+pub const DEFAULT_SHARES: [f64; 3] = [0.01, 0.02, 0.05];
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.
@@ -155,30 +159,30 @@ struct Slow {
 impl Calibration {
     /// Returns the calibration by these decisions. `groups` has by decision a number; decisions of one group count as one.
     pub fn new(
-        held_out: &[HeldOut],
+        judged: &[JudgedInput],
         groups: &[usize],
         table: &Table,
         fallback: ChoiceId,
         limit: f64,
     ) -> Self {
-        let row = |held_out: &HeldOut| {
-            let base = table.usable(held_out.input, fallback);
+        let row = |judged: &JudgedInput| {
+            let base = table.usable(judged.input, fallback);
             let slow = |choice: ChoiceId| {
-                let cell = base.zip(table.cell(held_out.input, choice));
+                let cell = base.zip(table.cell(judged.input, choice));
                 cell.map_or(Slow { breaks: false, clear: false }, |(base, cell)| {
-                    let net = |time| held_out.overhead.net(time);
+                    let net = |time| judged.overhead.net(time);
                     let clear = Table::breaks(limit, net(cell.interval.0), base.interval.1);
                     Slow { breaks: Table::breaks(limit, net(cell.time), base.time), clear }
                 })
             };
             Row {
-                saved: held_out.saved,
-                weight: table.inputs[held_out.input as usize].weight,
-                taken: slow(held_out.choice),
+                saved: judged.saved,
+                weight: table.inputs[judged.input as usize].weight,
+                taken: slow(judged.taken(fallback)),
                 declined: slow(fallback),
             }
         };
-        let mut rows: Vec<Row> = held_out.iter().map(row).collect();
+        let mut rows: Vec<Row> = judged.iter().map(row).collect();
         let weight = rows.iter().map(|row| row.weight).sum();
         let mut of_groups = vec![0.0; groups.iter().max().map_or(0, |last| last + 1)];
         rows.iter().zip(groups).for_each(|(row, group)| of_groups[*group] += row.weight);

@@ -12,12 +12,11 @@ use ah_types::ChoiceId;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::calibrate::Calibration;
-use super::held_out::HeldOut;
-use super::margin::ALWAYS;
+use super::calibrate::{ALWAYS, Calibration};
 use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::data::split::{self, Partition};
+use crate::decisions::JudgedInput;
 use crate::plan::TrainPlan;
 use crate::search::Fold;
 
@@ -99,25 +98,18 @@ impl<'a> Folds<'a> {
     }
 
     /// Returns what the ensembles decide, with trees of at most `most` leaves, on the inputs that the folds hold out.
-    pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted, most: Option<usize>) -> Vec<HeldOut> {
-        let decide = |(fitted, part): (&Fitted, &Partition)| -> Vec<HeldOut> {
+    pub fn decide(&self, recipe: &Recipe<'_>, fitted: &CrossFitted, most: Option<usize>) -> Vec<JudgedInput> {
+        let decide = |(fitted, part): (&Fitted, &Partition)| {
             let model = recipe.model(&recipe.sized(fitted, most), self.fallback, ALWAYS);
-            let decided = recipe.decide(&model, &part.held_out);
-            let held_out = decided.into_iter().map(|decided| HeldOut {
-                input: decided.input,
-                choice: decided.ranking.first().copied().unwrap_or(self.fallback),
-                saved: decided.saved,
-                overhead: decided.overhead,
-            });
-            held_out.collect()
+            recipe.decide(&model, &part.held_out)
         };
-        let by_part: Vec<Vec<HeldOut>> = fitted.of_parts.par_iter().zip(&self.parts).map(decide).collect();
+        let by_part: Vec<_> = fitted.of_parts.par_iter().zip(&self.parts).map(decide).collect();
         by_part.concat()
     }
 
     /// Returns the calibration by these decisions.
-    pub fn calibration(&self, recipe: &Recipe<'_>, held_out: &[HeldOut]) -> Calibration {
+    pub fn calibration(&self, recipe: &Recipe<'_>, judged: &[JudgedInput]) -> Calibration {
         let Recipe { dataset, plan, .. } = recipe;
-        Calibration::new(held_out, &self.groups, &dataset.table, self.fallback, plan.max_slowdown)
+        Calibration::new(judged, &self.groups, &dataset.table, self.fallback, plan.max_slowdown)
     }
 }

@@ -6,20 +6,19 @@
 
 use std::sync::Arc;
 
-use ah_types::{Model, Promise};
+use ah_types::{ChoiceId, Model, Promise};
 use serde::Serialize;
 
-use super::calibrate::{CONFIDENCE, CalibratedMargin};
+use super::calibrate::{ALWAYS, CONFIDENCE, CalibratedMargin, NEVER};
 use super::folds::{CrossFitted, Folds};
-use super::held_out::HeldOut;
-use super::margin::{ALWAYS, NEVER};
 use super::recipe::{Fitted, Recipe, View};
-use crate::data::Dataset;
-use crate::overhead::ModelUse;
+use crate::data::{Dataset, Table};
+use crate::decisions::JudgedInput;
+use crate::overhead::Overhead;
 use crate::params::{LearnerKind, Size};
 use crate::plan::TrainPlan;
 use crate::search::Configuration;
-use crate::search::cross_validation::BEYOND_NOISE;
+use crate::search::cross_validation::{BEYOND_NOISE, difference, mean};
 
 /// Leaves of the small trees. The last rung of trees is the whole one.
 const LEAVES: [usize; 4] = [1, 4, 16, 64];
@@ -47,9 +46,6 @@ pub struct Rung {
     pub speedup: f64,
     /// The mean milliseconds that asking takes.
     pub asking_ms: f64,
-    /// What a program needs to ask it.
-    #[serde(skip)]
-    pub used: ModelUse,
     /// The most leaves of its tree; `None`: the whole tree.
     #[serde(skip)]
     pub most: Option<usize>,
@@ -98,9 +94,8 @@ pub struct Climbed {
 /// A size before one is taken.
 struct Candidate<'c> {
     configuration: &'c Configuration,
-    most: Option<usize>,
     fitted: Fitted,
-    held_out: Vec<HeldOut>,
+    held_out: Vec<JudgedInput>,
     calibrated: Option<CalibratedMargin>,
     /// Its margin.
     margin: f64,
@@ -149,8 +144,8 @@ pub fn climb(recipe: &Recipe<'_>, folds: &Folds<'_>) -> Climbed {
     let price = price(&candidates, folds, recipe.dataset, &weights);
     let ladder =
         Ladder { rungs: candidates.iter().map(|c| c.rung.clone()).collect(), chosen, accepted, price };
-    let Candidate { configuration, most, fitted, calibrated, margin, .. } = &candidates[chosen];
-    let recipe = Recipe { configuration, max_leaves: *most, ..*recipe };
+    let Candidate { configuration, rung, fitted, calibrated, margin, .. } = &candidates[chosen];
+    let recipe = Recipe { configuration, max_leaves: rung.most, ..*recipe };
     let heuristic = recipe.heuristic(fitted, folds, *calibrated, *margin);
     Climbed { ladder, configuration: (*configuration).clone(), heuristic }
 }
@@ -173,7 +168,7 @@ impl Recipe<'_> {
 
     /// Returns the calibrated margin, and the one that the heuristic gets: without a promise it always decides, and with one that
     /// the inputs cannot show it never does.
-    fn margin(&self, folds: &Folds<'_>, held_out: &[HeldOut]) -> (Option<CalibratedMargin>, f64) {
+    fn margin(&self, folds: &Folds<'_>, held_out: &[JudgedInput]) -> (Option<CalibratedMargin>, f64) {
         let Some(target) = self.plan.max_risk else { return (None, ALWAYS) };
         let calibrated = folds.calibration(self, held_out).walk(self.plan.promise, target);
         (calibrated, calibrated.map_or(NEVER, |calibrated| calibrated.margin))
@@ -207,14 +202,14 @@ impl<'c> Candidate<'c> {
         let held_out = folds.decide(recipe, fitted, most);
         let (calibrated, margin) = recipe.margin(folds, &held_out);
         let costs_at = |margin: f64| -> Vec<f64> {
-            held_out.iter().map(|h| h.cost(&dataset.table, fallback, margin)).collect()
+            held_out.iter().map(|h| cost(h, &dataset.table, fallback, margin)).collect()
         };
         let costs = costs_at(margin);
         let weights = weights(dataset, &held_out);
         let [mean_cost, of_fallback] = [mean(&costs, &weights), mean(&costs_at(NEVER), &weights)];
         let over_best = |cost| dataset.table.over_best(cost);
         let fitted = recipe.sized(&fitted.whole, most);
-        let Fitted { view, ensemble } = &fitted;
+        let ensemble = &fitted.ensemble;
         let asking: f64 = held_out.iter().zip(&weights).map(|(h, weight)| h.overhead.ms * weight).sum();
         let rung = Rung {
             leaves: ensemble.tree.leaves(),
@@ -222,10 +217,9 @@ impl<'c> Candidate<'c> {
             slowdown: over_best(mean_cost),
             speedup: over_best(of_fallback) / over_best(mean_cost),
             asking_ms: if margin == NEVER { 0.0 } else { asking / weights.iter().sum::<f64>() },
-            used: ModelUse::of_fitted(ensemble, &view.features, &view.rows()),
             most,
         };
-        Self { configuration, most, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
+        Self { configuration, held_out, calibrated, margin, costs, mean: mean_cost, rung, fitted }
     }
 }
 
@@ -273,8 +267,8 @@ fn choose(
 /// Returns the share of what always deciding saves that the promise costs; 0 if it saves nothing, or there is no promise.
 fn price(candidates: &[Candidate<'_>], folds: &Folds<'_>, dataset: &Dataset, weights: &[f64]) -> f64 {
     let at = |candidate: &Candidate<'_>, margin: f64| {
-        let costs: Vec<f64> =
-            candidate.held_out.iter().map(|h| h.cost(&dataset.table, folds.fallback, margin)).collect();
+        let cost = |h: &JudgedInput| cost(h, &dataset.table, folds.fallback, margin);
+        let costs: Vec<f64> = candidate.held_out.iter().map(cost).collect();
         mean(&costs, weights)
     };
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
@@ -286,31 +280,26 @@ fn price(candidates: &[Candidate<'_>], folds: &Folds<'_>, dataset: &Dataset, wei
 
 /// Returns the sizes of trees to try, `whole` the leaves of the largest one.
 fn sizes(plan: &TrainPlan, whole: usize) -> Vec<Option<usize>> {
-    match plan.max_leaves {
+    match plan.settings.max_leaves {
         Some(most) => vec![Some(most)],
         // A program that measures the first choices itself wants all that a leaf can rank.
-        None if plan.ranking.is_some() => vec![None],
+        None if plan.settings.ranking.is_some() => vec![None],
         None => LEAVES.into_iter().filter(|leaves| *leaves < whole).map(Some).chain([None]).collect(),
     }
 }
 
+/// Returns the cost by the objective where choices that save at least `margin` are taken, the decision included.
+fn cost(judged: &JudgedInput, table: &Table, fallback: ChoiceId, margin: f64) -> f64 {
+    let is_taken = judged.saved >= margin && margin < NEVER;
+    let taken = if is_taken { judged.taken(fallback) } else { fallback };
+    // A constant asks nothing.
+    let overhead = if margin == NEVER { Overhead::default() } else { judged.overhead };
+    overhead.cost(table, judged.input, taken, fallback)
+}
+
 /// Returns how much each decision's cost counts.
-fn weights(dataset: &Dataset, held_out: &[HeldOut]) -> Vec<f64> {
+fn weights(dataset: &Dataset, held_out: &[JudgedInput]) -> Vec<f64> {
     held_out.iter().map(|held_out| dataset.table.cost_weight(held_out.input)).collect()
-}
-
-fn mean(costs: &[f64], weights: &[f64]) -> f64 {
-    let sum: f64 = costs.iter().zip(weights).map(|(cost, weight)| cost * weight).sum();
-    sum / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
-}
-
-/// Returns how much the first costs exceed the second on average, on the same inputs, and the standard error.
-fn difference(first: &[f64], second: &[f64], weights: &[f64]) -> (f64, f64) {
-    let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
-    let mean = mean(&differences, weights);
-    let squares: f64 =
-        differences.iter().zip(weights).map(|(difference, w)| (w * (difference - mean)).powi(2)).sum();
-    (mean, squares.sqrt() / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE))
 }
 
 /// Returns the promise of a margin that was calibrated on these inputs.
@@ -345,17 +334,4 @@ fn median_runs(dataset: &Dataset, inputs: &[u32]) -> u32 {
     let mut runs: Vec<u32> = cells.filter(|c| c.time.is_finite()).map(|c| c.samples).collect();
     let middle = runs.len() / 2;
     if runs.is_empty() { 0 } else { *runs.select_nth_unstable(middle).1 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn noise_is_measured_on_the_same_inputs_by_weight() {
-        let equal = [1.0; 4];
-        assert_eq!(difference(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5], &equal), (0.5, 0.0));
-        let (mean, error) = difference(&[1.0, 0.0], &[0.0, 0.0], &[3.0, 1.0]);
-        assert!((mean - 0.75).abs() < 1e-12 && (error - 0.75 * 2.0_f64.sqrt() / 4.0).abs() < 1e-12);
-    }
 }

@@ -1,17 +1,14 @@
 //! The promise: at most a share of the inputs is slower than the fallback by more than a limit.
 //!
 //! [`recipe`] has what to learn, what one fit sees, and the model that comes of it. [`folds`] are the fits that calibrate, and
-//! their decisions on the inputs that they did not see, each [`held_out`]. [`calibrate`] finds the [`margin`] that keeps the
-//! promise, and [`ladder`] compares sizes.
+//! their decisions on the inputs that they did not see. [`calibrate`] finds the margin that keeps the promise, and [`ladder`] compares sizes.
 
 pub mod calibrate;
 pub mod folds;
-pub mod held_out;
 pub mod ladder;
-pub mod margin;
 pub mod recipe;
 
+pub use calibrate::NEVER;
 pub use folds::Folds;
 pub use ladder::{Climbed, Heuristic, Ladder, Rung, climb};
-pub use margin::NEVER;
 pub use recipe::{Recipe, View};

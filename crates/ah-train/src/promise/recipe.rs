@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ah_types::{ChoiceId, Features, Model, Node, Precondition, Tree};
 
-use super::margin::{ALWAYS, NEVER};
+use super::calibrate::{ALWAYS, NEVER};
 use crate::data::{Column, Costs, Dataset, FitRows, PENALTY, RankedFeatures, Table};
 use crate::decisions::{self, JudgedInput};
 use crate::model;
@@ -13,10 +13,10 @@ use crate::overhead::{ModelUse, VisitedParts};
 use crate::plan::TrainPlan;
 use crate::search::{self, Configuration};
 use crate::tree::FittedEnsemble;
-use crate::tree::cheap_first::{Asking as CheapAsking, cheap_first};
+use crate::tree::cheap_first::cheap_first;
 use crate::tree::leaves::{self, RankingPolicy};
 use crate::tree::narrow::narrow;
-use crate::tree::prune::PruningOrder;
+use crate::tree::prune::pruned;
 
 /// What to learn, and how.
 #[derive(Clone, Copy)]
@@ -132,7 +132,9 @@ impl Recipe<'_> {
         let is_logged = |column: &Column| column.slot < view.features.base().len();
         let least = self.configuration.min_samples_leaf();
         let price = self.path_price(view, &tree);
-        match cheap_first(&tree, &rows, costs, least, is_logged, &price) {
+        let of_leaf = |input| price.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() });
+        let of_path = |node, input, further| price.path(node, input, further);
+        match cheap_first(&tree, &rows, costs, least, is_logged, of_leaf, of_path) {
             Some(cheap) => {
                 let (tree, scores) = self.configuration.finish(&cheap, &rows, costs);
                 FittedEnsemble::new(tree, scores)
@@ -153,8 +155,8 @@ impl Recipe<'_> {
         let (view, ensemble) = (&fitted.view, &fitted.ensemble);
         let price = self.path_price(view, ensemble);
         let asking = |node, input| price.path(node, input, 0.0);
-        let order = PruningOrder::new(ensemble, &view.rows(), &self.costs(&view.inputs), asking);
-        Fitted { view: view.clone(), ensemble: order.at_most(ensemble, most) }
+        let ensemble = pruned(ensemble, &view.rows(), &self.costs(&view.inputs), asking, most);
+        Fitted { view: view.clone(), ensemble }
     }
 
     /// Returns the decisions of a model on these inputs of the table to learn from.
@@ -167,9 +169,10 @@ impl Recipe<'_> {
     pub fn model(&self, fitted: &Fitted, fallback: ChoiceId, margin: f64) -> Model {
         let Self { dataset, plan, .. } = self;
         let Fitted { view, ensemble } = fitted;
+        let always = plan.settings.always_included.iter();
         let policy = RankingPolicy {
-            at_least: plan.ranking.unwrap_or_default(),
-            always: plan.always_included.iter().filter_map(|name| dataset.table.choice_id(name)).collect(),
+            at_least: plan.settings.ranking.unwrap_or_default(),
+            always: always.filter_map(|name| dataset.table.choice_id(name)).collect(),
             eligible: view.eligible.clone(),
         };
         // A model that takes nothing but the fallback is one leaf.
@@ -244,20 +247,15 @@ struct PathPrice<'a> {
 impl PathPrice<'_> {
     /// Returns the cost of a path. One that breaks the promise by itself pays the promise's penalty.
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
-        let (table, overhead) = (&self.dataset.table, self.plan.asking.of_path(&self.used, parts));
+        let (table, overhead) = (&self.dataset.table, self.plan.asking.overhead(&self.used, parts));
         let best = table.inputs[input as usize].best;
         let base = table.time(input, self.fallback, self.fallback);
         let breaks =
             self.plan.max_risk.is_some() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
         table.pricing.cost(overhead.net(best), best) + if breaks { PENALTY } else { 0.0 }
     }
-}
 
-impl CheapAsking for PathPrice<'_> {
-    fn leaf(&self, input: u32) -> f64 {
-        self.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() })
-    }
-
+    /// Returns the cost of the path to a node behind `further` comparisons.
     fn path(&self, node: u32, input: u32, further: f64) -> f64 {
         let parts = self.used.paths[node as usize];
         // Boosted trees are asked on every path.

@@ -1,6 +1,5 @@
 //! Reports for people: the last lines of a run, and a page.
 
-pub mod adapted;
 pub mod page;
 pub mod sizes;
 pub mod summary;

@@ -6,6 +6,7 @@ use ah_types::{Model, Node, Objective, Promise};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
+use crate::adapt::Adaptation;
 use crate::data::{LEAST_MS, Spread};
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
@@ -18,7 +19,7 @@ const NAME: usize = 32;
 /// Returns the summary of a training, a line each: what to do, what it gains, what it loses to the best choices, the promise or
 /// why there is none, and the size that is taken.
 pub fn trained(trained: &TrainedModel) -> String {
-    let (model, comparison) = (&trained.model, &trained.held_out.comparison);
+    let (model, comparison) = (&trained.model, &trained.held_out.evaluation.comparison);
     let mut text = verdict(trained);
     text += &figures(model.objective(), "held-out", comparison);
     for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
@@ -33,7 +34,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     text += &promise_line(trained);
     text += &sizes::taken(trained);
     if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
-        text += &kept(portfolio, trained.evaluation.table.choices.len());
+        text += &kept(portfolio, trained.held_out.evaluation.table.choices.len());
     }
     text
 }
@@ -64,12 +65,12 @@ fn verdict(trained: &TrainedModel) -> String {
 
 /// Returns the promise, or why there is none.
 fn promise_line(trained: &TrainedModel) -> String {
-    let fallback = name(&trained.held_out.comparison.always_fallback.choice);
+    let fallback = name(&trained.held_out.evaluation.comparison.always_fallback.choice);
     let Some(reason) = trained.no_promise else {
         let Some(promise) = &trained.model.promise else { return String::new() };
         // The training part promises the same, and has fewer inputs.
         let held_out = &trained.held_out;
-        let inputs = held_out.train_inputs + held_out.judged.len();
+        let inputs = held_out.train_inputs + held_out.evaluation.judged.len();
         let needed =
             (trained.plan.promise.default_inputs()[0] * inputs).div_ceil(held_out.train_inputs.max(1));
         let stricter = match trained.plan.settings.is_default("max_risk") && promise.target > 0.01 {
@@ -111,7 +112,7 @@ pub fn evidence(trained: &TrainedModel) -> String {
     };
     let mut text = format!(
         "Held-out {what}: learned from {} inputs, judged on {} others.\n",
-        held_out.train_inputs, held_out.comparison.model.inputs,
+        held_out.train_inputs, held_out.evaluation.comparison.model.inputs,
     );
     if let Some(by_input) = &held_out.by_input {
         let _ = writeln!(
@@ -153,7 +154,7 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
         p.clear,
         p.runs,
         p.mode,
-        trained.held_out.comparison.model.outside * 100.0,
+        trained.held_out.evaluation.comparison.model.outside * 100.0,
     )
 }
 
@@ -176,7 +177,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "optimization": model.optimization,
         "objective": model.objective(),
         "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
-        "inputs": held_out.train_inputs + held_out.comparison.model.inputs,
+        "inputs": held_out.train_inputs + held_out.evaluation.comparison.model.inputs,
         "leaves": model.leaf_count(),
         "parameters": model.provenance.parameters,
         "metrics": model.provenance.metrics,
@@ -191,7 +192,7 @@ pub fn json(trained: &TrainedModel) -> Value {
 
 /// Returns the advice and the exceptions of a training.
 pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
-    let comparison = &trained.held_out.comparison;
+    let comparison = &trained.held_out.evaluation.comparison;
     let mut notes = notes(comparison);
     notes.extend(trained.plan.asking.note().filter(|_| constant(&trained.model).is_none()));
     notes.extend(learned_conditions(&trained.model).filter(|_| all));
@@ -201,7 +202,7 @@ pub fn training_notes(trained: &TrainedModel, all: bool) -> Vec<String> {
 
 /// Returns a sentence where times vary more than choices differ.
 fn noise(trained: &TrainedModel) -> Option<String> {
-    let evaluation = &trained.evaluation;
+    let evaluation = &trained.held_out.evaluation;
     let inputs: Vec<u32> = evaluation.judged.iter().map(|judged| judged.input).collect();
     let Spread { median, .. } = evaluation.table.spread(&inputs)?;
     let single = &evaluation.comparison.best_single;
@@ -323,8 +324,24 @@ fn more_or_less(ratio: f64) -> Option<String> {
     (percent > 0.0).then(|| format!("{percent:.2} % {word}"))
 }
 
+/// Returns the summary: what both models lose on the new inputs, which one is kept, and its promise.
+pub fn adapted(adaptation: &Adaptation) -> String {
+    let Adaptation { model, keeps_old, old, learned, fallback, .. } = adaptation;
+    let kept = if *keeps_old { "the old model" } else { "the new one" };
+    let promise = match &model.promise {
+        Some(promise) => promised(promise, fallback),
+        None => "No promise.".to_owned(),
+    };
+    format!(
+        "The old model loses {} on {} held-out inputs of the new log, one learned from the others {}: keeps {kept}.\n{promise}\n",
+        loss(old.slowdown),
+        old.inputs,
+        loss(learned.slowdown),
+    )
+}
+
 /// Returns a promise in one sentence.
-pub(super) fn promised(promise: &Promise, fallback: &str) -> String {
+fn promised(promise: &Promise, fallback: &str) -> String {
     format!(
         "Promise: at most {} % are > {} % (and {} ns) slower than {} ({} % sure).",
         percent(promise.target),

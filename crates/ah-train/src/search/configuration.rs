@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::data::{Costs, FitRows};
-use crate::learners::{Boost, CostTree, Criterion, LinfaTrees};
+use crate::learners::{Boost, CostTree, LinfaTrees};
 use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
 /// A learner with all its parameters.
@@ -27,18 +27,6 @@ pub enum Configuration {
 const CLASSIFIER_SHRINKAGE: f64 = 1.0;
 
 impl Configuration {
-    /// Returns the learner's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::CostTree(_) => "cost_tree",
-            Self::Boosted { .. } => "boosted",
-            Self::Linfa(l) => match l.criterion {
-                Criterion::Gini => "linfa (gini)",
-                Criterion::Entropy => "linfa (entropy)",
-            },
-        }
-    }
-
     /// Returns the greatest number of splits on a path.
     pub fn max_depth(&self) -> usize {
         match self {
@@ -82,7 +70,7 @@ impl Configuration {
     pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
         match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.grow(rows, targets),
-            Self::Linfa(l) => l.grow(rows, targets),
+            Self::Linfa(l) => l.grow(rows, |input| targets.winner(input)),
         }
     }
 

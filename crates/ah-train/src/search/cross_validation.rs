@@ -1,12 +1,12 @@
 //! The cost of each configuration on held-out folds.
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 use super::configuration::Configuration;
-use super::grid::Grid;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Costs, FitRows};
+use crate::learners::{CostTree, Criterion, LinfaTrees};
+use crate::params::LearnerKind;
 use crate::tree::GrownTree;
 
 /// A tree must be better than one leaf by this many standard errors: a test at 5 %. Where times are noise it takes the best
@@ -23,8 +23,32 @@ pub struct Fold<'a> {
     pub columns: &'a Columns,
 }
 
+/// The configurations to search: every growth at every depth.
+pub struct Grid {
+    /// Configurations at the greatest depth, the preferred one first.
+    pub growths: Vec<Configuration>,
+    /// Depths, ascending; 0 is one leaf, the last one is the growths' depth.
+    pub depths: Vec<usize>,
+}
+
+impl Grid {
+    /// Returns the grid of a learner over these depths, ascending, and leaf sizes.
+    pub fn new(kind: LearnerKind, depths: &[usize], leaves: &[usize]) -> Self {
+        let max_depth = depths.last().copied().unwrap_or(1);
+        let growths = leaves.iter().flat_map(|&min_samples_leaf| match kind {
+            LearnerKind::Auto | LearnerKind::CostTree | LearnerKind::Boosted => {
+                vec![Configuration::CostTree(CostTree::new(max_depth, min_samples_leaf))]
+            }
+            LearnerKind::Linfa => {
+                let with = |criterion| LinfaTrees { criterion, max_depth, min_samples_leaf };
+                [Criterion::Gini, Criterion::Entropy].map(with).map(Configuration::Linfa).to_vec()
+            }
+        });
+        Self { growths: growths.collect(), depths: depths.to_vec() }
+    }
+}
+
 /// A configuration and its cost on held-out folds.
-#[derive(Clone, Debug, Serialize)]
 pub struct ScoredConfiguration {
     /// The configuration.
     pub configuration: Configuration,
@@ -32,57 +56,50 @@ pub struct ScoredConfiguration {
     pub cost: f64,
     /// The standard error of the cost's difference from the first configuration's.
     pub error: f64,
-    /// What was learned on each fold: the tree, and its log slowdown on each held-out input.
-    #[serde(skip)]
-    pub folds: Vec<(GrownTree, Vec<f64>)>,
+    /// The tree of each fold.
+    pub trees: Vec<GrownTree>,
+    /// The cost of each input, in the order in which the folds hold them out.
+    pub costs: Vec<f64>,
 }
 
 /// Learns every configuration of the grid and judges it on the folds.
 ///
 /// One growth serves all depths: the tree is grown to the greatest depth and cut back.
 pub fn cross_validate(grid: &Grid, folds: &[Fold<'_>], costs: &Costs) -> Vec<ScoredConfiguration> {
-    let tasks: Vec<(usize, usize)> =
-        (0..grid.growths.len()).flat_map(|g| (0..folds.len()).map(move |f| (g, f))).collect();
-    // By growth and fold: for each depth the tree, and the cost of each held-out input.
-    let by_task: Vec<Vec<(GrownTree, Vec<f64>)>> = tasks
-        .into_par_iter()
-        .map(|(g, fold)| {
-            let Fold { part: Partition { training, held_out }, columns } = folds[fold];
+    let weights: Vec<f64> =
+        folds.iter().flat_map(|fold| &fold.part.held_out).map(|&i| f64::from(costs.weight(i))).collect();
+    let mut all: Vec<ScoredConfiguration> = Vec::new();
+    for growth in &grid.growths {
+        // By fold: for each depth the tree, and the cost of each held-out input.
+        let of_fold = |Fold { part: Partition { training, held_out }, columns }: &Fold<'_>| {
             let rows = FitRows { columns, inputs: training };
-            let grown = grid.growths[g].grow(&rows, costs);
+            let grown = growth.grow(&rows, costs);
             let by_depth = |depth: &usize| {
-                let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, costs);
+                let (tree, scores) = growth.with_depth(*depth).finish(&grown, &rows, costs);
                 let cost = |&input: &u32| {
                     f64::from(scores.cost(tree.leaf_of(columns, input), costs, input)) / COST_ONE
                 };
                 let costs: Vec<f64> = held_out.iter().map(cost).collect();
                 (tree, costs)
             };
-            grid.depths.iter().map(by_depth).collect()
-        })
-        .collect();
-    let of = |g: usize, depth: usize| {
-        let of_growth = &by_task[g * folds.len()..(g + 1) * folds.len()];
-        of_growth.iter().flat_map(move |fold| fold[depth].1.iter().copied())
-    };
-    let weights: Vec<f64> =
-        folds.iter().flat_map(|fold| &fold.part.held_out).map(|&i| f64::from(costs.weight(i))).collect();
-    let total: f64 = weights.iter().sum();
-    let deepest = grid.depths.len() - 1;
-    let score = |g: usize, depth: usize| {
-        let cost = of(g, depth).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
-        let first = of(0, deepest).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
-        let pairs = of(g, depth).zip(of(0, deepest)).zip(&weights);
-        let squares: f64 = pairs.map(|((a, b), w)| (w * (a - b - (cost - first))).powi(2)).sum();
-        ScoredConfiguration {
-            configuration: grid.growths[g].with_depth(grid.depths[depth]),
-            cost,
-            error: squares.sqrt() / total,
-            folds: by_task[g * folds.len()..(g + 1) * folds.len()].iter().map(|f| f[depth].clone()).collect(),
+            grid.depths.iter().map(by_depth).collect::<Vec<_>>()
+        };
+        let mut by_fold: Vec<Vec<(GrownTree, Vec<f64>)>> = folds.par_iter().map(of_fold).collect();
+        let begin = all.len();
+        for depth in grid.depths.iter().rev() {
+            let of_depth = by_fold.iter_mut().filter_map(Vec::pop);
+            let (trees, costs): (Vec<GrownTree>, Vec<Vec<f64>>) = of_depth.unzip();
+            let costs = costs.concat();
+            let configuration = growth.with_depth(*depth);
+            let cost = mean(&costs, &weights);
+            all.push(ScoredConfiguration { configuration, cost, error: 0.0, trees, costs });
         }
-    };
-    let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
-    configurations.map(|(g, d)| score(g, d)).collect()
+        all[begin..].reverse();
+    }
+    // The first growth at its greatest depth.
+    let first = all[grid.depths.len() - 1].costs.clone();
+    all.iter_mut().for_each(|scored| scored.error = difference(&scored.costs, &first, &weights).1);
+    all
 }
 
 /// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.
@@ -98,11 +115,30 @@ pub fn best(scored: &[ScoredConfiguration]) -> &ScoredConfiguration {
     scored.iter().find(is_leaf).filter(is_noise).unwrap_or(best)
 }
 
-/// Returns how much the first losses exceed the second on average, on the same inputs, and the standard error.
-pub fn difference(first: &[f64], second: &[f64]) -> (f64, f64) {
-    let n = first.len().max(1) as f64;
+/// Returns the weighted mean of these costs.
+pub fn mean(costs: &[f64], weights: &[f64]) -> f64 {
+    let sum: f64 = costs.iter().zip(weights).map(|(cost, weight)| cost * weight).sum();
+    sum / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
+}
+
+/// Returns how much the first costs exceed the second on average, on the same inputs, and the standard error.
+pub fn difference(first: &[f64], second: &[f64], weights: &[f64]) -> (f64, f64) {
     let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| first - second).collect();
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
-    (mean, squares.sqrt() / n)
+    let mean = mean(&differences, weights);
+    let squares: f64 =
+        differences.iter().zip(weights).map(|(difference, w)| (w * (difference - mean)).powi(2)).sum();
+    (mean, squares.sqrt() / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_measured_on_the_same_inputs_by_weight() {
+        let equal = [1.0; 4];
+        assert_eq!(difference(&[1.0, 2.0, 3.0, 4.0], &[0.5, 1.5, 2.5, 3.5], &equal), (0.5, 0.0));
+        let (mean, error) = difference(&[1.0, 0.0], &[0.0, 0.0], &[3.0, 1.0]);
+        assert!((mean - 0.75).abs() < 1e-12 && (error - 0.75 * 2.0_f64.sqrt() / 4.0).abs() < 1e-12);
+    }
 }

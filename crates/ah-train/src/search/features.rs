@@ -1,15 +1,14 @@
 //! Which features are worth the time that they take.
 //!
-//! A program computes every feature that the model reads before it decides. Each feature with a known time, or each group of
-//! features that are computed together, the most expensive first, is left out if the tree without it loses less on held-out folds,
+//! A program computes every feature that the model reads before it decides. Each feature with a known time, the most
+//! expensive first, is left out if the tree without it loses less on held-out folds,
 //! this time included, by at least one standard error: the time is certain, and what a few inputs lose is not.
 
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::cross_validation::{Fold, cross_validate, difference};
-use super::grid::Grid;
+use super::cross_validation::{Fold, Grid, cross_validate, difference};
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Dataset, FitRows, RankedFeatures};
 use crate::overhead::{ModelUse, Overhead};
@@ -26,10 +25,10 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
         let costs = training.iter().map(|&input| added(dataset, input, overhead));
         costs.sum::<f64>() / training.len() as f64
     };
-    let mut expensive = plan.asking.expensive();
-    expensive.retain(|time| {
-        let overhead = plan.asking.overhead(&ModelUse { logged: time.slots.clone(), ..ModelUse::default() });
-        mean_added(overhead) > LEAST
+    let mut expensive = plan.asking.feature_ms.clone();
+    expensive.retain(|(slot, _)| {
+        let used = ModelUse { logged: [*slot].into(), ..ModelUse::default() };
+        mean_added(plan.asking.overhead(&used, &used.parts)) > LEAST
     });
     if expensive.is_empty() {
         return left_out;
@@ -38,14 +37,14 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     let folds = split::partitions(training, &keys, plan.folds, plan.seed);
     let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
     let mut least = judge.net_losses(&left_out);
-    for time in expensive {
-        let further = &left_out | &time.slots;
+    for (slot, _) in expensive {
+        let further = &left_out | &[slot].into();
         // Without any feature there is one leaf, which competes with trees and forests of all sizes anyway.
         if further.len() == dataset.features.base().len() {
             continue;
         }
         let losses = judge.net_losses(&further);
-        let (more, error) = difference(&losses, &least);
+        let (more, error) = difference(&losses, &least, &vec![1.0; least.len()]);
         if more + error <= 0.0 {
             (least, left_out) = (losses, further);
         }
@@ -77,12 +76,14 @@ impl FeatureJudge<'_> {
             folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
         let deepest = plan.max_depths[plan.max_depths.len() - 1];
         let grid = Grid::new(plan.learner, &[deepest], &plan.min_samples_leaves[..1]);
-        let tried = cross_validate(&grid, &folds, costs);
+        let tried = &cross_validate(&grid, &folds, costs)[0];
+        let mut losses = tried.costs.iter();
         let mut net = Vec::new();
-        for ((tree, losses), Fold { part, columns }) in tried[0].folds.iter().zip(folds) {
+        for (tree, Fold { part, columns }) in tried.trees.iter().zip(folds) {
             let rows = FitRows { columns, inputs: &part.training };
-            let overhead = plan.asking.overhead(&ModelUse::of_tree(tree, &dataset.features, &rows));
-            for (&input, &loss) in part.held_out.iter().zip(losses) {
+            let used = ModelUse::of_tree(tree, &dataset.features, &rows);
+            let overhead = plan.asking.overhead(&used, &used.parts);
+            for (&input, loss) in part.held_out.iter().zip(&mut losses) {
                 net.push(f64::from(costs.weight(input)) * (loss + added(dataset, input, overhead)));
             }
         }

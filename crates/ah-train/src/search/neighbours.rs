@@ -4,12 +4,11 @@
 //! are neighbours where all numbers but the left out ones are near and all categories are equal. Whether that matters is measured:
 //! a tree is judged on folds by input and on folds by neighbourhood.
 
-use ah_types::{Scalar, Value};
+use ah_types::{DEVICE_FEATURES, Scalar, Value};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cross_validation::BEYOND_NOISE;
-use crate::data::devices::is_of_device;
 use crate::data::split::{self, Partition};
 use crate::data::{COST_ONE, Dataset, FitRows};
 use crate::learners::CostTree;
@@ -84,7 +83,7 @@ fn candidates(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
     let schema = dataset.features.base();
     let all = &dataset.table.inputs;
     let is_number = |slot: &usize| {
-        let is_own = !is_of_device(&schema.features()[*slot].name);
+        let is_own = !DEVICE_FEATURES.contains(&&*schema.features()[*slot].name);
         is_own && all.first().is_some_and(|input| matches!(input.values[*slot], Value::Number(_)))
     };
     let numbers: Vec<usize> = (0..schema.len()).filter(is_number).collect();

@@ -27,31 +27,23 @@ pub struct Portfolio {
 /// Chooses the choices to keep on these inputs: `asked` ones, else as many as are worth it where a log is of
 /// [many choices](joint::is_of_many). `None`: all of them.
 pub fn choose(dataset: &Dataset, inputs: &[u32], asked: Option<usize>) -> Option<Portfolio> {
-    let (table, fallback) = (&dataset.table, || dataset.fallback(inputs));
-    match asked {
-        Some(count) => Some(of_size(table, inputs, fallback(), count.min(table.choices.len()))),
-        None if dataset.ad_hoc && joint::is_of_many(table, inputs) => {
-            Some(of_any_size(table, inputs, fallback()))
-        }
-        None => None,
+    let table = &dataset.table;
+    if asked.is_none() && !(dataset.ad_hoc && joint::is_of_many(table, inputs)) {
+        return None;
     }
-}
-
-/// Chooses `count` choices.
-fn of_size(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
-    let (chosen, slowdowns) = greedy(table, inputs, fallback, count);
-    Portfolio { choices: names(table, &chosen), slowdown: slowdowns[slowdowns.len() - 1], curve: Vec::new() }
-}
-
-/// Chooses as many choices as are worth it.
-fn of_any_size(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Portfolio {
-    let (chosen, slowdowns) = greedy(table, inputs, fallback, SIZES[SIZES.len() - 1]);
-    let sizes = SIZES.into_iter().filter(|size| *size < chosen.len()).chain([chosen.len()]);
-    let curve: Vec<(usize, f64)> = sizes.map(|size| (size, slowdowns[size - 1])).collect();
-    let (most, least) = curve[curve.len() - 1];
-    let is_near = |(_, slowdown): &&(usize, f64)| *slowdown <= least + WITHIN;
-    let (size, slowdown) = curve.iter().find(is_near).copied().unwrap_or((most, least));
-    Portfolio { choices: names(table, &chosen[..size]), slowdown, curve }
+    let most = asked.unwrap_or(SIZES[SIZES.len() - 1]);
+    let (mut chosen, slowdowns) = greedy(table, inputs, dataset.fallback(inputs), most);
+    let mut curve = Vec::new();
+    if asked.is_none() {
+        let sizes = SIZES.into_iter().filter(|size| *size < chosen.len()).chain([chosen.len()]);
+        curve.extend(sizes.map(|size| (size, slowdowns[size - 1])));
+        let least = slowdowns[chosen.len() - 1];
+        let is_near = |(_, slowdown): &&(usize, f64)| *slowdown <= least + WITHIN;
+        chosen.truncate(curve.iter().find(is_near).map_or(chosen.len(), |(size, _)| *size));
+    }
+    let mut choices: Vec<String> = chosen.iter().map(|id| table.choices[id.index()].clone()).collect();
+    choices.sort_unstable();
+    Some(Portfolio { slowdown: slowdowns[choices.len() - 1], choices, curve })
 }
 
 /// Returns the choices in the order in which they are added, and the slowdown with each.
@@ -72,11 +64,4 @@ fn greedy(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> (V
         slowdowns.push(table.over_best(cover.mean_cost()));
     }
     (chosen, slowdowns)
-}
-
-/// Returns the choices' names, sorted.
-fn names(table: &Table, choices: &[ChoiceId]) -> Vec<String> {
-    let mut names: Vec<String> = choices.iter().map(|id| table.choices[id.index()].clone()).collect();
-    names.sort_unstable();
-    names
 }

@@ -8,14 +8,6 @@ use crate::data::{COST_ONE, Column, Costs, FitRows};
 /// With more choices, no leaf of one choice is worth a search.
 const MOST_CHOICES: usize = 64;
 
-/// What an input pays for asking, in costs of the objective.
-pub trait Asking {
-    /// Returns what the one comparison of the new leaf adds.
-    fn leaf(&self, input: u32) -> f64;
-    /// Returns what the path to a node of the old tree adds, behind `further` comparisons.
-    fn path(&self, node: u32, input: u32, further: f64) -> f64;
-}
-
 /// The question, and the side on which its leaf is.
 struct Question {
     column: usize,
@@ -24,14 +16,16 @@ struct Question {
 }
 
 /// Returns the tree behind the question that saves most over these rows, with a leaf of at least `least` rows; `None` if none
-/// saves anything. `is_cheap` are the columns that may be asked.
+/// saves anything. `is_cheap` are the columns that may be asked. In costs of the objective, an input pays for asking `of_leaf` in the
+/// new leaf, and `of_path` on the path to a node of the old tree, behind further comparisons.
 pub fn cheap_first(
     fitted: &FittedEnsemble,
     rows: &FitRows<'_>,
     costs: &Costs,
     least: usize,
     is_cheap: impl Fn(&Column) -> bool,
-    asking: &impl Asking,
+    of_leaf: impl Fn(u32) -> f64,
+    of_path: impl Fn(u32, u32, f64) -> f64,
 ) -> Option<GrownTree> {
     let choices = costs.choices();
     if choices > MOST_CHOICES {
@@ -42,7 +36,7 @@ pub fn cheap_first(
         let node = fitted.tree.leaf_of(rows.columns, input);
         let (weight, cost) =
             (f64::from(costs.weight(input)), f64::from(fitted.scores.cost(node, costs, input)));
-        [0.0, 1.0].map(|further| weight * (cost / COST_ONE + asking.path(node, input, further)))
+        [0.0, 1.0].map(|further| weight * (cost / COST_ONE + of_path(node, input, further)))
     };
     let old: Vec<[f64; 2]> = rows.inputs.iter().map(old).collect();
     let mut best: (f64, Option<Question>) =
@@ -56,7 +50,7 @@ pub fn cheap_first(
             let code = usize::from(column.codes()[input as usize]);
             count[code] += 1;
             behind[code] += further;
-            let (weight, asked) = (f64::from(costs.weight(input)), asking.leaf(input));
+            let (weight, asked) = (f64::from(costs.weight(input)), of_leaf(input));
             for cost in costs.of(input) {
                 let (measured, sum) = &mut leaf[code * choices + cost.choice.index()];
                 *measured += 1;

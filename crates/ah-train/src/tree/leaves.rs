@@ -36,7 +36,7 @@ pub fn tree(
         let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
         if fitted.is_boosted() {
             // Here the scores are the same everywhere: the evidence says more.
-            by_evidence(&mut leaf);
+            leaf.ranking.sort_by(|a, b| a.slowdown.total_cmp(&b.slowdown));
         }
         Node::Leaf(leaf)
     };
@@ -84,11 +84,6 @@ fn rankable(
     (rankable, (always && !boosted && policy.at_least == 0).then_some(fallback))
 }
 
-/// Ranks the choices of a leaf by the mean of their slowdowns there.
-pub fn by_evidence(leaf: &mut Leaf) {
-    leaf.ranking.sort_by(|a, b| a.slowdown.total_cmp(&b.slowdown));
-}
-
 /// Returns the least and greatest value of each logged feature on these inputs; `None` for categories.
 fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
     let Some(&first) = members.first() else { return Vec::new() };
@@ -104,7 +99,7 @@ fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
 }
 
 /// Returns the number with this many significant digits: more mean nothing, and would double the size of a model.
-pub fn rounded(x: f64, digits: usize) -> f64 {
+fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 

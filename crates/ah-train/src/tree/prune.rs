@@ -10,46 +10,28 @@ use super::fitted::FittedEnsemble;
 use super::grown::GrownTree;
 use crate::data::{COST_ONE, Costs, FitRows};
 
-/// The order in which splits are taken back.
-pub struct PruningOrder {
-    /// Splits with the number of leaves that remain without them.
-    steps: Vec<(u32, usize)>,
-    /// The number of first splits that cost more than they save: asking takes longer behind them.
-    wasteful: usize,
-}
-
-impl PruningOrder {
-    /// Returns the order by the costs of the rows that the tree was learned from. `asking` is what the path to a node adds to
-    /// the cost of an input.
-    pub fn new(
-        fitted: &FittedEnsemble,
-        rows: &FitRows<'_>,
-        targets: &Costs,
-        asking: impl Fn(u32, u32) -> f64,
-    ) -> Self {
-        let (steps, wasteful) = order(&fitted.tree, &costs_as_leaf(fitted, rows, targets, asking));
-        Self { steps, wasteful }
+/// Returns the largest tree of the sequence with at most `most` leaves, and without the splits that cost more than they save by the
+/// costs of the rows that it was learned from. `asking` is what the path to a node adds to the cost of an input.
+pub fn pruned(
+    fitted: &FittedEnsemble,
+    rows: &FitRows<'_>,
+    targets: &Costs,
+    asking: impl Fn(u32, u32) -> f64,
+    most: Option<usize>,
+) -> FittedEnsemble {
+    let (steps, wasteful) = order(&fitted.tree, &costs_as_leaf(fitted, rows, targets, asking));
+    let is_small = |leaves: usize| most.is_none_or(|most| leaves <= most);
+    let needed = match steps.iter().position(|(_, remaining)| is_small(*remaining)) {
+        _ if is_small(fitted.tree.leaves()) => 0,
+        last => last.map_or(steps.len(), |last| last + 1),
+    };
+    let needed = needed.max(wasteful);
+    if needed == 0 {
+        return fitted.clone();
     }
-
-    /// Returns the largest tree of the sequence with at most this many leaves, and without the splits that cost more than they
-    /// save.
-    pub fn at_most(&self, fitted: &FittedEnsemble, most: Option<usize>) -> FittedEnsemble {
-        let most = most.unwrap_or(usize::MAX);
-        let needed = match fitted.tree.leaves() <= most {
-            true => 0,
-            false => {
-                let last = self.steps.iter().position(|(_, remaining)| *remaining <= most);
-                last.map_or(self.steps.len(), |last| last + 1)
-            }
-        };
-        let needed = needed.max(self.wasteful);
-        if needed == 0 {
-            return fitted.clone();
-        }
-        let mut is_taken_back = vec![false; fitted.tree.nodes.len()];
-        self.steps[..needed].iter().for_each(|(node, _)| is_taken_back[*node as usize] = true);
-        fitted.part(|node| !is_taken_back[node as usize])
-    }
+    let mut is_taken_back = vec![false; fitted.tree.nodes.len()];
+    steps[..needed].iter().for_each(|(node, _)| is_taken_back[*node as usize] = true);
+    fitted.part(|node| !is_taken_back[node as usize])
 }
 
 /// Returns the splits in the order in which they are taken back, with the number of leaves that remain, and how many of the first

@@ -31,7 +31,7 @@ fn learn(text: &str, change: impl FnOnce(&mut Params)) -> Result<TrainedModel, T
     std::fs::write(&log, text).unwrap();
     let mut params = Params::new(vec![log], "T");
     change(&mut params);
-    train(&params.check().unwrap())
+    train(&params)
 }
 
 fn decide(model: &Model, rows: f64, length: f64) -> &str {
@@ -60,7 +60,7 @@ fn the_product_that_decides_is_found_and_the_rest_left_out() {
 fn without_a_fallback_the_heuristic_always_decides_and_says_so() {
     let trained = learn(&shapes(400), |_| {}).unwrap();
     assert!(trained.model.promise.is_none());
-    assert!((trained.held_out.comparison.model.coverage - 1.0).abs() < 1e-12);
+    assert!((trained.held_out.evaluation.comparison.model.coverage - 1.0).abs() < 1e-12);
     let said = ah_train::report::summary::trained(&trained);
     assert!(said.contains("No promise without a fallback (--fallback CHOICE)"), "{said}");
 }
@@ -92,7 +92,7 @@ fn excluded_features_are_gone_and_inputs_that_differ_in_them_alone_are_one() {
     let inputs = |exclude: &[&str]| {
         let exclude = exclude.iter().map(|name| (*name).to_owned()).collect();
         let trained = learn(&log, |params| params.exclude = exclude).unwrap();
-        trained.held_out.train_inputs + trained.held_out.comparison.model.inputs
+        trained.held_out.train_inputs + trained.held_out.evaluation.comparison.model.inputs
     };
     assert_eq!((inputs(&[]), inputs(&["layout"])), (60, 40));
 }
@@ -131,7 +131,7 @@ fn one_feature_is_enough_and_a_constant_one_does_no_harm() {
         let trained = learn(&log, |_| {}).unwrap();
         assert!(trained.model.features.derived().is_empty(), "{count}");
         // One held-out input beside the threshold may be on its wrong side.
-        assert!(trained.held_out.comparison.model.slowdown < 1.1, "{count}");
+        assert!(trained.held_out.evaluation.comparison.model.slowdown < 1.1, "{count}");
     }
 }
 
@@ -142,7 +142,7 @@ fn a_thousand_features_are_learned_from() {
         numbers(&names, |input, feature| if feature == 0 { input } else { size(1000 * input + feature, 99) });
     let trained = learn(&log, |_| {}).unwrap();
     assert_eq!(trained.model.features.base().len(), 1000);
-    assert!(trained.held_out.comparison.model.slowdown < 1.1);
+    assert!(trained.held_out.evaluation.comparison.model.slowdown < 1.1);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::common::learner;
+
 use ah_train::{Params, TrainedModel, train};
 use ah_types::Model;
 
@@ -47,7 +49,7 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
     std::fs::write(&log, text).unwrap();
     let mut params = Params::new(vec![log], "T");
     change(&mut params);
-    train(&params.check().unwrap()).unwrap()
+    train(&params).unwrap()
 }
 
 /// Every leaf ranks choices that were measured, and no others.
@@ -62,8 +64,8 @@ fn takes_only_what_was_measured(model: &Model) {
 fn boosted_trees_lose_less_than_one() {
     let boosted = learn(700, |_| {});
     let alone = learn(700, |params| params.learner = Some(ah_train::LearnerKind::CostTree));
-    let loss = |trained: &TrainedModel| trained.held_out.comparison.model.slowdown - 1.0;
-    assert_eq!(boosted.configuration.name(), "boosted");
+    let loss = |trained: &TrainedModel| trained.held_out.evaluation.comparison.model.slowdown - 1.0;
+    assert_eq!(learner(&boosted), "boosted");
     assert!(loss(&boosted) < 0.6 * loss(&alone), "{} and {}", loss(&boosted), loss(&alone));
     takes_only_what_was_measured(&boosted.model);
 }
@@ -84,10 +86,10 @@ fn on_a_cpu_the_time_of_a_decision_counts() {
 #[test]
 fn boosted_trees_keep_the_promise_and_still_save() {
     let trained = learn(2000, |params| params.fallback = Some("a".to_owned()));
-    assert_eq!(trained.configuration.name(), "boosted");
+    assert_eq!(learner(&trained), "boosted");
     let promise = trained.model.promise.as_ref().unwrap();
     assert!(promise.violations * 100 <= promise.inputs, "{promise:?}");
-    let judged = &trained.held_out.comparison;
+    let judged = &trained.held_out.evaluation.comparison;
     assert!(judged.model.slowdown < judged.always_fallback.metrics.slowdown);
     takes_only_what_was_measured(&trained.model);
 }
@@ -105,14 +107,21 @@ fn an_input_without_the_fallback_is_decided() {
         // Any other decision takes time, which alone breaks this limit.
         params.targets = vec![ah_train::Target::Pytorch];
     });
-    let table = &trained.evaluation.table;
+    let table = &trained.held_out.evaluation.table;
     let fallback = table.choice_id("d").unwrap();
-    let without =
-        trained.held_out.judged.iter().filter(|judged| table.cell(judged.input, fallback).is_none());
+    let without = trained
+        .held_out
+        .evaluation
+        .judged
+        .iter()
+        .filter(|judged| table.cell(judged.input, fallback).is_none());
     let decided = without.clone().filter(|judged| !judged.ranking.is_empty()).count();
     // The fallback counts as offered everywhere, so it is the answer where nothing else saves enough.
     assert!(without.count() > 100 && decided > 50, "{decided}");
-    assert!(trained.held_out.comparison.model.coverage < 1.0, "some choice is not allowed somewhere");
+    assert!(
+        trained.held_out.evaluation.comparison.model.coverage < 1.0,
+        "some choice is not allowed somewhere"
+    );
 }
 
 #[test]
@@ -142,7 +151,7 @@ fn noise_is_not_learned() {
     let lost: f64 = (0..4)
         .map(|seed| {
             let params = Params { seed: Some(seed), ..Params::new(vec![path.clone()], "T") };
-            let judged = train(&params.check().unwrap()).unwrap().held_out.comparison;
+            let judged = train(&params).unwrap().held_out.evaluation.comparison;
             judged.model.slowdown / judged.best_single.metrics.slowdown - 1.0
         })
         .sum();

@@ -57,12 +57,12 @@ impl Grouped {
         let mut params = Params::new(vec![run.path("log.txt")], "Own");
         params.max_risk = Some(MaxRisk::None);
         params.learner = Some(learner);
-        (groups, train(&params.check().unwrap()).unwrap())
+        (groups, train(&params).unwrap())
     }
 }
 
 fn loss(trained: &TrainedModel) -> f64 {
-    trained.held_out.comparison.model.slowdown - 1.0
+    trained.held_out.evaluation.comparison.model.slowdown - 1.0
 }
 
 #[test]

@@ -14,7 +14,6 @@ fn model(text: &str, learner: LearnerKind, threads: usize) -> String {
     let mut params = Params::new(vec![path], "T");
     params.learner = Some(learner);
     params.seed = Some(7);
-    let params = params.check().unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut model = pool.install(|| train(&params)).unwrap().model;
     // The bytes of the log differ, and only they may.

@@ -33,7 +33,7 @@ fn learn(run: &Run, logs: &[&str], change: impl FnOnce(&mut Params)) -> TrainedM
     let logs: Vec<PathBuf> = logs.iter().map(|log| run.path(log)).collect();
     let mut params = Params { max_risk: Some(MaxRisk::None), ..Params::new(logs, "T") };
     change(&mut params);
-    train(&params.check().unwrap()).unwrap()
+    train(&params).unwrap()
 }
 
 fn three_devices() -> Run {
@@ -106,12 +106,12 @@ fn the_same_input_on_two_devices_counts_once_and_is_held_out_on_both() {
     let names = ["50.txt", "100.txt"];
     let promise =
         |max_risk| Params { max_risk, ..Params::new(names.map(|name| run.path(name)).to_vec(), "T") };
-    let trained = train(&promise(None).check().unwrap()).unwrap();
+    let trained = train(&promise(None)).unwrap();
     // All inputs are in both logs.
     let held_out = &trained.held_out;
-    assert_eq!((held_out.comparison.model.inputs % 2, held_out.train_inputs % 2), (0, 0));
+    assert_eq!((held_out.evaluation.comparison.model.inputs % 2, held_out.train_inputs % 2), (0, 0));
     // About 400 inputs of each log cannot show 2 %; twice as many could.
-    let one = train(&Params::new(vec![run.path("50.txt")], "T").check().unwrap()).unwrap();
+    let one = train(&Params::new(vec![run.path("50.txt")], "T")).unwrap();
     let share = |trained: &TrainedModel| trained.model.promise.as_ref().map(|promise| promise.target);
     assert_eq!((share(&trained), share(&one)), (Some(0.05), Some(0.05)));
 }

@@ -9,7 +9,7 @@ fn trained() -> TrainedModel {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.txt");
     std::fs::write(&path, log(240)).unwrap();
-    train(&Params::new(vec![path], "T").check().unwrap()).unwrap()
+    train(&Params::new(vec![path], "T")).unwrap()
 }
 
 fn input(text: &str) -> Vec<String> {

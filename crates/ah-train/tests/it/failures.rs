@@ -28,7 +28,7 @@ fn learn(run: &Run, change: impl FnOnce(&mut Params)) -> TrainedModel {
     let mut params =
         Params { fallback: Some("safe".to_owned()), ..Params::new(vec![run.path("log.txt")], "Own") };
     change(&mut params);
-    train(&params.check().unwrap()).unwrap()
+    train(&params).unwrap()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn where_a_choice_fails_the_fallback_runs() {
             assert_eq!(choose(100.0).as_deref(), Some("fast"), "{max_risk:?} {fallback:?}");
             // Declining runs the fallback too.
             assert_ne!(choose(900.0).as_deref(), Some("fast"), "{max_risk:?} {fallback:?}");
-            assert_eq!(trained.held_out.comparison.model.failed, 0);
+            assert_eq!(trained.held_out.evaluation.comparison.model.failed, 0);
         }
     }
 }
@@ -58,9 +58,9 @@ fn failures_break_the_promise_and_are_counted() {
     run.write("log.txt", log(2000, |i| i * 7919 % 1000 < 40));
     let promised = learn(&run, |_| ());
     assert_eq!(ah_train::report::summary::constant(&promised.model), Some("safe"));
-    assert_eq!(promised.held_out.comparison.model.failed, 0);
+    assert_eq!(promised.held_out.evaluation.comparison.model.failed, 0);
     let always = learn(&run, |params| params.max_risk = Some(MaxRisk::None));
-    let model = &always.held_out.comparison.model;
+    let model = &always.held_out.evaluation.comparison.model;
     assert!(model.failed > 5 && model.over_limit > 0.02, "{model:?}");
     let (_, _, stderr) = run.train(&["log.txt", "--fallback", "safe", "--max-risk", "none"]);
     assert!(stderr.contains("inputs the choice that it takes failed"), "{stderr}");
@@ -77,7 +77,7 @@ fn the_gain_over_the_fallback_is_that_of_inputs_on_which_it_has_a_time() {
     }
     run.write("log.txt", text);
     let trained = learn(&run, |params| params.max_risk = Some(MaxRisk::None));
-    let model = &trained.held_out.comparison.model;
+    let model = &trained.held_out.evaluation.comparison.model;
     assert!((1.9..2.1).contains(&model.speedup_over_fallback), "{model:?}");
     assert!(model.comparable > 0 && model.comparable < model.inputs);
     let (_, stdout, _) = run.train(&["log.txt", "--fallback", "safe", "--max-risk", "none"]);

@@ -108,7 +108,7 @@ impl Product {
 }
 
 fn learn(path: PathBuf) -> TrainedModel {
-    train(&Params::new(vec![path], "T").check().unwrap()).unwrap()
+    train(&Params::new(vec![path], "T")).unwrap()
 }
 
 #[test]
@@ -148,7 +148,14 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         assert!(page.contains("What it loses is not known: the log times 8 %"));
         assert!(judged.best_single.metrics.slowdown > 1.2);
         assert!(trained.model.choices.len() <= 64);
-        assert!(trained.held_out.comparison.timed.is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3));
+        assert!(
+            trained
+                .held_out
+                .evaluation
+                .comparison
+                .timed
+                .is_some_and(|share| (share - 25.0 / 300.0).abs() < 1e-3)
+        );
     };
     [1, 2, 3].into_iter().for_each(learns);
 }
@@ -166,7 +173,7 @@ fn where_one_choice_is_the_fastest_nobody_needs_to_ask() {
         }
     }
     let trained = learn(log.write(&folder, "log.txt"));
-    assert!(trained.held_out.comparison.timed.is_some());
+    assert!(trained.held_out.evaluation.comparison.timed.is_some());
     assert_eq!((trained.model.boosters.len(), trained.model.leaf_count()), (0, 1));
 }
 
@@ -236,7 +243,7 @@ fn choices_of_other_fields_of_texts_and_of_none_are_learned() {
         }
     }
     let trained = learn(log.write(&folder, "log.txt"));
-    let unknown = &trained.held_out.comparison.model;
+    let unknown = &trained.held_out.evaluation.comparison.model;
     assert!(unknown.slowdown.is_nan() && unknown.inputs > 0, "{unknown:?}");
     let metrics = evaluate(&trained.model, &[truth.write(&folder, "truth.txt")], false).unwrap().comparison;
     println!("loses {:.4}, best single {:.4}", metrics.model.slowdown, metrics.best_single.metrics.slowdown);
@@ -282,7 +289,7 @@ fn times_that_cannot_be_compared_are_refused() {
     }
     let path = folder.path().join("log.txt");
     std::fs::write(&path, &log.text).unwrap();
-    let refused = train(&Params::new(vec![path], "T").check().unwrap()).err().unwrap().to_string();
+    let refused = train(&Params::new(vec![path], "T")).err().unwrap().to_string();
     assert!(refused.contains("3 timed choices an input, found 0.0 of 100000"), "{refused}");
 }
 
@@ -294,7 +301,7 @@ fn a_dense_log_of_many_choices_keeps_as_many_as_are_worth_it() {
     let log = Product::new(&tiles).sampled(&shapes(120, &mut random), tiles.len(), &mut random);
     let trained = learn(log.write(&folder, "log.txt"));
     let portfolio = trained.portfolio.as_ref().unwrap();
-    assert!(trained.held_out.comparison.timed.is_none());
+    assert!(trained.held_out.evaluation.comparison.timed.is_none());
     assert!(portfolio.curve.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1));
     assert_eq!(trained.model.choices, portfolio.choices);
     assert!(portfolio.choices.len() <= 64);

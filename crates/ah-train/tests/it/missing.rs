@@ -42,7 +42,7 @@ fn learn(log: &str, change: impl FnOnce(&Run, &mut Params)) -> TrainedModel {
     params.fallback = Some("scan".to_owned());
     params.max_risk = Some(MaxRisk::None);
     change(&run, &mut params);
-    train(&params.check().unwrap()).unwrap()
+    train(&params).unwrap()
 }
 
 fn choice(trained: &TrainedModel, values: &[Value]) -> Result<String, Unsure> {
@@ -59,7 +59,7 @@ fn every_input_is_learned_from_and_missing_values_decide() {
         let trained = learn(&log(), |_, params| params.learner = Some(learner));
         let model = &trained.model;
         assert!(!trained.warnings.iter().any(|w| w.contains("not learned from")), "{:?}", trained.warnings);
-        let metrics = &trained.held_out.comparison.model;
+        let metrics = &trained.held_out.evaluation.comparison.model;
         assert_eq!(trained.held_out.train_inputs + metrics.inputs, 900);
         assert!(metrics.slowdown < 1.005 && metrics.coverage == 1.0, "{learner:?}: {metrics:?}");
         assert_eq!(Vec::from_iter(model.missing.iter().copied()), [1], "{learner:?}");
@@ -115,8 +115,8 @@ fn derived_features_of_missing_ones_are_missing() {
     assert_eq!(Vec::from_iter(model.missing.iter().copied()), [1, 3, 4]);
     // A truth value cannot be missing, so this one is a number now.
     assert_eq!(model.features.derived()[1].0.expression, "if density > 0.5 then 1 else 0");
-    assert_eq!(trained.held_out.train_inputs + trained.held_out.comparison.model.inputs, 900);
-    assert!(trained.held_out.comparison.model.slowdown < 1.005);
+    assert_eq!(trained.held_out.train_inputs + trained.held_out.evaluation.comparison.model.inputs, 900);
+    assert!(trained.held_out.evaluation.comparison.model.slowdown < 1.005);
     assert_eq!(choice(&trained, &values(500.0, f64::NAN, "rows")).as_deref(), Ok("scan"));
     assert_eq!(choice(&trained, &values(500.0, 0.9, "rows")).as_deref(), Ok("dense"));
 }

@@ -55,8 +55,8 @@ fn learn_from(text: &str, change: impl FnOnce(&mut Params)) -> Model {
     params.optimization = Some(toml);
     params.max_risk = Some(MaxRisk::None);
     change(&mut params);
-    let trained = train(&params.check().unwrap()).unwrap();
-    let judged = &trained.held_out.comparison.model;
+    let trained = train(&params).unwrap();
+    let judged = &trained.held_out.evaluation.comparison.model;
     assert_eq!(judged.plain_untimed, 0, "every plain choice has a time on the held-out inputs");
     assert!(judged.plain_slowdown < 1.3, "not told what is offered, it loses {}", judged.plain_slowdown);
     trained.model
@@ -122,7 +122,7 @@ fn learned(runs: impl Fn(u32, &str) -> bool) -> Vec<String> {
     std::fs::write(&path, log).unwrap();
     let mut params = Params::new(vec![path], "Own");
     (params.fallback, params.max_risk) = (Some("whole".to_owned()), Some(MaxRisk::None));
-    let model = train(&params.check().unwrap()).unwrap().model;
+    let model = train(&params).unwrap().model;
     let recorded = model.provenance.parameters.get("learned_eligible").is_some();
     assert_eq!(recorded, !model.eligible.is_empty());
     model.eligible.values().map(|condition| condition.expression.clone()).collect()

@@ -51,7 +51,7 @@ fn neighbouring_prefixes_give_neighbouring_answers() {
         std::fs::write(&fresh, part(&log, count - FRESH, count)).unwrap();
         let kept = |size: usize| {
             std::fs::write(&prefix, part(&log, 0, size)).unwrap();
-            let trained = train(&Params::new(vec![prefix.clone()], "T").check().unwrap()).unwrap();
+            let trained = train(&Params::new(vec![prefix.clone()], "T")).unwrap();
             let comparison =
                 evaluate(&trained.model, std::slice::from_ref(&fresh), false).unwrap().comparison;
             // The share of what the fallback loses that is saved.

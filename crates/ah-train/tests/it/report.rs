@@ -12,7 +12,7 @@ fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
     let path = folder.path().join("a.txt");
     std::fs::write(&path, text).unwrap();
     let params = Params { study: true, ..Params::new(vec![path.clone()], "T") };
-    let trained = train(&params.check().unwrap()).unwrap();
+    let trained = train(&params).unwrap();
     let evaluation = evaluate(&trained.model, &[path], false).unwrap();
     (folder, trained, evaluation)
 }
@@ -70,7 +70,7 @@ fn a_training_shows_its_held_out_inputs_and_a_learning_curve() {
     let inputs: Vec<usize> = study.learning_curve.iter().map(|point| point.inputs).collect();
     assert!(inputs.is_sorted() && inputs[3] == trained.held_out.train_inputs, "{inputs:?}");
     let path = folder.path().join("training.html");
-    report::page::write(&trained.model, &trained.evaluation, Some(study), &path).unwrap();
+    report::page::write(&trained.model, &trained.held_out.evaluation, Some(study), &path).unwrap();
     let page = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, page.replace("</body>", &format!("<script>{CLICKS}</script></body>"))).unwrap();
     let Some(dom) = dom(&path) else { return };

@@ -1,22 +1,27 @@
 //! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
+use ah_types::ChoiceId;
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
 use ndarray::{Array1, Array2};
 
-use crate::data::{Columns, Costs, FitRows};
+use crate::data::{Columns, FitRows};
 use crate::learners::{Criterion, LinfaTrees};
 use crate::tree::GrownTree;
+
+/// The winner of input i is `classes[i]`.
+fn winner(classes: &[usize]) -> impl Fn(u32) -> Option<ChoiceId> {
+    |input| Some(ChoiceId(classes[input as usize] as u32))
+}
 
 /// Grows on these columns; the winner of input i is `classes[i]`.
 fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, GrownTree) {
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
-    let targets = Costs::from_winners(classes);
     let rows = FitRows { columns: &columns, inputs: &inputs };
     let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
-    let tree = learner.grow(&rows, &targets);
+    let tree = learner.grow(&rows, winner(classes));
     (columns, tree)
 }
 
@@ -114,10 +119,9 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let classes: Vec<usize> = (0..50).map(|r| r % 3).collect();
     let columns = Columns::from_numbers(&[x], 1 << 16);
     let inputs: Vec<u32> = (0..50).collect();
-    let targets = Costs::from_winners(&classes);
     let rows = FitRows { columns: &columns, inputs: &inputs };
-    let tree =
-        LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 }.grow(&rows, &targets);
+    let learner = LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 };
+    let tree = learner.grow(&rows, winner(&classes));
     let mut counts = vec![0; tree.nodes.len()];
     inputs.iter().for_each(|&i| counts[tree.leaf_of(&columns, i) as usize] += 1);
     assert!(tree.leaves() > 1);

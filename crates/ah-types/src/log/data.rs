@@ -61,8 +61,6 @@ pub struct Source {
     pub date: String,
     /// The number of rows; 0 if the file repeats an earlier one.
     pub rows: u64,
-    /// The number of inputs that no earlier file contains.
-    pub new_inputs: u64,
 }
 
 /// What the reader skipped or found suspicious.

@@ -71,9 +71,9 @@ fn read_metadata(path: &Path, line: &[u8]) -> Result<Metadata, LogError> {
 /// Returns the names of all columns in order, and the schema of the features among them: all features of the metadata,
 /// choice and feedback, each once.
 fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<String>, Schema), LogError> {
-    let kinds = metadata.kinds().map_err(|e| {
+    let kinds = metadata.kinds().map_err(|found| {
         let hint = "rename or remove it in the metadata and in the header";
-        LogError::malformed(path, (1, 0), "distinct features", e.to_string(), hint)
+        LogError::malformed(path, (1, 0), "distinct features", found, hint)
     })?;
     let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
     let mut record = csv::ByteRecord::new();

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use super::data::{Input, Irregularities, Log, Sample, Source};
+use super::data::{Input, Irregularities, Log};
 use super::devices::LoggedDevice;
 use super::metadata::Metadata;
 use super::quote::input_text;
@@ -14,39 +15,33 @@ use crate::feature::Schema;
 
 /// The contents of all files so far.
 pub(super) struct Merger {
-    pub(super) metadata: Metadata,
-    /// The features of the inputs, then those of their devices.
-    pub(super) schema: Schema,
-    pub(super) choices: Vec<String>,
-    /// Choices by the bytes of their names.
-    pub(super) choice_ids: FxHashMap<Box<[u8]>, u32>,
-    pub(super) inputs: Vec<Input>,
-    /// Inputs by the text of their values.
-    input_ids: FxHashMap<Box<str>, u32>,
+    /// Its inputs and choices are here until the end.
+    pub(super) log: Log,
+    /// The names of the choices.
+    pub(super) choices: IndexSet<Box<[u8]>, FxBuildHasher>,
+    /// The values of the inputs by their text.
+    inputs: IndexMap<Box<str>, Box<[Value]>, FxBuildHasher>,
     /// The categories of all features; thousands of inputs share a few.
     categories: FxHashSet<Arc<str>>,
-    pub(super) samples: Vec<Sample>,
-    pub(super) sources: Vec<Source>,
-    pub(super) irregularities: Irregularities,
     /// The choices that the metadata of the files list; `None` if one of them lists none.
     listed: Option<FxHashSet<String>>,
 }
 
 impl Merger {
     pub(super) fn new(metadata: Metadata, schema: Schema) -> Self {
-        Self {
+        let log = Log {
             metadata,
+            devices: Vec::new(),
             schema,
             choices: Vec::new(),
-            choice_ids: FxHashMap::default(),
             inputs: Vec::new(),
-            input_ids: FxHashMap::default(),
-            categories: FxHashSet::default(),
             samples: Vec::new(),
             sources: Vec::new(),
             irregularities: Irregularities::default(),
-            listed: Some(FxHashSet::default()),
-        }
+        };
+        let listed = Some(FxHashSet::default());
+        let (choices, inputs) = (IndexSet::default(), IndexMap::default());
+        Self { log, choices, inputs, categories: FxHashSet::default(), listed }
     }
 
     /// Adds the choices that a file's metadata lists.
@@ -68,52 +63,35 @@ impl Merger {
 
     /// Returns the number of the input with these values.
     pub(super) fn input(&mut self, values: Vec<Value>) -> u32 {
-        let text = input_text(&values).into_boxed_str();
-        if let Some(id) = self.input_ids.get(&text) {
-            return *id;
-        }
-        let id = count(self.inputs.len());
-        self.input_ids.insert(text.clone(), id);
-        self.inputs.push(Input { values: values.into(), text });
-        id
+        let entry = self.inputs.entry(input_text(&values).into());
+        let number = count(entry.index());
+        entry.or_insert_with(|| values.into());
+        number
     }
 
     /// Returns the number of the choice of this name.
     pub(super) fn choice(&mut self, name: &str) -> u32 {
-        if let Some(id) = self.choice_ids.get(name.as_bytes()) {
-            return *id;
-        }
-        let id = count(self.choices.len());
-        self.choice_ids.insert(name.as_bytes().into(), id);
-        self.choices.push(name.to_owned());
-        id
+        let known = self.choices.get_index_of(name.as_bytes());
+        count(known.unwrap_or_else(|| self.choices.insert_full(name.as_bytes().into()).0))
     }
 
     /// Choices get ids by name, so that ids do not depend on the order of rows.
     pub(super) fn finish(mut self, devices: Vec<LoggedDevice>) -> Log {
-        let mut order: Vec<usize> = (0..self.choices.len()).collect();
-        order.sort_by(|&a, &b| self.choices[a].cmp(&self.choices[b]));
-        let mut new_id = vec![0; order.len()];
-        for (new, &old) in (0_u32..).zip(&order) {
-            new_id[old] = new;
-        }
-        for sample in &mut self.samples {
+        let as_logged = self.choices.clone();
+        self.choices.sort_unstable();
+        let new_id: Vec<u32> =
+            as_logged.iter().filter_map(|name| self.choices.get_index_of(name)).map(count).collect();
+        for sample in &mut self.log.samples {
             sample.choice = ChoiceId(new_id[sample.choice.index()]);
         }
-        let choices: Vec<String> = order.iter().map(|&old| std::mem::take(&mut self.choices[old])).collect();
+        let choices = self.choices.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+        self.log.choices = choices.collect();
         if let Some(listed) = &self.listed {
-            self.irregularities.unlisted = choices.iter().filter(|c| !listed.contains(*c)).cloned().collect();
+            let unlisted = self.log.choices.iter().filter(|choice| !listed.contains(*choice));
+            self.log.irregularities.unlisted = unlisted.cloned().collect();
         }
-        Log {
-            metadata: self.metadata,
-            devices,
-            schema: self.schema,
-            choices,
-            inputs: self.inputs,
-            samples: self.samples,
-            sources: self.sources,
-            irregularities: self.irregularities,
-        }
+        self.log.inputs = self.inputs.into_iter().map(|(text, values)| Input { values, text }).collect();
+        Log { devices, ..self.log }
     }
 }
 

@@ -41,20 +41,6 @@ pub const CHOICE_COLUMN: &str = "choice";
 /// The column of the time in milliseconds.
 pub const FEEDBACK_COLUMN: &str = "feedback";
 
-/// A name that no feature of a log can have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FeatureNameError {
-    /// Another column has it.
-    #[error("a feature named {}, which is the name of another column", quoted(_0))]
-    Reserved(String),
-    /// It occurs twice in one list.
-    #[error("the feature {} twice", quoted(_0))]
-    Twice(String),
-    /// It occurs in both lists.
-    #[error("the feature {} under numerical_features and under categorical_features", quoted(_0))]
-    BothKinds(String),
-}
-
 /// How a log was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collection {
@@ -131,20 +117,26 @@ impl Metadata {
     /// Returns the kind of each feature by its name.
     ///
     /// # Errors
-    /// [`FeatureNameError`] for a name that occurs twice, or that is the name of another column.
-    pub fn kinds(&self) -> Result<FxHashMap<&str, FeatureKind>, FeatureNameError> {
+    /// What is wrong with a name that occurs twice, or that is the name of another column.
+    pub(super) fn kinds(&self) -> Result<FxHashMap<&str, FeatureKind>, String> {
         let numerical = self.numerical_features.iter().map(|name| (name, FeatureKind::Numerical));
         let categorical = self.categorical_features.iter().map(|name| (name, FeatureKind::Categorical));
         let mut kinds = FxHashMap::default();
         for (name, kind) in numerical.chain(categorical) {
-            if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) {
-                return Err(FeatureNameError::Reserved(name.clone()));
-            }
-            match kinds.insert(name.as_str(), kind) {
-                Some(other) if other == kind => return Err(FeatureNameError::Twice(name.clone())),
-                Some(_) => return Err(FeatureNameError::BothKinds(name.clone())),
-                None => {}
-            }
+            let wrong = match kinds.insert(name.as_str(), kind) {
+                _ if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => {
+                    format!("a feature named {}, which is the name of another column", quoted(name))
+                }
+                None => continue,
+                Some(other) if other == kind => format!("the feature {} twice", quoted(name)),
+                Some(_) => {
+                    format!(
+                        "the feature {} under numerical_features and under categorical_features",
+                        quoted(name)
+                    )
+                }
+            };
+            return Err(wrong);
         }
         Ok(kinds)
     }

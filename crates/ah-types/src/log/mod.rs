@@ -20,8 +20,7 @@ pub use data::{Input, Irregularities, Log, Sample, Source};
 pub use devices::LoggedDevice;
 pub use error::LogError;
 pub use metadata::{
-    CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, LOG_FORMAT, Metadata,
-    differences,
+    CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, LOG_FORMAT, Metadata, differences,
 };
 pub use quote::{input_text, quote};
 pub use reader::{ReadOptions, open, read, read_bytes, read_devices, read_metadata, read_with};

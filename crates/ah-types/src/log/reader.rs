@@ -131,7 +131,7 @@ fn merge<R: Read>(
     for (log, device) in logs.into_iter().zip(&devices) {
         add(&mut merger, log, device, &names, options)?;
     }
-    if merger.samples.is_empty() {
+    if merger.log.samples.is_empty() {
         return Err(LogError::Empty { path: first_path });
     }
     let devices =
@@ -149,14 +149,13 @@ fn add<R: Read>(
 ) -> Result<(), LogError> {
     let OpenLog { path, mut lines, head } = log;
     merger.list_choices(head.metadata.choices.as_deref());
-    let columns = head.columns.iter().map(|name| column(name, &merger.schema)).collect();
+    let columns = head.columns.iter().map(|name| column(name, &merger.log.schema)).collect();
     let mut reader = RowReader::new(columns, device.values(names));
-    let (inputs_before, samples_before) = (merger.inputs.len(), merger.samples.len());
-    let irregularities_before = merger.irregularities.clone();
+    let before = (merger.log.samples.len(), merger.log.irregularities.clone());
     let mut rows = 0;
     while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
         if text.iter().all(u8::is_ascii_whitespace) {
-            merger.irregularities.blank_lines += 1;
+            merger.log.irregularities.blank_lines += 1;
             continue;
         }
         let malformed = |fault: Fault| fault.at(path, RowNumber::Line(line));
@@ -164,24 +163,23 @@ fn add<R: Read>(
             Ok(()) => rows += 1,
             Err(fault) if options.skip_bad_rows => {
                 let kind = format!("{:?} {}", fault.place.column, fault.expected);
-                merger.irregularities.bad_rows.add(&kind, || malformed(fault).to_string());
+                merger.log.irregularities.bad_rows.add(&kind, || malformed(fault).to_string());
             }
             Err(fault) => return Err(LogError::Malformed(Box::new(malformed(fault)))),
         }
     }
     let hash = lines.hash();
     let date = head.metadata.collection.map(|collection| collection.date).unwrap_or_default();
-    if !hash.is_empty() && merger.sources.iter().any(|source| source.hash == hash) {
+    if !hash.is_empty() && merger.log.sources.iter().any(|source| source.hash == hash) {
         // The same bytes add no input or choice, so only the samples are removed again.
-        merger.samples.truncate(samples_before);
-        merger.irregularities = irregularities_before;
-        merger.irregularities.repeated.push(path.to_owned());
+        merger.log.samples.truncate(before.0);
+        merger.log.irregularities = before.1;
+        merger.log.irregularities.repeated.push(path.to_owned());
         rows = 0;
     } else if !lines.terminated {
-        merger.irregularities.unterminated.push(path.to_owned());
+        merger.log.irregularities.unterminated.push(path.to_owned());
     }
-    let new_inputs = (merger.inputs.len() - inputs_before) as u64;
-    merger.sources.push(Source { path: path.to_owned(), hash, date, rows, new_inputs });
+    merger.log.sources.push(Source { path: path.to_owned(), hash, date, rows });
     Ok(())
 }
 

@@ -61,7 +61,7 @@ impl RowReader {
             Some(sample) => sample,
             None => self.in_full(line, merger)?,
         };
-        merger.samples.push(sample);
+        merger.log.samples.push(sample);
         Ok(())
     }
 
@@ -78,7 +78,7 @@ impl RowReader {
             }
         };
         let comma = memchr::memchr(b',', rest)?;
-        let choice = *merger.choice_ids.get(&rest[..comma])?;
+        let choice = merger.choices.get_index_of(&rest[..comma])? as u32;
         let text = &rest[comma + 1..];
         let feedback: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
         // Another infinite number is too large for an f64.
@@ -110,7 +110,7 @@ impl RowReader {
         if self.record.len() != self.columns.len() {
             return Err(bad(&format!("{} fields", self.columns.len()), self.record.len().to_string()));
         }
-        let mut values = vec![Value::Number(f64::NAN); merger.schema.len() - self.device.len()];
+        let mut values = vec![Value::Number(f64::NAN); merger.log.schema.len() - self.device.len()];
         let (mut choice, mut feedback) = ("", 0.0);
         for (column, field) in self.columns.iter().zip(&self.record) {
             let bad = |expected: &str, name: &str| {
@@ -121,7 +121,7 @@ impl RowReader {
                     values[slot] = merger.category(field);
                 }
                 Column::Feature { slot, kind: FeatureKind::Numerical } => {
-                    let name = &merger.schema.features()[slot].name;
+                    let name = &merger.log.schema.features()[slot].name;
                     values[slot] = Value::Number(feature(field).map_err(|expected| bad(expected, name))?);
                 }
                 Column::Choice if field.is_empty() => return Err(bad("a choice's name", "choice")),

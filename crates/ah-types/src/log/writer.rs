@@ -137,8 +137,7 @@ impl LogWriter {
 
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
-        if let Err(wrong) = metadata.kinds() {
-            let found = wrong.to_string();
+        if let Err(found) = metadata.kinds() {
             return Err(LogError::malformed(&self.path, (1, 0), "distinct features", found, "rename it"));
         }
         let head = self.head(metadata);

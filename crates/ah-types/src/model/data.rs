@@ -163,7 +163,7 @@ impl Model {
     pub fn objective(&self) -> Objective {
         let recorded =
             || self.provenance.parameters.get("settings")?.get("objective")?.get("value")?.as_str();
-        recorded().and_then(|name| name.parse().ok()).unwrap_or_default()
+        recorded().and_then(|name| name.to_owned().try_into().ok()).unwrap_or_default()
     }
 
     /// Returns the number of leaves, those of boosters included.

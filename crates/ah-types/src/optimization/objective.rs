@@ -1,7 +1,6 @@
 //! What a heuristic is judged by: the time that counts for a choice, and how the scores of boosted trees hold its cost.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,19 +53,11 @@ impl fmt::Display for Objective {
     }
 }
 
-impl FromStr for Objective {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        named("an objective", &Self::NAMES, name)
-    }
-}
-
 impl TryFrom<String> for Objective {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        name.parse()
+        named("an objective", &Self::NAMES, &name)
     }
 }
 
@@ -77,7 +68,7 @@ mod tests {
     #[test]
     fn scores_hold_small_costs_as_they_are() {
         for (name, objective) in Objective::NAMES {
-            assert_eq!(name.parse(), Ok(objective));
+            assert_eq!(Objective::try_from(name.to_owned()), Ok(objective));
             assert_eq!(objective.to_string(), name);
             assert!((objective.saturate(1e-4) - 1e-4).abs() < 1e-6, "{name}");
             assert_eq!(objective.saturate(f64::INFINITY), objective.greatest());

@@ -1,7 +1,5 @@
 //! The target: the language or program that asks a model.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::named::named;
@@ -67,18 +65,10 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        named("a target", &Self::NAMES, name)
-    }
-}
-
 impl TryFrom<String> for Target {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        name.parse()
+        named("a target", &Self::NAMES, &name)
     }
 }

@@ -7,6 +7,8 @@ use ah_types::Optimization;
 use ah_types::hash::fnv1a;
 use serde::Deserialize;
 
+use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
+
 /// The table as written. Each command is a script for `sh -eu`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,12 +78,6 @@ impl Commands {
     }
 }
 
-/// Returns whether a shell takes this for the name of a variable.
-pub(super) fn is_variable(name: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
-}
-
 /// Returns the positions of `$name` and `${name}` in a text: begin, end and name.
 fn variables(text: &str) -> Vec<(usize, usize, &str)> {
     let mut found = Vec::new();
@@ -91,12 +87,9 @@ fn variables(text: &str) -> Vec<(usize, usize, &str)> {
         let name =
             rest[braces..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
         let end = begin + 1 + braces + name.len();
-        if is_variable(name) {
-            found.push((
-                begin,
-                if braces == 1 && text[end..].starts_with('}') { end + 1 } else { end },
-                name,
-            ));
+        if is_identifier(name) {
+            let closes = usize::from(braces == 1 && text[end..].starts_with('}'));
+            found.push((begin, end + closes, name));
         }
     }
     found
@@ -109,25 +102,15 @@ impl CommandsTable {
             if name == "folder" || optimization.features.iter().any(|f| f.name == *name) {
                 return Err(format!("commands.parameters: {name:?} is a feature or $folder; rename it"));
             }
-            if !is_variable(name) {
+            if !is_identifier(name) {
                 return Err(format!(
                     "commands.parameters: {name:?} is no name of a shell's variable; rename it"
                 ));
             }
         }
         let choices = self.choices()?;
-        let runs = format!(
-            "{:?}",
-            (
-                &self.setup,
-                &self.prepare,
-                &self.check,
-                &self.cleanup,
-                &self.choices,
-                &self.parameters,
-                self.time
-            )
-        );
+        let Self { setup, prepare, check, cleanup, choices: commands, parameters, time, .. } = &self;
+        let runs = format!("{:?}", (setup, prepare, check, cleanup, commands, parameters, time));
         Ok(Commands {
             setup: self.setup,
             prepare: self.prepare,
@@ -147,28 +130,21 @@ impl CommandsTable {
             let wrong = |e: String| format!("commands.choices.{name:?}: {e}");
             let uses =
                 |text: &str, parameter: &str| variables(text).iter().any(|(.., used)| *used == parameter);
-            let mut combinations = vec![BTreeMap::new()];
-            for (parameter, values) in &self.parameters {
-                if !uses(name, parameter) && !uses(command, parameter) {
-                    continue;
-                }
-                if values.len() > 1 && !uses(name, parameter) {
-                    return Err(wrong(format!(
-                        "the command uses ${parameter}, so the name must too: each value is a choice"
-                    )));
-                }
-                combinations = combinations
-                    .iter()
-                    .flat_map(|combination: &BTreeMap<String, String>| {
-                        values.iter().map(|value| {
-                            let mut combination = combination.clone();
-                            combination.insert(parameter.clone(), value.text());
-                            combination
-                        })
-                    })
-                    .collect();
+            let used: BTreeMap<&String, &Vec<ScalarText>> = (self.parameters.iter())
+                .filter(|(parameter, _)| uses(name, parameter) || uses(command, parameter))
+                .collect();
+            if let Some(parameter) = used.iter().find(|(p, values)| values.len() > 1 && !uses(name, p)) {
+                return Err(wrong(format!(
+                    "the command uses ${}, so the name must too: each value is a choice",
+                    parameter.0
+                )));
             }
-            for parameters in combinations {
+            let combinations = combinations(used.into_iter());
+            let combinations = combinations
+                .ok_or_else(|| wrong(format!("more than {MOST_CHOICES} combinations; list fewer values")))?;
+            for combination in combinations {
+                let parameters =
+                    combination.into_iter().map(|(name, value)| (name.to_owned(), value.text())).collect();
                 let name = fill(name, &parameters).map_err(wrong)?;
                 if choices.iter().any(|c| c.name == name) {
                     return Err(wrong(format!("the choice {name:?} is there twice")));

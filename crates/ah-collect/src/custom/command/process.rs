@@ -2,15 +2,12 @@
 
 use std::io;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use ah_measure::Failure;
 use ah_measure::protocol::shorten;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use crate::process_group::{ProcessGroup, Tail, kill, last_line};
+use crate::process_group::{ProcessGroup, Tail, last_line};
 
 /// How a shell ends that does not find a program.
 const NOT_FOUND: i32 = 127;
@@ -44,17 +41,18 @@ pub(super) fn run(
     let start = Instant::now();
     let group = ProcessGroup::start(&mut command);
     let mut group = group.map_err(|e| Failure::Unmeasured(format!("`{shown}` cannot be started: {e}")))?;
-    let id = group.child().id();
     let (stdout, stderr) = (group.child().stdout.take(), group.child().stderr.take());
-    let watch =
-        || Ok((stdout.map(Tail::of).transpose()?, stderr.map(Tail::of).transpose()?, wait(id, limit)?));
+    let watch = || {
+        let tails = (stdout.map(Tail::of).transpose()?, stderr.map(Tail::of).transpose()?);
+        Ok((tails, group.ends_within(limit)?))
+    };
     let watched: io::Result<_> = watch();
     let elapsed = start.elapsed();
     let status = group.end().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
-    let (stdout, stderr, timed_out) =
+    let ((stdout, stderr), in_time) =
         watched.map_err(|e| Failure::Unmeasured(format!("cannot start a thread to watch `{shown}`: {e}")))?;
     let [stdout, stderr] = [stdout, stderr].map(|output| output.map(|o| o.text()).unwrap_or_default());
-    if timed_out {
+    if !in_time {
         return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
     }
     if !status.success() {
@@ -65,23 +63,4 @@ pub(super) fn run(
         return Err(Failure::failed(format!("`{shown}` ended with {status}{last}")));
     }
     Ok(Success { elapsed, output: stdout })
-}
-
-/// Waits until the command has ended, but does not collect it, so that its id remains reserved. Returns
-/// true if it had to be killed.
-fn wait(id: u32, limit: Duration) -> io::Result<bool> {
-    let (ended, at_the_end) = mpsc::channel::<()>();
-    let watchdog = thread::Builder::new().spawn(move || {
-        let timed_out = at_the_end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
-        if timed_out {
-            kill(id);
-        }
-        timed_out
-    })?;
-    let process = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
-    while let Err(rustix::io::Errno::INTR) =
-        waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-    {}
-    drop(ended);
-    Ok(watchdog.join().unwrap_or_default())
 }

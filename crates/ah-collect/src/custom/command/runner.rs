@@ -10,8 +10,9 @@ use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, draws, this
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use tempfile::TempDir;
 
-use super::format::{Clock, CommandChoice, Commands, is_variable};
+use super::format::{Clock, CommandChoice, Commands};
 use super::process::{self, Output, Success};
+use crate::custom::combinations::is_identifier;
 use crate::process_group::{last_line, start_guard};
 
 /// Programs take long to start, and their times vary: few samples, one run each.
@@ -67,7 +68,7 @@ impl CommandRunner {
         let Some(script) = script else { return Ok(None) };
         let mut command = Command::new("sh");
         command.args(["-euc", script]).env("folder", input.folder.path());
-        let values = input.context.iter().filter(|(name, _)| is_variable(name));
+        let values = input.context.iter().filter(|(name, _)| is_identifier(name));
         command.envs(values.map(|(name, value)| (name, value.to_string())));
         command.envs(choice.into_iter().flat_map(|choice| &choice.parameters));
         // The folder has another name for each input, and reasons that differ in it alone are one.

@@ -1,12 +1,12 @@
 //! The arguments of a kernel: buffers and scalars, as expressions over features.
 
-use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill};
+use ah_kernels::cuda::source::{Argument, BufferPlan, Element, Fill, NamedFill};
 use ah_types::shown::did_you_mean;
 use ah_types::{Schema, Value};
 use toml::Spanned;
 
 use super::expression::NumberExpression;
-use super::format::{ArgumentTable, FillTable, NamedFill};
+use super::format::ArgumentTable;
 use super::mistake::Mistake;
 
 /// The arguments in the order of the kernel's signature, and the buffers among them.
@@ -30,7 +30,12 @@ impl Arguments {
             match (&table.length, &table.value) {
                 (Some(length), None) => {
                     arguments.push((Argument::Buffer(buffers.len()), None));
-                    let fill = fill(table).map_err(wrong)?;
+                    let by_default = if table.output { NamedFill::Nothing } else { NamedFill::Normal };
+                    let fill = table.fill.unwrap_or(Fill::Named(by_default));
+                    if matches!(fill, Fill::Uniform { from, to } if from > to || from.is_nan() || to.is_nan())
+                    {
+                        return Err(wrong("fill: expected from to be at most to"));
+                    }
                     let (name, is_output) = (name.clone(), table.output);
                     let length = NumberExpression::new(&key("length"), length, features)?;
                     buffers.push((BufferPlan { name, element, length: 0, fill, is_output }, length));
@@ -79,17 +84,5 @@ fn element(name: &Spanned<String>, key: &str) -> Result<Element, Mistake> {
         let message =
             format!("{key}: unknown type {:?}; types are {}{proposal}", name.get_ref(), names.join(", "));
         Mistake::at(name.span(), message)
-    })
-}
-
-fn fill(table: &ArgumentTable) -> Result<Fill, &'static str> {
-    Ok(match table.fill {
-        None if table.output => Fill::Nothing,
-        None | Some(FillTable::Named(NamedFill::Normal)) => Fill::Normal,
-        Some(FillTable::Named(NamedFill::Index)) => Fill::Index,
-        Some(FillTable::Named(NamedFill::Nothing)) => Fill::Nothing,
-        Some(FillTable::Constant(x)) => Fill::Constant(x),
-        Some(FillTable::Uniform { from, to }) if from <= to => Fill::Uniform(from, to),
-        Some(FillTable::Uniform { .. }) => return Err("fill: expected from to be at most to"),
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ah_kernels::cuda::source::Fill;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -42,10 +43,6 @@ pub(in crate::custom) struct CudaTable {
     /// Folders of headers, from the folder of the TOML file.
     #[serde(default)]
     pub(super) include: Vec<PathBuf>,
-    /// Bytes that one run moves, for the report.
-    pub(super) bytes: Option<Located>,
-    /// Arithmetic operations of one run, for the report.
-    pub(super) operations: Option<Located>,
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
     pub(super) inputs: BTreeMap<String, Draw>,
@@ -64,30 +61,10 @@ pub(super) struct ArgumentTable {
     /// The scalar.
     pub value: Option<Located>,
     /// The buffer's contents.
-    pub fill: Option<FillTable>,
+    pub fill: Option<Fill>,
     /// Whether the kernel writes its result to it.
     #[serde(default)]
     pub output: bool,
-}
-
-/// The contents of a buffer.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "fill: expected \"normal\", \"index\", \"nothing\", a number or { from = 0, to = 9 }"
-)]
-pub(super) enum FillTable {
-    Named(NamedFill),
-    Constant(f64),
-    Uniform { from: f64, to: f64 },
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum NamedFill {
-    Normal,
-    Index,
-    Nothing,
 }
 
 /// The reference, where it is another kernel of the source.

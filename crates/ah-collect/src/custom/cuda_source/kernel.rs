@@ -10,7 +10,7 @@ use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
 use super::arguments::Arguments;
-use super::expression::{Condition, Located, NumberExpression};
+use super::expression::{Condition, Located};
 use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
@@ -27,10 +27,6 @@ pub(crate) struct CudaKernel {
     pub(super) choices: Vec<CudaChoice>,
     /// In the order of the features; `None` for a feature that is not drawn.
     pub(super) draws: Vec<Option<Draw>>,
-    /// Bytes that one run moves.
-    pub(super) bytes: Option<NumberExpression>,
-    /// Arithmetic operations of one run.
-    pub(super) operations: Option<NumberExpression>,
     features: Schema,
     launch: LaunchExpressions,
     /// The constraints that depend on the input.
@@ -69,14 +65,9 @@ impl CudaKernel {
         )?;
         let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
         let arguments = Arguments::new(&table.arguments, &features)?;
-        let work = |key: &str, value: &Option<Located>| {
-            value.as_ref().map(|value| NumberExpression::new(key, value, &features)).transpose()
-        };
         let draws = draws::check(&table.inputs, optimization)
             .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
         Ok(Self {
-            bytes: work("cuda.bytes", &table.bytes)?,
-            operations: work("cuda.operations", &table.operations)?,
             source: source(table, folder)?,
             tolerance: table.tolerance,
             constraints: of_input,
@@ -94,14 +85,9 @@ impl CudaKernel {
         self.choices.iter().map(|choice| choice.name.clone()).collect()
     }
 
-    /// Returns the values of the features in this context.
-    pub(super) fn row(&self, context: &Context) -> Result<Vec<Value>, String> {
-        context.row(&self.features).map_err(|e| e.to_string())
-    }
-
     /// Returns the launches on this input.
     pub(super) fn plan(&self, context: &Context) -> Result<InputPlan, String> {
-        let features = self.row(context)?;
+        let features = context.row(&self.features).map_err(|e| e.to_string())?;
         let (buffers, arguments) = self.arguments.plan(&features)?;
         let launches: Vec<_> = self.choices.iter().map(|choice| self.launch(&features, choice)).collect();
         let reference = match &self.reference {

@@ -26,7 +26,7 @@
 //!
 //! `format` is the table as written, `kernel` the checked one with its `expression`s: the `parameters`, the
 //! `launch`, the `arguments`. `mistake` is an error with its place.
-//! `runner` measures, `work` turns times into bytes and operations a second. Only the runner needs a GPU.
+//! `runner` measures; only it needs a GPU.
 
 mod arguments;
 mod expression;
@@ -38,7 +38,6 @@ mod parameters;
 mod runner;
 #[cfg(test)]
 mod tests;
-mod work;
 
 pub(super) use format::CudaTable;
 pub(crate) use kernel::CudaKernel;

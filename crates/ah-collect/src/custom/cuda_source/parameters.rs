@@ -7,10 +7,8 @@ use toml::Spanned;
 
 use super::expression::Condition;
 use super::mistake::Mistake;
+use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
 use ah_measure::draws::ScalarText;
-
-/// More combinations of parameters than this are a mistake.
-const MOST_CHOICES: usize = 10_000;
 
 /// One configuration of the kernel.
 #[derive(Debug)]
@@ -30,8 +28,7 @@ pub(super) fn extend(
     for (name, values) in parameters {
         let wrong =
             |message: String| Mistake::at(values.span(), format!("cuda.parameters.{name}: {message}"));
-        let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if !starts_well || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        if !is_identifier(name) {
             return Err(wrong("expected the name of a macro: letters, digits and _".to_owned()));
         }
         let kind = match values.get_ref().as_slice() {
@@ -68,25 +65,16 @@ pub(super) fn choices(
     features: &Schema,
     conditions: &[Condition],
 ) -> Result<Vec<CudaChoice>, Mistake> {
-    let mut combinations: Vec<Vec<(&str, Value)>> = vec![Vec::new()];
-    for (name, values) in parameters {
-        combinations = combinations
-            .iter()
-            .flat_map(|combination| {
-                let longer = |value| [combination.as_slice(), &[(name.as_str(), parameter(value))]].concat();
-                values.get_ref().iter().map(longer).collect::<Vec<_>>()
-            })
-            .collect();
-        if combinations.len() > MOST_CHOICES {
-            return Err(Mistake::at(
-                values.span(),
-                format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values"),
-            ));
-        }
-    }
+    let combinations = combinations(parameters.iter().map(|(name, values)| (name, values.get_ref())));
+    let combinations = combinations.ok_or_else(|| {
+        let message = format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values");
+        Mistake::anywhere(message)
+    })?;
     let mut choices: Vec<CudaChoice> = Vec::new();
     let unknown = vec![Value::from(f64::NAN); features.len()];
     for combination in combinations {
+        let combination: Vec<(&str, Value)> =
+            combination.into_iter().map(|(name, value)| (name, parameter(value))).collect();
         let values: Vec<Value> = combination.iter().map(|(_, value)| value.clone()).collect();
         let row = [unknown.as_slice(), &values].concat();
         if !conditions.iter().all(|condition| condition.holds(&row)) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ah_kernels::cuda::source::{Argument, Element, Fill, LaunchPlan};
+use ah_kernels::cuda::source::{Argument, Element, Fill, LaunchPlan, NamedFill};
 use ah_measure::Failure;
 use ah_types::Context;
 
@@ -52,9 +52,9 @@ fn buffers_scalars_and_the_reference() {
     assert_eq!(
         shown,
         [
-            ("x", 150, Fill::Normal, false),
-            ("weight", 50, Fill::Uniform(0.5, 1.5), false),
-            ("y", 150, Fill::Nothing, true)
+            ("x", 150, Fill::Named(NamedFill::Normal), false),
+            ("weight", 50, Fill::Uniform { from: 0.5, to: 1.5 }, false),
+            ("y", 150, Fill::Named(NamedFill::Nothing), true)
         ]
     );
     assert_eq!(plan.arguments[2..4], [Argument::Buffer(2), Argument::Scalar(Element::I32, 3.0)]);

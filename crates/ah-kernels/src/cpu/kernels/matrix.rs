@@ -1,6 +1,21 @@
-//! A view of a matrix: a slice, a shape and strides, checked once.
+//! A view of a matrix: a slice, a shape and strides, checked once; and the errors of all kernels.
 
-use super::error::KernelError;
+use thiserror::Error;
+
+/// The reason why a kernel refused to run. It has computed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // The messages show the fields.
+pub enum KernelError {
+    /// The slice ends before the last element of the matrix, or its place overflows.
+    #[error(
+        "a {rows}×{cols} matrix with strides ({}, {}) does not fit a slice of {found} elements",
+        strides.0, strides.1
+    )]
+    SliceTooShort { rows: usize, cols: usize, strides: (usize, usize), found: usize },
+    /// The operands do not fit together.
+    #[error("shapes do not fit: expected {expected}, found {found}")]
+    ShapeMismatch { expected: String, found: String },
+}
 
 /// A read-only matrix. Element (i, j) is `data[i * strides.0 + j * strides.1]`, and lies inside the slice: the unsafe
 /// calls of the libraries rely on it.
@@ -63,16 +78,6 @@ impl<'a> MatRef<'a> {
         self.data[i * self.strides.0 + j * self.strides.1]
     }
 
-    /// Returns the first rows and columns.
-    ///
-    /// # Panics
-    /// If the matrix has fewer.
-    #[must_use]
-    pub fn corner(self, rows: usize, cols: usize) -> Self {
-        assert!(rows <= self.rows && cols <= self.cols, "{rows}×{cols} of {}×{}", self.rows, self.cols);
-        Self { rows, cols, ..self }
-    }
-
     pub(super) fn as_ptr(&self) -> *const f32 {
         self.data.as_ptr()
     }
@@ -110,12 +115,5 @@ mod tests {
         assert!(MatRef::new(&[], 0, 4, (4, 1)).is_ok());
         let message = MatRef::row_major(&data, 3, 5).unwrap_err().to_string();
         assert_eq!(message, "a 3×5 matrix with strides (5, 1) does not fit a slice of 12 elements");
-    }
-
-    #[test]
-    fn a_corner_keeps_the_elements() {
-        let data: Vec<f32> = (0_u8..12).map(f32::from).collect();
-        let corner = MatRef::row_major(&data, 3, 4).unwrap().corner(2, 3);
-        assert_eq!((corner.rows(), corner.cols(), corner.at(1, 2)), (2, 3, 6.0));
     }
 }

@@ -3,9 +3,26 @@
 //! Which one is fastest depends on the shape, the layouts and the processor. `matrixmultiply` has no choice of threads
 //! for a single call.
 
-use super::error::KernelError;
-use super::matrix::{MatRef, check_product};
-use super::threads::Threads;
+use super::matrix::{KernelError, MatRef, check_product};
+
+/// The number of threads that a choice uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Threads {
+    /// The calling one.
+    One,
+    /// All of the current rayon pool.
+    All,
+}
+
+impl Threads {
+    /// Returns the number's part of a choice's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::All => "all",
+        }
+    }
+}
 
 /// A choice of `mm`: a way to compute `c = a · b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

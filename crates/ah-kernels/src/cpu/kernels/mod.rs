@@ -21,16 +21,12 @@
 //! # Ok::<(), ah_kernels::cpu::kernels::KernelError>(())
 //! ```
 
-mod error;
 mod matrix;
 pub mod mm;
 pub mod pad_mm;
 pub mod reference;
 pub mod softmax;
-mod threads;
 
-pub use error::KernelError;
-pub use matrix::MatRef;
-pub use mm::MatMul;
+pub use matrix::{KernelError, MatRef};
+pub use mm::{MatMul, Threads};
 pub use softmax::Softmax;
-pub use threads::Threads;

@@ -12,8 +12,8 @@
 
 use rayon::prelude::*;
 
-use super::error::KernelError;
-use super::threads::Threads;
+use super::matrix::KernelError;
+use super::mm::Threads;
 
 /// The passes over a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,12 +39,7 @@ impl Softmax {
 
     /// Returns the stable name, for example `online_threads=all`.
     pub fn name(&self) -> String {
-        let form = match self.form {
-            Form::Plain => "plain",
-            Form::Online => "online",
-            Form::Persistent => "persistent",
-        };
-        format!("{form}_threads={}", self.threads.name())
+        format!("{:?}_threads={}", self.form, self.threads.name()).to_lowercase()
     }
 
     /// Writes the softmax of each row of `input` to `output`. Both have `rows` rows of `cols` elements.

@@ -1,29 +1,48 @@
 //! The contents of a buffer before a kernel runs.
 
-/// The contents of a buffer before a kernel runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+use serde::Deserialize;
+
+/// The contents of a buffer before a kernel runs, as a file has them.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "fill: expected \"normal\", \"index\", \"nothing\", a number or { from = 0, to = 9 }"
+)]
 pub enum Fill {
-    /// All bytes are 255, which is NaN for floats, so that unwritten elements are found.
-    Nothing,
+    /// By name.
+    Named(NamedFill),
     /// One number in all elements.
     Constant(f64),
+    /// Uniform between two numbers; whole numbers for integers.
+    Uniform {
+        /// The least one.
+        from: f64,
+        /// The greatest one.
+        to: f64,
+    },
+}
+
+/// Contents that have a name.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NamedFill {
+    /// All bytes are 255, which is NaN for floats, so that unwritten elements are found.
+    Nothing,
     /// 0, 1, 2, …
     Index,
-    /// Uniform between the two numbers; whole numbers for integers.
-    Uniform(f64, f64),
     /// From a normal distribution around 0 with a deviation of 1.
     Normal,
 }
 
 impl Fill {
-    /// Returns the number in `buffers.cu` and the two operands; `None` for [`Fill::Nothing`].
+    /// Returns the number in `buffers.cu` and the two operands; `None` for [`NamedFill::Nothing`].
     pub(super) fn operands(self) -> Option<(i32, f64, f64)> {
         match self {
-            Self::Nothing => None,
+            Self::Named(NamedFill::Nothing) => None,
             Self::Constant(x) => Some((0, x, 0.0)),
-            Self::Index => Some((1, 0.0, 0.0)),
-            Self::Uniform(from, to) => Some((2, from, to)),
-            Self::Normal => Some((3, 0.0, 0.0)),
+            Self::Named(NamedFill::Index) => Some((1, 0.0, 0.0)),
+            Self::Uniform { from, to } => Some((2, from, to)),
+            Self::Named(NamedFill::Normal) => Some((3, 0.0, 0.0)),
         }
     }
 }

@@ -6,7 +6,7 @@
 mod fill;
 
 pub use super::element::Element;
-pub use fill::Fill;
+pub use fill::{Fill, NamedFill};
 
 use std::path::{Path, PathBuf};
 

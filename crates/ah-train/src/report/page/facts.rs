@@ -39,7 +39,7 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
     let taken: Vec<JudgedPick> = known
         .iter()
         .map(|j| {
-            let choice = j.ranking.first().copied().unwrap_or(fallback);
+            let choice = j.taken(fallback);
             let log_slowdown = table.loss(j.input, choice, fallback);
             let base = table.usable(j.input, fallback);
             let slow = base.zip(table.cell(j.input, choice));

@@ -6,7 +6,6 @@ mod facts;
 
 use std::path::Path;
 
-use ah_cli::page::Page;
 use ah_types::Model;
 
 use crate::error::TrainError;
@@ -15,9 +14,7 @@ use crate::judge::{Evaluation, Study};
 /// Returns the page's text. It fetches nothing. The study is that of the model's training.
 pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
     let facts = facts::facts(model, evaluation, study).to_string();
-    let page =
-        Page { title: &model.heuristic, body: include_str!("body.html"), script: include_str!("page.js") };
-    page.html(&facts)
+    ah_cli::page::html(&model.heuristic, include_str!("body.html"), include_str!("page.js"), &facts)
 }
 
 /// Writes the page.

@@ -108,3 +108,8 @@ pub fn published(name: &str) -> Option<PathBuf> {
 pub fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
+
+/// Returns the name of the learner that a training chose.
+pub fn learner(trained: &ah_train::TrainedModel) -> &str {
+    trained.model.provenance.parameters["chosen"]["learner"].as_str().unwrap()
+}

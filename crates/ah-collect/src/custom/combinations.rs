@@ -1,0 +1,31 @@
+//! Combinations of parameters: each is a choice of a command or of a CUDA kernel.
+
+use ah_measure::draws::ScalarText;
+
+/// More choices than this are a mistake.
+pub(super) const MOST_CHOICES: usize = 10_000;
+
+/// Returns every combination of a value for each name; `None` if there are more than [`MOST_CHOICES`].
+pub(super) fn combinations<'a>(
+    parameters: impl Iterator<Item = (&'a String, &'a Vec<ScalarText>)>,
+) -> Option<Vec<Vec<(&'a str, &'a ScalarText)>>> {
+    let mut all = vec![Vec::new()];
+    for (name, values) in parameters {
+        let longer =
+            |combination: &Vec<_>, value| [combination.as_slice(), &[(name.as_str(), value)]].concat();
+        all = all
+            .iter()
+            .flat_map(|combination| values.iter().map(|value| longer(combination, value)))
+            .collect();
+        if all.len() > MOST_CHOICES {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// Returns whether a shell and the preprocessor take this for a name.
+pub(super) fn is_identifier(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+}

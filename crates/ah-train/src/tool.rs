@@ -128,7 +128,10 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     if args.json {
         let mut figures = report::summary::json(&trained);
         figures["model"] = json!(args.model);
-        figures["generated"] = json!(generated.map(|report| report.json()));
+        let places = |report: ah_codegen::Report| -> Vec<PathBuf> {
+            report.generated.into_iter().map(|files| files.output.place).collect()
+        };
+        figures["generated"] = json!(generated.map(places));
         stdout(&format!("{figures}\n"))?;
     }
     Ok(())
@@ -174,9 +177,8 @@ fn generate(
     mode: ah_codegen::WriteMode,
 ) -> Result<Option<ah_codegen::Report>, Failure> {
     let targets = trained.plan.asking.targets.iter();
-    let targets =
-        targets.filter_map(|target| ah_codegen::TARGETS.into_iter().find(|t| t.name() == target.name()));
-    let targets: Vec<&dyn ah_codegen::Target> = targets.collect();
+    let targets = targets.filter_map(|target| ah_codegen::TARGETS.iter().find(|t| t.name == target.name()));
+    let targets: Vec<&ah_codegen::Target> = targets.collect();
     if args.no_codegen || targets.is_empty() {
         return Ok(None);
     }

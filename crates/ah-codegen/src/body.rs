@@ -9,8 +9,7 @@ use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, FeatureKind, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::expression::{Printer, Scope, WHOLE, negated};
-use crate::facts::Facts;
+use crate::facts::{Facts, WHOLE, negated};
 use crate::language::Language;
 use crate::names::Names;
 
@@ -88,8 +87,6 @@ pub struct Builder<'a, 'm, S> {
     pub model: &'m Model,
     pub syntax: &'a S,
     pub names: &'a Names,
-    /// Derived features that have a function of their own.
-    pub functions: &'a BTreeSet<usize>,
     /// Helpers that expressions call.
     pub helpers: &'a mut BTreeSet<&'static str>,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
@@ -109,8 +106,9 @@ struct Known {
     parts: usize,
 }
 
-impl<S: Language> Scope for Builder<'_, '_, S> {
-    fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
+impl<S: Language> Builder<'_, '_, S> {
+    /// Returns the value of a feature, and under which condition it is defined if it is no number.
+    pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
         if let Some(known) = self.known.variables.get(&slot) {
             return known.clone();
         }
@@ -125,43 +123,29 @@ impl<S: Language> Scope for Builder<'_, '_, S> {
         };
         let ty = derived.ty();
         let name = self.names.feature(slot);
-        let known = if self.functions.contains(&slot) && ty == Type::Number {
-            let inputs = inputs(self.model, slot);
-            inputs.iter().for_each(|input| drop(self.feature(*input, facts)));
-            let call = self.syntax.computed(self.names, slot, &inputs);
-            (None, self.assign(name, Some(slot), ty, call))
-        } else {
-            let (defined, value) = self.print(|p| match ty {
-                Type::Number => (None, p.number(derived, facts)),
-                Type::Bool => p.condition(derived, facts),
-                Type::Category => p.category(derived, facts),
-            });
-            let defined = defined.map(|defined| self.bind(Type::Bool, defined));
-            (defined, self.assign(name, Some(slot), ty, value))
+        let (defined, value) = match ty {
+            Type::Number => (None, self.number(derived, facts)),
+            Type::Bool => self.condition(derived, facts),
+            Type::Category => self.category(derived, facts),
         };
+        let defined = defined.map(|defined| self.bind(Type::Bool, defined));
+        let known = (defined, self.assign(name, Some(slot), ty, value));
         self.known.variables.insert(slot, known.clone());
         known
     }
 
-    fn bind(&mut self, ty: Type, value: Code) -> Code {
+    /// Gives a variable the value, and returns it.
+    pub fn bind(&mut self, ty: Type, value: Code) -> Code {
         let name = self.names.part(self.known.parts);
         self.known.parts += 1;
         self.assign(&name, None, ty, value)
     }
 
-    fn helper(&mut self, name: &'static str) -> String {
+    /// Returns the name of a helper, which the file then defines.
+    pub fn helper(&mut self, name: &'static str) -> String {
         self.helpers.insert(name);
         self.syntax.function(name)
     }
-}
-
-/// Returns the logged features that a feature is computed from.
-pub fn inputs(model: &Model, slot: usize) -> BTreeSet<usize> {
-    let mut inputs = BTreeSet::new();
-    model.features.for_each_logged(slot, &mut |slot| {
-        inputs.insert(slot);
-    });
-    inputs
 }
 
 /// Returns a feature as an expression.
@@ -174,11 +158,10 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         model: &'m Model,
         syntax: &'a S,
         names: &'a Names,
-        functions: &'a BTreeSet<usize>,
         helpers: &'a mut BTreeSet<&'static str>,
     ) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
-        Self { model, syntax, names, functions, helpers, rankings: &[], known, steps }
+        Self { model, syntax, names, helpers, rankings: &[], known, steps }
     }
 
     fn kind(&self, slot: usize) -> Type {
@@ -202,11 +185,6 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         variable
     }
 
-    pub fn print<T>(&mut self, print: impl FnOnce(&mut Printer<'_, S, Self>) -> T) -> T {
-        let syntax = self.syntax;
-        print(&mut Printer { syntax, scope: self })
-    }
-
     /// Returns the whole function, and what holds behind the precondition.
     pub fn function(&mut self) -> Vec<Step> {
         let mut facts = Facts::new(self.model, S::IS_TYPED);
@@ -214,7 +192,9 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if steps.last() != Some(&Step::Return(Outcome::Decline, None)) {
             steps.extend(self.node(0, &facts));
         }
-        finished(steps)
+        let mut steps = without_unread(steps, &mut BTreeSet::new());
+        join_neighbours(&mut steps, S::WORDS.or);
+        steps
     }
 
     /// Returns the steps that decline where the precondition does not hold.
@@ -242,16 +222,14 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the code of "false or undefined".
     fn unless(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
-        self.print(|p| {
-            let (defined, value) = p.condition(&negated(condition), facts);
-            match defined {
-                None => value,
-                Some(defined) => {
-                    let undefined = p.syntax.not(&defined);
-                    p.or(&undefined, &value)
-                }
+        let (defined, value) = self.condition(&negated(condition), facts);
+        match defined {
+            None => value,
+            Some(defined) => {
+                let undefined = self.syntax.not(&defined);
+                self.or(&undefined, &value)
             }
-        })
+        }
     }
 
     /// Builds the steps of a node below what is known.
@@ -288,7 +266,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let is_missing = self.model.missing.contains(&slot);
         let mut steps = Vec::new();
         if facts.range(&expr).nan && !is_missing {
-            let value = Scope::feature(self, slot, facts).1;
+            let value = self.feature(slot, facts).1;
             let condition = self.syntax.is_nan(&value);
             steps.append(&mut self.steps);
             steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
@@ -314,7 +292,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             steps.extend(self.sides(conditions, children, [&low, &high]));
             return steps;
         }
-        let value = Scope::feature(self, slot, facts).1;
+        let value = self.feature(slot, facts).1;
         let (value, literal) = match value.is_integer && threshold.abs() < WHOLE {
             true if range.whole => (value, format!("{}", threshold.floor())),
             true => (value, self.syntax.float(threshold)),
@@ -336,7 +314,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let mut rests = Vec::new();
         for number in numbers {
             let value = self.known.multiples.get(number).cloned().unwrap_or_else(|| {
-                let value = self.print(|p| p.number(number, facts));
+                let value = self.number(number, facts);
                 if value.reads.contains(&value.text) { value } else { self.bind(Type::Number, value) }
             });
             self.known.multiples.insert(number.clone(), value.clone());
@@ -363,17 +341,15 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         };
         let expr = feature(self.model, slot);
         if !is_known(facts) || facts.may_lack(&expr) {
-            let (defined, value) = Scope::feature(self, slot, facts);
+            let (defined, value) = self.feature(slot, facts);
             let texts: Vec<&str> =
                 known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
             let in_known = if is_known(facts) { None } else { Some(self.is_in(slot, &value, &texts, facts)) };
-            let condition = self.print(|p| {
-                let not = |code: Option<Code>| code.map(|code| p.syntax.not(&code));
-                match (not(defined), not(in_known)) {
-                    (Some(a), Some(b)) => p.or(&a, &b),
-                    (a, b) => a.or(b).expect("a reason to check"),
-                }
-            });
+            let not = |code: Option<Code>| code.map(|code| self.syntax.not(&code));
+            let condition = match (not(defined), not(in_known)) {
+                (Some(a), Some(b)) => self.or(&a, &b),
+                (a, b) => a.or(b).expect("a reason to check"),
+            };
             steps.append(&mut self.steps);
             steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
             facts.learn_category(slot, known, true);
@@ -385,7 +361,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             steps.extend(self.node(children[usize::from(outside.is_empty())], facts));
             return steps;
         }
-        let value = Scope::feature(self, slot, facts).1;
+        let value = self.feature(slot, facts).1;
         let is_short = inside.len() <= outside.len();
         let named = self.is_in(slot, &value, if is_short { &inside } else { &outside }, facts);
         let other = self.syntax.not(&named);
@@ -452,9 +428,9 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                 picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
             return vec![Step::Return(picked.map_or(Outcome::Decline, Outcome::Choice), evidence)];
         };
-        let (defined, value) = self.print(|p| p.condition(condition, facts));
+        let (defined, value) = self.condition(condition, facts);
         let code = match &defined {
-            Some(defined) => self.print(|p| p.and(defined, &value)),
+            Some(defined) => self.and(defined, &value),
             None => value,
         };
         let mut steps = std::mem::take(&mut self.steps);
@@ -549,14 +525,6 @@ pub fn depth(steps: &[Step]) -> usize {
         .unwrap_or(0)
 }
 
-/// Joins neighbouring conditions with one result, and drops variables that nothing reads.
-fn finished(steps: Vec<Step>) -> Vec<Step> {
-    let mut read = BTreeSet::new();
-    let mut kept = without_unread(steps, &mut read);
-    join_neighbours(&mut kept);
-    kept
-}
-
 /// Walks backwards: `read` has the variables that later steps read.
 pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
     let mut kept = Vec::with_capacity(steps.len());
@@ -582,43 +550,36 @@ pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step
     kept
 }
 
-/// The widest condition that several are joined to.
+/// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
 
-fn join_neighbours(steps: &mut Vec<Step>) {
+/// Joins neighbouring conditions with one result by the language's `or`.
+fn join_neighbours(steps: &mut Vec<Step>, or: &str) {
+    let between = format!(" {or} ");
     let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
     for mut step in std::mem::take(steps) {
         if let Step::If { then, .. } = &mut step {
-            join_neighbours(then);
+            join_neighbours(then, or);
         }
         if let (Some(Step::If { condition, then }), Step::If { condition: next, then: other }) = (joined.last_mut(), &step)
             && matches!(then[..], [Step::Return(..)])
             && then == other
-            && condition.text.len() + next.text.len() < JOINED
+            && condition.text.replace(&between, "|").len() + next.text.len() < JOINED
             // Two limits of one number read better apart.
-            && condition.text.rsplit(OR_MARK).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
+            && condition.text.rsplit(&between).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
         {
-            let operand = |code: &Code| code.clone();
-            *condition =
-                Code::new(Binds::Or, format!("{}{OR_MARK}{}", alone(&operand(condition)), alone(next)))
-                    .reading(&[&operand(condition), next]);
+            let alone = |code: &Code| match code.binds {
+                Binds::And | Binds::Choice => format!("({})", code.text),
+                _ => code.text.clone(),
+            };
+            let both = Code::new(Binds::Or, format!("{}{between}{}", alone(condition), alone(next)));
+            *condition = both.reading(&[condition, next]);
             *then = std::mem::take(then).into_iter().zip(other.clone()).map(|(a, b)| pooled(a, b)).collect();
             continue;
         }
         joined.push(step);
     }
     *steps = joined;
-}
-
-/// Stands for the language's `or` until a body is rendered.
-pub const OR_MARK: &str = "\u{1}";
-
-fn alone(code: &Code) -> String {
-    if matches!(code.binds, Binds::And | Binds::Choice) {
-        format!("({})", code.text)
-    } else {
-        code.text.clone()
-    }
 }
 
 /// Splits a chain of one operator.
@@ -630,22 +591,4 @@ pub fn split<'e>(expr: &'e Expr, operator: Binary, operands: &mut Vec<&'e Expr>)
         }
         other => operands.push(other),
     }
-}
-
-/// Returns the derived features that a body computes at several places.
-pub fn repeated(steps: &[Step]) -> BTreeSet<usize> {
-    fn count(steps: &[Step], counts: &mut BTreeMap<usize, usize>) {
-        for step in steps {
-            match step {
-                Step::Let { slot: Some(slot), value, ty: Type::Number, .. } if value.text.len() > 40 => {
-                    *counts.entry(*slot).or_default() += 1;
-                }
-                Step::If { then, .. } => count(then, counts),
-                _ => {}
-            }
-        }
-    }
-    let mut counts = BTreeMap::new();
-    count(steps, &mut counts);
-    counts.into_iter().filter(|(_, count)| *count > 1).map(|(slot, _)| slot).collect()
 }

@@ -12,14 +12,13 @@ use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{C_NAMES, C_WORDS, Case, Names};
 use crate::page::{Lines, described, units, wrapped};
-use crate::plan::{Plan, Planned, TableCode};
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target};
+use crate::target::{Output, Plan, Target};
 use crate::text::{c_string, shown};
 
 /// A header for C, C++ and CUDA.
-#[derive(Clone, Copy, Debug)]
-pub struct C;
+pub const C: Target = Target { name: "c", usage, has_rankings: false, files };
 
 /// How C writes code.
 struct CSyntax<'m> {
@@ -96,97 +95,81 @@ impl Language for CSyntax<'_> {
     }
 }
 
-impl Target for C {
-    fn name(&self) -> &'static str {
-        "c"
-    }
+fn usage(place: &Path) -> String {
+    let file = place.file_name().unwrap_or_default().to_string_lossy();
+    format!("include it: #include \"{file}\"; then ask the function that ends with _choose")
+}
 
-    fn usage(&self, place: &Path) -> String {
-        let file = place.file_name().unwrap_or_default().to_string_lossy();
-        format!("include it: #include \"{file}\"; then ask the function that ends with _choose")
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        let model = plan.model;
-        let words = [C_WORDS, C_NAMES];
-        let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &words, Some(C_WORDS))?;
-        let package = &names.package;
-        let syntax = CSyntax { package };
-        let planned = plan.built(&syntax, &names);
-        let constant = |id: ChoiceId| format!("{package}_{}", names.choices[id.index()]).to_ascii_uppercase();
-        let result = |outcome: Outcome, _: bool| match outcome {
-            Outcome::Decline => "return -1;".to_owned(),
-            Outcome::Choice(id) => format!("return {};", constant(id)),
-            Outcome::Ranking(number) => format!("return {number};"),
+fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
+    let model = plan.request.model;
+    let words = [C_WORDS, C_NAMES];
+    let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &words, Some(C_WORDS))?;
+    let package = &names.package;
+    let syntax = CSyntax { package };
+    let planned = plan.built(&syntax, &names);
+    let constant = |id: ChoiceId| format!("{package}_{}", names.choices[id.index()]).to_ascii_uppercase();
+    let result = |outcome: Outcome, _: bool| match outcome {
+        Outcome::Decline => "return -1;".to_owned(),
+        Outcome::Choice(id) => format!("return {};", constant(id)),
+        Outcome::Ranking(number) => format!("return {number};"),
+    };
+    let lines = || Lines::new(&syntax, model, &result);
+    let is_constant = planned.read.is_empty();
+    let pointer = format!("const struct {package}_context *c");
+    let parameter = if is_constant { "void" } else { &pointer };
+    let all = (0..model.choices.len()).map(|i| constant(ChoiceId(i as u32)));
+    let choices: Vec<String> = all.map(|name| format!("    {name}")).collect();
+    let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
+    let (steps, all) = &planned.conditions;
+    let case = |(code, choices): &(Code, Vec<ChoiceId>)| {
+        let cases: String = choices.iter().map(|id| format!("case {}: ", constant(*id))).collect();
+        format!("    {cases}return {};\n", code.text)
+    };
+    let mut values = skeleton::values(plan, &names, &planned);
+    let inserted = [
+        ("about", planned.about(model, " * ", "\n")),
+        ("choices", choices.join(",\n")),
+        ("names", texts.join(",\n        ")),
+        ("context", context(model, &names, &planned)),
+        ("parameter", parameter.to_owned()),
+        ("given", if is_constant { "" } else { "c" }.to_owned()),
+        ("first", if is_constant { String::new() } else { format!("{pointer}, ") }),
+        ("condition_steps", lines().print(steps, 1, true)),
+        ("conditions", all.iter().map(case).collect()),
+        ("body", lines().print(&planned.body, 1, true)),
+        ("leaf", lines().print(&planned.leaf, 1, true)),
+    ];
+    inserted.iter().for_each(|(key, text)| values.insert(*key, text));
+    let (mut starts, mut entries) = (Vec::new(), Vec::new());
+    for ranking in &planned.rankings {
+        starts.push(entries.len().to_string());
+        let entry = |(id, allowed): &(ChoiceId, bool)| match allowed {
+            true => id.0.to_string(),
+            false => (-2 - i64::from(id.0)).to_string(),
         };
-        let lines = || Lines::new(&syntax, model, &result);
-        let is_constant = planned.read.is_empty();
-        let pointer = format!("const struct {package}_context *c");
-        let parameter = if is_constant { "void" } else { &pointer };
-        let all = (0..model.choices.len()).map(|i| constant(ChoiceId(i as u32)));
-        let choices: Vec<String> = all.map(|name| format!("    {name}")).collect();
-        let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
-        let mut functions = String::new();
-        for (slot, (steps, value)) in &planned.functions {
-            let comment = shown(&model.features.all().features()[*slot].name);
-            let text = lines().value(*slot, steps, &format!("return {};", value.text));
-            let (api, name) = (package.to_ascii_uppercase(), syntax.function(names.feature(*slot)));
-            functions += &format!("\n\n/* {comment} */\n{api}_API double {name}({pointer}) {{\n{text}\n}}");
-        }
-        let (steps, all) = &planned.conditions;
-        let case = |(code, choices): &(Code, Vec<ChoiceId>)| {
-            let cases: String = choices.iter().map(|id| format!("case {}: ", constant(*id))).collect();
-            format!("    {cases}return {};\n", code.text)
-        };
-        let mut values = skeleton::values(plan, &names, &planned);
-        let inserted = [
-            ("about", planned.about(model, " * ", "\n")),
-            ("choices", choices.join(",\n")),
-            ("names", texts.join(",\n        ")),
-            ("context", context(model, &names, &planned)),
-            ("parameter", parameter.to_owned()),
-            ("given", if is_constant { "" } else { "c" }.to_owned()),
-            ("first", if is_constant { String::new() } else { format!("{pointer}, ") }),
-            ("functions", functions),
-            ("condition_steps", lines().print(steps, 1)),
-            ("conditions", all.iter().map(case).collect()),
-            ("body", lines().print(&planned.body, 1)),
-            ("leaf", lines().print(&planned.leaf, 1)),
-        ];
-        inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-        let (mut starts, mut entries) = (Vec::new(), Vec::new());
-        for ranking in &planned.rankings {
-            starts.push(entries.len().to_string());
-            let entry = |(id, allowed): &(ChoiceId, bool)| match allowed {
-                true => id.0.to_string(),
-                false => (-2 - i64::from(id.0)).to_string(),
-            };
-            entries.extend(ranking.iter().map(entry));
-            entries.push("-1".to_owned());
-        }
-        values.insert("rankings", &wrapped(entries, "        "));
-        values.insert("starts", &wrapped(starts, "        "));
-        values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
-        values.insert("count", &model.choices.len());
-        values.insert(
-            "needs_rounded",
-            &(planned.helpers.contains("rounded") || planned.helpers.contains("log2")),
-        );
-        if let Some(device) = &model.device {
-            let (units, count) = units(device);
-            values.insert("device", &shown(&device.to_string()));
-            values.insert("device_name", &c_string(device.name()));
-            values.insert("units", units);
-            values.insert("units_count", &count);
-        }
-        if let Some(code) = &planned.tables {
-            tables(&mut values, code, model);
-        }
-        let mut text = skeleton::render("c/header.h", &values)?;
-        values.insert("needs_same", &text.contains(&format!("{package}_same(")));
-        text = skeleton::render("c/header.h", &values)?;
-        Output::file(plan, &format!("{package}.h"), text, planned.signature(&names))
+        entries.extend(ranking.iter().map(entry));
+        entries.push("-1".to_owned());
     }
+    values.insert("rankings", &wrapped(entries, "        "));
+    values.insert("starts", &wrapped(starts, "        "));
+    values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
+    values.insert("count", &model.choices.len());
+    values
+        .insert("needs_rounded", &(planned.helpers.contains("rounded") || planned.helpers.contains("log2")));
+    if let Some(device) = &model.device {
+        let (units, count) = units(device);
+        values.insert("device", &shown(&device.to_string()));
+        values.insert("device_name", &c_string(device.name()));
+        values.insert("units", units);
+        values.insert("units_count", &count);
+    }
+    if let Some(code) = &planned.tables {
+        tables(&mut values, code, model);
+    }
+    let mut text = skeleton::render("c/header.h", &values)?;
+    values.insert("needs_same", &text.contains(&format!("{package}_same(")));
+    text = skeleton::render("c/header.h", &values)?;
+    Ok(Output::file(plan, &format!("{package}.h"), text, planned.signature(&names)))
 }
 
 fn context(model: &Model, names: &Names, planned: &Planned) -> String {

@@ -48,12 +48,12 @@ pub struct RequestArguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
     /// What to generate, separated by commas
-    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = one_of(TARGETS.map(|target| (target.name(), target))))]
-    pub target: Vec<&'static dyn Target>,
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = one_of(TARGETS.each_ref().map(|target| (target.name, target))))]
+    pub target: Vec<&'static Target>,
     /// The folder below which everything is written
     #[arg(long, value_name = "DIR", default_value = "generated")]
     pub out: PathBuf,
-    /// Write, compare with what is there, or report what would be written
+    /// Write, or compare with what is there
     #[arg(long, value_enum, default_value_t = WriteMode::Write)]
     pub mode: WriteMode,
     /// Write this file instead, as a module of your own library
@@ -74,9 +74,6 @@ pub struct RequestArguments {
     /// For table: a log with the inputs of the table, and times that prove each change from the fallback
     #[arg(long, value_name = "LOG")]
     pub rows: Vec<PathBuf>,
-    /// Print the report as JSON on standard output, with the difference
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// What generated code does beside choosing.

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, exit};
-use ah_types::shown::quoted;
+use ah_types::shown::{listed, quoted};
 use ah_types::{InvalidModel, ModelError, log};
 
-use crate::table_error::TableError;
+/// The feature of a log that names the default of each input.
+pub(crate) const DEFAULT: &str = "default";
 
 /// Code cannot be generated.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +22,24 @@ pub enum CodegenError {
     /// A log cannot be read.
     #[error(transparent)]
     Log(#[from] log::LogError),
-    /// A table cannot be made.
-    #[error(transparent)]
-    Table(#[from] TableError),
+    /// A table has no rows.
+    #[error("--target table: expected --rows LOG, a log with the inputs that the table shall have")]
+    NoRows,
+    /// A table has no default.
+    #[error(
+        "--rows: expected a model with a fallback, which rows without a proven gain keep; learn it with ah-train --fallback CHOICE, or \
+         give a log with the feature {DEFAULT}, which names the default of each input"
+    )]
+    NoDefault,
+    /// The rows lack a feature of the model.
+    #[error("--rows: expected the feature {} of the model, found {}", quoted(feature), listed(found))]
+    NoFeature { feature: String, found: Vec<String> },
+    /// The default has no times.
+    #[error(
+        "--rows: expected times of the default {}, found none on {inputs} inputs; measure it too, because a gain is a gain over it",
+        quoted(default)
+    )]
+    NoDefaultTimes { default: String, inputs: usize },
     /// Two logged features would have one identifier.
     #[error(
         "the features {} and {} would both be `{identifier}` in code, so callers could not tell them apart; rename one of them in the log",
@@ -64,7 +80,7 @@ impl FatalError for CodegenError {
             Self::Io { .. } | Self::Taken { .. } => exit::IO,
             Self::Model(e) => e.exit_code(),
             Self::Log(e) => e.exit_code(),
-            Self::Table(TableError::NoRows) | Self::SeveralTargets { .. } => exit::USAGE,
+            Self::NoRows | Self::SeveralTargets { .. } => exit::USAGE,
             _ => exit::BAD_INPUT,
         }
     }

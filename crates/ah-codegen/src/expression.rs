@@ -1,4 +1,4 @@
-//! Prints expressions: one walk for all languages, and for each one a [`Language`].
+//! Prints expressions in a body: one walk for all languages, and for each one a [`Language`].
 //!
 //! Every printed expression has a value wherever it is computed. A number is NaN where it is undefined. A truth value or category
 //! is printed twice: a condition under which it is defined, and a value that counts only there. Most are defined everywhere, and
@@ -8,35 +8,17 @@ use std::collections::BTreeSet;
 
 use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 
+use crate::body::Builder;
 use crate::code::{Binds, Code};
-use crate::facts::Facts;
+use crate::facts::{Facts, WHOLE, opposite};
 use crate::language::Language;
 
-/// Below, every whole number is an f64.
-pub const WHOLE: f64 = (1_u64 << 53) as f64;
-
-/// What expressions read and write around them.
-pub trait Scope {
-    /// Returns the value of a feature, and under which condition it is defined if it is no number.
-    fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code);
-    /// Gives a variable the value, and returns it.
-    fn bind(&mut self, ty: Type, value: Code) -> Code;
-    /// Returns the name of a helper, which the file then defines.
-    fn helper(&mut self, name: &'static str) -> String;
-}
-
-/// Prints expressions of one language in a scope.
-pub struct Printer<'a, S, C: ?Sized> {
-    pub syntax: &'a S,
-    pub scope: &'a mut C,
-}
-
-impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
+impl<S: Language> Builder<'_, '_, S> {
     /// Returns a number; NaN is undefined.
     pub fn number(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         match expr {
             Expr::Number(x) => Code::literal(self.syntax.float(*x)),
-            Expr::Feature(slot) => self.scope.feature(slot.index, facts).1,
+            Expr::Feature(slot) => self.feature(slot.index, facts).1,
             Expr::Unary(op, a) => {
                 let (range, a) = (facts.range(a), self.number(a, facts));
                 self.unary(*op, range.nan || !range.is_finite(), a)
@@ -138,7 +120,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
         };
         if binds == Binds::Sum {
             code = code.map(|code| match code.is_product {
-                true => self.syntax.rounded(code, &mut |name| self.scope.helper(name)),
+                true => self.syntax.rounded(code, &mut |name| self.helper(name)),
                 false => code,
             });
         }
@@ -152,7 +134,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
             return self.call(helper, vec![a, b]);
         }
         // The divisor is read twice.
-        let b = if b.reads.contains(&b.text) { b } else { self.scope.bind(Type::Number, b) };
+        let b = if b.reads.contains(&b.text) { b } else { self.bind(Type::Number, b) };
         self.syntax.guarded(operator, &a, &b).expect("asked before")
     }
 
@@ -164,18 +146,18 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
                 break;
             }
             let ty = Type::Number;
-            *longest = Code { is_product: longest.is_product, ..self.scope.bind(ty, longest.clone()) };
+            *longest = Code { is_product: longest.is_product, ..self.bind(ty, longest.clone()) };
         }
         operands
     }
 
     fn call(&mut self, name: &'static str, operands: Vec<Code>) -> Code {
-        let name = self.scope.helper(name);
+        let name = self.helper(name);
         let mut operands: Vec<Code> = operands.into_iter().map(|a| self.float(a)).collect();
         if operands.iter().map(|a| a.text.len() + 2).sum::<usize>() > S::WIDTHS[1] {
             for operand in &mut operands {
                 if operand.text.len() > 24 {
-                    *operand = self.scope.bind(Type::Number, operand.clone());
+                    *operand = self.bind(Type::Number, operand.clone());
                 }
             }
         }
@@ -184,7 +166,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
 
     fn conditional(&mut self, c: &Code, a: &Code, b: &Code, ty: Type) -> Code {
         let value = self.syntax.conditional(c, a, b);
-        if value.text.len() <= S::WIDTHS[2] { value } else { self.scope.bind(ty, value) }
+        if value.text.len() <= S::WIDTHS[2] { value } else { self.bind(ty, value) }
     }
 
     /// Returns the condition under which a truth value is defined, and its value there.
@@ -253,7 +235,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
             }
             Expr::If(c, a, b) => self.if_else(c, a, b, Type::Bool, facts),
             Expr::Feature(slot) => {
-                let (defined, value) = self.scope.feature(slot.index, facts);
+                let (defined, value) = self.feature(slot.index, facts);
                 (defined, value)
             }
             other => (None, Code::atom(self.syntax.truth(matches!(other, Expr::Bool(true))))),
@@ -340,7 +322,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
             return if ty == Type::Bool { self.condition(side, facts) } else { self.category(side, facts) };
         }
         let (defined, c_code) = self.condition(c, facts);
-        let c_code = if c_code.text.len() > 24 { self.scope.bind(Type::Bool, c_code) } else { c_code };
+        let c_code = if c_code.text.len() > 24 { self.bind(Type::Bool, c_code) } else { c_code };
         let [(a_defined, a), (b_defined, b)] = [(a, true), (b, false)].map(|(side, value)| {
             let mut facts = facts.clone();
             facts.learn(c, value);
@@ -351,8 +333,8 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
             (a, b) => {
                 let yes = || Code::atom(self.syntax.truth(true));
                 let (a, b) = (a.unwrap_or_else(yes), b.unwrap_or_else(yes));
-                let [a, b] = [a, b]
-                    .map(|side| if side.text.len() > 24 { self.scope.bind(Type::Bool, side) } else { side });
+                let [a, b] =
+                    [a, b].map(|side| if side.text.len() > 24 { self.bind(Type::Bool, side) } else { side });
                 Some(self.conditional(&c_code, &a, &b, Type::Bool))
             }
         };
@@ -380,7 +362,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
         for (code, range) in codes.iter_mut().zip([first, second]) {
             if range.nan {
                 if code.binds != Binds::Atom || code.text.contains('(') {
-                    *code = self.scope.bind(Type::Number, code.clone());
+                    *code = self.bind(Type::Number, code.clone());
                 }
                 let nan = self.syntax.is_nan(code);
                 let is_number = self.syntax.not(&nan);
@@ -394,7 +376,7 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
         } else {
             a
         };
-        let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, op.symbol(), &b);
+        let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, Binary::Compare(op).symbol(), &b);
         let opposite =
             (!first.nan && !second.nan && opposite(op) != Comparison::Lt).then(|| compared(opposite(op)));
         let code = compared(op);
@@ -406,38 +388,12 @@ impl<S: Language, C: Scope + ?Sized> Printer<'_, S, C> {
         match expr {
             Expr::Text(text) => (None, Code::atom(self.syntax.text(text))),
             Expr::If(c, a, b) if expr.ty() == Type::Category => self.if_else(c, a, b, Type::Category, facts),
-            Expr::Feature(slot) if !facts.is_truth(slot.index) => self.scope.feature(slot.index, facts),
+            Expr::Feature(slot) if !facts.is_truth(slot.index) => self.feature(slot.index, facts),
             truth => {
                 let (defined, value) = self.condition(truth, facts);
                 let [yes, no] = ["True", "False"].map(|text| Code::atom(self.syntax.text(text)));
                 (defined, self.conditional(&value, &yes, &no, Type::Category))
             }
         }
-    }
-}
-
-fn opposite(op: Comparison) -> Comparison {
-    match op {
-        Comparison::Eq => Comparison::Ne,
-        Comparison::Ne => Comparison::Eq,
-        Comparison::Lt => Comparison::Ge,
-        Comparison::Ge => Comparison::Lt,
-        Comparison::Gt => Comparison::Le,
-        Comparison::Le => Comparison::Gt,
-    }
-}
-
-/// Returns the opposite of a condition, without `not` where an operator has an opposite.
-pub fn negated(expr: &Expr) -> Expr {
-    let both = |op, a: &Expr, b: &Expr| Expr::Binary(op, Box::new(a.clone()), Box::new(b.clone()));
-    match expr {
-        Expr::Bool(value) => Expr::Bool(!value),
-        Expr::Unary(Unary::Not, a) => (**a).clone(),
-        Expr::Binary(Binary::And, a, b) => both(Binary::Or, &negated(a), &negated(b)),
-        Expr::Binary(Binary::Or, a, b) => both(Binary::And, &negated(a), &negated(b)),
-        Expr::Binary(Binary::Same, a, b) => both(Binary::Differ, a, b),
-        Expr::Binary(Binary::Differ, a, b) => both(Binary::Same, a, b),
-        Expr::Binary(Binary::Compare(op), a, b) => both(Binary::Compare(opposite(*op)), a, b),
-        other => Expr::Unary(Unary::Not, Box::new(other.clone())),
     }
 }

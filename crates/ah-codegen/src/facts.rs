@@ -8,6 +8,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 use ah_types::{FeatureKind, Model};
 
+/// Below, every whole number is an f64.
+pub const WHOLE: f64 = (1_u64 << 53) as f64;
+
 /// The values that a number may have: from `low` to `high`, and NaN if `nan`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
@@ -470,5 +473,32 @@ impl<'m> Facts<'m> {
                     && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
             }
         }
+    }
+}
+
+/// Returns the comparison that holds where this one does not.
+pub fn opposite(op: Comparison) -> Comparison {
+    match op {
+        Comparison::Eq => Comparison::Ne,
+        Comparison::Ne => Comparison::Eq,
+        Comparison::Lt => Comparison::Ge,
+        Comparison::Ge => Comparison::Lt,
+        Comparison::Gt => Comparison::Le,
+        Comparison::Le => Comparison::Gt,
+    }
+}
+
+/// Returns the opposite of a condition, without `not` where an operator has an opposite.
+pub fn negated(expr: &Expr) -> Expr {
+    let both = |op, a: &Expr, b: &Expr| Expr::Binary(op, Box::new(a.clone()), Box::new(b.clone()));
+    match expr {
+        Expr::Bool(value) => Expr::Bool(!value),
+        Expr::Unary(Unary::Not, a) => (**a).clone(),
+        Expr::Binary(Binary::And, a, b) => both(Binary::Or, &negated(a), &negated(b)),
+        Expr::Binary(Binary::Or, a, b) => both(Binary::And, &negated(a), &negated(b)),
+        Expr::Binary(Binary::Same, a, b) => both(Binary::Differ, a, b),
+        Expr::Binary(Binary::Differ, a, b) => both(Binary::Same, a, b),
+        Expr::Binary(Binary::Compare(op), a, b) => both(Binary::Compare(opposite(*op)), a, b),
+        other => Expr::Unary(Unary::Not, Box::new(other.clone())),
     }
 }

@@ -1,7 +1,5 @@
 //! How a language writes expressions, features and statements: a table of words, and the few forms that differ.
 
-use std::collections::BTreeSet;
-
 use ah_types::Model;
 use ah_types::expr::Type;
 
@@ -119,11 +117,6 @@ pub trait Language {
     /// Returns the statement's value that makes a given value one to compute with, if it needs that.
     fn converted(&self, _model: &Model, _slot: usize, _given: &Code) -> Option<Code> {
         None
-    }
-
-    /// Returns the call of a function that computes a derived feature from logged ones.
-    fn computed(&self, names: &Names, slot: usize, _inputs: &BTreeSet<usize>) -> Code {
-        Code::atom(format!("{}(c)", self.function(names.feature(slot))))
     }
 
     /// Returns a comment.

@@ -10,10 +10,10 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use ah_codegen::{Request, Rust, generate};
+//! use ah_codegen::{RUST, Request, generate};
 //!
 //! let model = ah_types::Model::read(Path::new("model.json"))?;
-//! let report = generate(&Request::new(&model, &[&Rust], Path::new("generated")))?;
+//! let report = generate(&Request::new(&model, &[&RUST], Path::new("generated")))?;
 //! println!("{report}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -27,7 +27,6 @@ mod code;
 mod error;
 mod expression;
 mod facts;
-mod files;
 mod language;
 mod names;
 mod page;
@@ -35,79 +34,34 @@ mod plan;
 mod python;
 mod report;
 mod rust;
-mod signature;
 mod skeleton;
 mod table;
-mod table_error;
 mod target;
 mod text;
 #[cfg(feature = "cli")]
 pub mod tool;
 mod write;
 
-use std::path::Path;
-
 use ah_types::Model;
-use ah_types::log::Log;
 
 pub use c::C;
 pub use error::CodegenError;
-pub use python::{Inductor, Python, Pytorch, Triton};
+pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
 pub use report::{GeneratedFiles, Report};
-pub use rust::Rust;
-pub use table::Table;
-pub use table_error::TableError;
-pub use target::Target;
-pub use write::{Change, WriteMode};
+pub use rust::RUST;
+pub use table::TABLE;
+pub use target::{Output, Request, Target, WriteMode};
+pub use write::Change;
 
-use plan::Plan;
+use target::Plan;
 
 /// All targets.
-pub const TARGETS: [&dyn Target; 7] = [&Rust, &C, &Python, &Pytorch, &Triton, &Inductor, &Table];
-
-/// Returns the target of this name.
-pub fn target(name: &str) -> Option<&'static dyn Target> {
-    TARGETS.into_iter().find(|target| target.name() == name)
-}
-
-/// What to generate, and where.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The model.
-    pub model: &'a Model,
-    /// The targets.
-    pub targets: &'a [&'a dyn Target],
-    /// The folder below which everything is written.
-    pub out: &'a Path,
-    /// The file that is written instead, as a module of the author's own library.
-    pub into: Option<&'a Path>,
-    /// Whether to write, compare or report.
-    pub mode: WriteMode,
-    /// Whether the code also ranks choices, and picks among those that a program offers.
-    pub ranked: bool,
-    /// The folder of the crate `ah-runtime`: the Rust crate gets the feature `runtime`, which implements
-    /// `ah_runtime::Heuristic`. It needs the rankings too.
-    pub runtime: Option<&'a Path>,
-    /// The SPDX name of a license for the first lines.
-    pub license: Option<&'a str>,
-    /// Whether a target that the model was not learned for is written too.
-    pub force: bool,
-    /// A log with times of the default and of the choices, for a table of decisions on its inputs.
-    pub rows: Option<&'a Log>,
-}
-
-impl<'a> Request<'a> {
-    /// Requests the files of these targets below `out`, written, without extras.
-    pub fn new(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Self {
-        let (mode, into, runtime, license, rows) = (WriteMode::Write, None, None, None, None);
-        Self { model, targets, out, into, mode, ranked: false, runtime, license, force: false, rows }
-    }
-}
+pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
 
 /// Generates source code from a model.
 ///
 /// # Errors
-/// [`CodegenError`]. The files of each target are then either unchanged or all new.
+/// [`CodegenError`]. Each file is then either unchanged or new.
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
@@ -116,29 +70,21 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     }
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        check_target(request, *target)?;
-        let plan = Plan {
-            model: request.model,
-            out: request.out,
-            into: request.into,
-            ranked: request.ranked || request.runtime.is_some() || target.has_rankings(),
-            runtime: request.runtime,
-            license: request.license,
-            rows: request.rows,
-            used: plan::used(request.model),
-        };
-        let output = target.files(&plan)?;
+        check_target(request, target)?;
+        let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
+        let plan = Plan { request, ranked, used: plan::used(request.model) };
+        let output = (target.files)(&plan)?;
         let changes = write::write(&output.place, &output.files, request.mode)?;
-        let (place, files, signature) = (output.place, output.files, output.signature);
-        report.generated.push(GeneratedFiles { target: target.name(), place, files, signature, changes });
+        let (target, usage) = (target.name, (target.usage)(&output.place));
+        report.generated.push(GeneratedFiles { target, usage, output, changes });
     }
     Ok(report)
 }
 
 /// Refuses a target that the model was not learned for. A model without a record is for all of them.
-fn check_target(request: &Request<'_>, target: &dyn Target) -> Result<(), CodegenError> {
+fn check_target(request: &Request<'_>, target: &Target) -> Result<(), CodegenError> {
     let learned = learned_for(request.model);
-    let asked = target.name();
+    let asked = target.name;
     if request.force || learned.is_empty() || learned.iter().any(|name| name == asked) {
         return Ok(());
     }

@@ -1,42 +1,21 @@
 //! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use ah_types::log::Log;
 use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree};
 
-use crate::body::{Builder, Outcome, Step, depth, feature, inputs, leaves, repeated, without_unread};
+use crate::body::{Builder, Outcome, Step, depth, feature, leaves, without_unread};
 use crate::code::Code;
-use crate::expression::Scope;
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
 use crate::page::about;
-use crate::signature::Signature;
+use crate::target::Plan;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
 const MOST_LEAVES: usize = 256;
 /// Deeper branches become tables: nobody follows more levels.
 const DEEPEST: usize = 12;
-
-/// A model, and what is asked of its code.
-pub struct Plan<'a> {
-    pub model: &'a Model,
-    /// The folder below which everything is written.
-    pub out: &'a Path,
-    /// The file that becomes a module of a library.
-    pub into: Option<&'a Path>,
-    /// Whether the code can rank choices and pick among offered ones.
-    pub ranked: bool,
-    /// The folder of the crate `ah-runtime`, if the code implements its trait.
-    pub runtime: Option<&'a Path>,
-    pub license: Option<&'a str>,
-    /// The inputs of a table of decisions.
-    pub rows: Option<&'a Log>,
-    /// By slot: whether trees, conditions or used derived features read it.
-    pub used: Vec<bool>,
-}
 
 /// The code of a model in one language.
 #[derive(Default)]
@@ -47,8 +26,6 @@ pub struct Planned {
     pub leaf: Vec<Step>,
     /// The distinct rankings of leaves: choices, best first, with whether the promise allows them.
     pub rankings: Vec<Vec<(ChoiceId, bool)>>,
-    /// Derived features with a function of their own: the steps and the value.
-    pub functions: Vec<(usize, (Vec<Step>, Code))>,
     pub helpers: BTreeSet<&'static str>,
     /// The logged features that the code reads.
     pub read: BTreeSet<usize>,
@@ -71,7 +48,7 @@ impl Planned {
     }
 
     /// Returns what a caller gives.
-    pub fn signature(&self, names: &Names) -> Signature {
+    pub fn signature(&self, names: &Names) -> Vec<(usize, String)> {
         self.read.iter().map(|slot| (*slot, names.feature(*slot).to_owned())).collect()
     }
 }
@@ -103,69 +80,41 @@ pub fn used(model: &Model) -> Vec<bool> {
 impl Plan<'_> {
     /// Builds the code of a language.
     pub fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
-        let model = self.model;
-        let base = model.features.base().len();
-        let mut functions = BTreeSet::new();
+        let model = self.request.model;
         let mut planned = Planned::default();
-        loop {
+        let is_small = model.boosters.is_empty();
+        if is_small {
+            planned.body = Builder::new(model, syntax, names, &mut planned.helpers).function();
+            planned.leaves = leaves(&planned.body);
+        }
+        if !is_small || planned.leaves > MOST_LEAVES || depth(&planned.body) > DEEPEST {
             planned.helpers.clear();
-            let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
-            let is_small = model.boosters.is_empty();
-            let body = if is_small { builder.function() } else { Vec::new() };
-            planned.leaves = leaves(&body);
-            if !is_small || planned.leaves > MOST_LEAVES || depth(&body) > DEEPEST {
-                planned.helpers.clear();
-                self.with_tables(syntax, names, &mut planned);
-                break;
-            }
-            planned.body = body;
-            if self.ranked {
-                let numbers;
-                (planned.rankings, numbers) = distinct_rankings(model);
-                let mut builder = Builder::new(model, syntax, names, &functions, &mut planned.helpers);
-                builder.rankings = &numbers;
-                planned.leaf = builder.function();
-            }
-            let again: BTreeSet<usize> =
-                repeated(&planned.body).into_iter().filter(|slot| *slot >= base).collect();
-            if again.is_subset(&functions) {
-                break;
-            }
-            functions.extend(again);
+            self.with_tables(syntax, names, &mut planned);
+        } else if self.ranked {
+            let numbers;
+            (planned.rankings, numbers) = distinct_rankings(model);
+            let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
+            builder.rankings = &numbers;
+            planned.leaf = builder.function();
         }
         if self.ranked || planned.tables.is_some() {
             self.with_conditions(syntax, names, &mut planned);
         }
-        for slot in &functions {
-            let none = BTreeSet::new();
-            let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
-            let mut facts = Facts::new(model, S::IS_TYPED);
-            drop(builder.precondition(&mut facts));
-            let derived = facts.derived(*slot).expect("a derived feature");
-            let value = builder.print(|p| p.number(derived, &facts));
-            let mut read = value.reads.clone();
-            let steps = without_unread(builder.taken(), &mut read);
-            planned.functions.push((*slot, (steps, value)));
-        }
-        planned
-            .functions
-            .retain(|(slot, _)| has_slot(&planned.body, *slot) || has_slot(&planned.leaf, *slot));
         self.count(syntax, names, &mut planned);
         planned
     }
 
     /// Lays the tables out, and prints the columns that they compare.
     fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.model;
+        let model = self.request.model;
         let tables = Tables::new(model);
-        let none = BTreeSet::new();
-        let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let mut facts = Facts::new(model, S::IS_TYPED);
         let mut steps = builder.precondition(&mut facts);
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
-            let (defined, value) = Scope::feature(&mut builder, slot, &facts);
+            let (defined, value) = builder.feature(slot, &facts);
             let known = &model.categories[slot];
             let nan = Code::atom(syntax.float(f64::NAN));
             columns.push(match &column.categories {
@@ -216,16 +165,13 @@ impl Plan<'_> {
 
     /// Prints the conditions on choices.
     fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.model;
-        let none = BTreeSet::new();
-        let mut builder = Builder::new(model, syntax, names, &none, &mut planned.helpers);
+        let model = self.request.model;
+        let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
-            let code = builder.print(|p| {
-                let (defined, value) = p.condition(&condition.typed, &facts);
-                defined.map_or(value.clone(), |defined| p.and(&defined, &value))
-            });
+            let (defined, value) = builder.condition(&condition.typed, &facts);
+            let code = defined.map_or(value.clone(), |defined| builder.and(&defined, &value));
             match all.iter_mut().find(|(other, _)| other.text == code.text) {
                 Some((_, choices)) => choices.push(*choice),
                 None => all.push((code, vec![*choice])),
@@ -238,25 +184,17 @@ impl Plan<'_> {
 
     /// Finds the logged features that the code reads, and whether it may decline.
     fn count<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.model;
+        let model = self.request.model;
         let facts = Facts::new(model, S::IS_TYPED);
         let mut reads = BTreeSet::new();
-        let lists = [&planned.body, &planned.leaf, &planned.conditions.0];
-        lists
-            .into_iter()
-            .chain(planned.functions.iter().map(|(_, (steps, _))| steps))
-            .for_each(|steps| all_reads(steps, &mut reads));
+        for steps in [&planned.body, &planned.leaf, &planned.conditions.0] {
+            all_reads(steps, &mut reads);
+        }
         let columns = planned.tables.iter().flat_map(|tables| &tables.columns);
-        let codes = columns.chain(planned.functions.iter().map(|(_, (_, code))| code));
-        codes
-            .chain(planned.conditions.1.iter().map(|(code, _)| code))
-            .for_each(|code| reads.extend(code.reads.iter().cloned()));
-        let through: BTreeSet<usize> =
-            planned.functions.iter().flat_map(|(slot, _)| inputs(model, *slot)).collect();
+        let codes = columns.chain(planned.conditions.1.iter().map(|(code, _)| code));
+        codes.for_each(|code| reads.extend(code.reads.iter().cloned()));
         for slot in 0..model.features.base().len() {
-            if self.used[slot]
-                && (through.contains(&slot) || reads.contains(&syntax.logged(model, names, slot).text))
-            {
+            if self.used[slot] && reads.contains(&syntax.logged(model, names, slot).text) {
                 planned.read.insert(slot);
                 if facts.is_truth(slot) {
                     planned.truths.insert(slot);
@@ -272,14 +210,6 @@ fn has_decline(steps: &[Step]) -> bool {
         Step::If { then, .. } => has_decline(then),
         Step::Return(outcome, _) => *outcome == Outcome::Decline,
         Step::Let { .. } => false,
-    })
-}
-
-fn has_slot(steps: &[Step], slot: usize) -> bool {
-    steps.iter().any(|step| match step {
-        Step::If { then, .. } => has_slot(then, slot),
-        Step::Let { slot: Some(other), .. } => *other == slot,
-        _ => false,
     })
 }
 

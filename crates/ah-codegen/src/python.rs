@@ -1,27 +1,19 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use ah_decide::LEAF;
 use ah_types::expr::Type;
-use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model};
+use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model, fields};
 
 use crate::body::{Outcome, Step};
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
-use crate::page::{Fields, Lines, described, wrapped};
-use crate::plan::{Plan, Planned, TableCode};
-use crate::signature::Signature;
+use crate::page::{Lines, described, wrapped};
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target, stem};
+use crate::target::{Output, Plan, Target, stem};
 use crate::text::{python_string, shown};
-
-/// A module without dependencies.
-#[derive(Clone, Copy, Debug)]
-pub struct Python;
 
 /// How Python writes code.
 struct PythonSyntax;
@@ -132,11 +124,6 @@ impl Language for PythonSyntax {
         }
     }
 
-    fn computed(&self, names: &Names, slot: usize, inputs: &BTreeSet<usize>) -> Code {
-        let inputs: Vec<Code> = inputs.iter().map(|slot| Code::variable(names.feature(*slot))).collect();
-        Code::call(&format!("_{}", names.feature(slot)), &inputs.iter().collect::<Vec<_>>())
-    }
-
     fn function(&self, name: &str) -> String {
         format!("_{name}")
     }
@@ -151,13 +138,12 @@ fn tuple(all: &[String]) -> String {
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenError> {
-    let (model, syntax) = (plan.model, PythonSyntax);
+fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
+    let (model, syntax) = (plan.request.model, PythonSyntax);
     let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
     let planned = plan.built(&syntax, &names);
     let mut values = skeleton::values(plan, &names, &planned);
-    let fields = Fields::new(model);
-    let has_configs = !fields.columns.is_empty();
+    let has_configs = model.choices.iter().any(|name| fields(name).is_some());
     let name = |id: ChoiceId| python_string(model.choice_name(id));
     let result = |outcome: Outcome, _: bool| match outcome {
         Outcome::Decline => "return None".to_owned(),
@@ -177,9 +163,9 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenE
     let body = |steps: &[Step]| {
         // Where a value is None or of another kind, the model declines.
         if is_constant {
-            return lines().print(steps, 1);
+            return lines().print(steps, 1, true);
         }
-        format!("    try:\n{}\n    except TypeError:\n        return None", lines().print(steps, 2))
+        format!("    try:\n{}\n    except TypeError:\n        return None", lines().print(steps, 2, true))
     };
     let features = model.features.base().features();
     let mut texts = |key: &str, all: Vec<&str>| {
@@ -189,7 +175,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenE
     texts("choices", model.choices.iter().map(String::as_str).collect());
     let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
     let inserted = [
-        ("configs", if has_configs { configs(model, &fields) } else { String::new() }),
+        ("configs", if has_configs { configs(model) } else { String::new() }),
         ("fallback", model.fallback.map_or("None".to_owned(), name)),
         ("about", planned.about(model, "", "\n")),
         ("comments", planned.about(model, "# ", "\n")),
@@ -204,22 +190,12 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenE
         ("precondition_device", metadata(model)),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    let mut functions = String::new();
-    for (slot, (steps, value)) in &planned.functions {
-        let inputs: Vec<&str> =
-            crate::body::inputs(model, *slot).into_iter().map(|slot| names.feature(slot)).collect();
-        let name = shown(&model.features.all().features()[*slot].name);
-        let text = lines().value(*slot, steps, &format!("return {}", value.text));
-        let function = names.feature(*slot);
-        functions += &format!("\n\n\n# {name}\ndef _{function}({}):\n{text}", inputs.join(", "));
-    }
-    values.insert("functions", &functions);
     let (steps, all) = &planned.conditions;
     let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
         let choices: Vec<String> = choices.iter().map(|id| name(*id)).collect();
         format!("    if not ({}):\n        names.update({})\n", code.text, tuple(&choices))
     };
-    values.insert("condition_steps", &lines().print(steps, 1));
+    values.insert("condition_steps", &lines().print(steps, 1, true));
     values.insert("conditions", &all.iter().map(condition).collect::<String>());
     let entry = |(id, allowed): &(ChoiceId, bool)| format!("({}, {})", name(*id), syntax.truth(*allowed));
     let ranking =
@@ -227,14 +203,13 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Signature), CodegenE
     values.insert("rankings", &planned.rankings.iter().map(ranking).collect::<String>());
     if let Some(code) = &planned.tables {
         tables(&mut values, code, model);
-        values.insert("column_steps", &lines().print(&planned.body, 2));
+        values.insert("column_steps", &lines().print(&planned.body, 2, true));
     }
     let is_text = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains("math."));
     let needs_math = values.clone().into_json().as_object().is_some_and(|all| all.values().any(is_text));
     let helpers = ["floor", "ceil", "ctz", "log2"];
     values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.helpers.contains(name))));
-    let signature = planned.signature(&names);
-    Ok((values, names, signature))
+    Ok((values, names, planned))
 }
 
 /// Inserts the tables of trees and boosters.
@@ -288,15 +263,15 @@ fn documented(model: &Model, names: &Names, planned: &Planned) -> String {
     planned.read.iter().map(line).collect()
 }
 
-fn configs(model: &Model, fields: &Fields) -> String {
+fn configs(model: &Model) -> String {
     let value = |value: &FieldValue| match value {
         FieldValue::Text(text) => python_string(text),
         other => other.to_string(),
     };
-    let entry = |(name, all): (&String, &Vec<(String, FieldValue)>)| {
-        let config = match &all[..] {
-            [] => python_string(name),
-            all => {
+    let entry = |name: &String| {
+        let config = match fields(name) {
+            None => python_string(name),
+            Some(all) => {
                 let all: Vec<String> =
                     all.iter().map(|(key, x)| format!("{}: {}", python_string(key), value(x))).collect();
                 format!("{{{}}}", all.join(", "))
@@ -304,7 +279,7 @@ fn configs(model: &Model, fields: &Fields) -> String {
         };
         format!("    {}: {config},\n", python_string(name))
     };
-    model.choices.iter().zip(&fields.of).map(entry).collect()
+    model.choices.iter().map(entry).collect()
 }
 
 /// Returns the comparisons of the guard.
@@ -341,94 +316,54 @@ fn metadata(model: &Model) -> String {
 
 /// Returns one file of a skeleton.
 fn file(plan: &Plan<'_>, skeleton: &str, suffix: &str) -> Result<Output, CodegenError> {
-    let (mut values, names, signature) = values(plan)?;
+    let (mut values, names, planned) = values(plan)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
-    Output::file(plan, &format!("{module}.py"), skeleton::render(skeleton, &values)?, signature)
+    Ok(Output::file(
+        plan,
+        &format!("{module}.py"),
+        skeleton::render(skeleton, &values)?,
+        planned.signature(&names),
+    ))
 }
 
-impl Target for Python {
-    fn name(&self) -> &'static str {
-        "python"
-    }
-
-    fn usage(&self, place: &Path) -> String {
-        format!("ask it: from {} import choose", stem(place))
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        file(plan, "python/module.py", "")
-    }
-}
+/// A module without dependencies.
+pub const PYTHON: Target = Target {
+    name: "python",
+    usage: |place| format!("ask it: from {} import choose", stem(place)),
+    has_rankings: false,
+    files: |plan| file(plan, "python/module.py", ""),
+};
 
 /// A module with a function for `triton.autotune(prune_configs_by={"early_config_prune": …})`.
-#[derive(Clone, Copy, Debug)]
-pub struct Triton;
-
-impl Target for Triton {
-    fn name(&self) -> &'static str {
-        "triton"
-    }
-
-    fn usage(&self, place: &Path) -> String {
+pub const TRITON: Target = Target {
+    name: "triton",
+    usage: |place| {
         let (file, module) = (place.display(), stem(place));
         format!(
             "give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune"
         )
-    }
-
-    fn has_rankings(&self) -> bool {
-        true
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        file(plan, "triton/prune.py", "_prune")
-    }
-}
+    },
+    has_rankings: true,
+    files: |plan| file(plan, "triton/prune.py", "_prune"),
+};
 
 /// A module with a preprocessing function for `torch._inductor.select_algorithm`.
-#[derive(Clone, Copy, Debug)]
-pub struct Inductor;
-
-impl Target for Inductor {
-    fn name(&self) -> &'static str {
-        "inductor"
-    }
-
-    fn usage(&self, place: &Path) -> String {
-        let module = stem(place);
-        format!("import {module} and call {module}.register() before torch.compile")
-    }
-
-    fn has_rankings(&self) -> bool {
-        true
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        file(plan, "inductor/plugin.py", "_inductor")
-    }
-}
+pub const INDUCTOR: Target = Target {
+    name: "inductor",
+    usage: |place| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
+    has_rankings: true,
+    files: |plan| file(plan, "inductor/plugin.py", "_inductor"),
+};
 
 /// One file for PyTorch's own folder of learned heuristics, `torch/_inductor/autoheuristic/artifacts/`.
-#[derive(Clone, Copy, Debug)]
-pub struct Pytorch;
-
-impl Target for Pytorch {
-    fn name(&self) -> &'static str {
-        "pytorch"
-    }
-
-    fn usage(&self, _: &Path) -> String {
-        "copy it into torch/_inductor/autoheuristic/artifacts".to_owned()
-    }
-
-    fn has_rankings(&self) -> bool {
-        true
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        let (mut values, _, signature) = values(plan)?;
-        let heuristic = &plan.model.heuristic;
+pub const PYTORCH: Target = Target {
+    name: "pytorch",
+    usage: |_| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
+    has_rankings: true,
+    files: |plan| {
+        let (mut values, names, planned) = values(plan)?;
+        let heuristic = &plan.request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         let mut class = identifier(heuristic, case, "Heuristic");
         // PyTorch's own class names are around it.
@@ -438,6 +373,6 @@ impl Target for Pytorch {
         }
         values.insert("class", &class);
         let text = skeleton::render("pytorch/artifact.py", &values)?;
-        Output::file(plan, &format!("_{class}.py"), text, signature)
-    }
-}
+        Ok(Output::file(plan, &format!("_{class}.py"), text, planned.signature(&names)))
+    },
+};

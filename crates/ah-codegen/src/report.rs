@@ -1,13 +1,11 @@
 //! The report of what was generated, for people.
 
 use std::fmt;
-use std::path::PathBuf;
 
-use serde_json::json;
 use similar::TextDiff;
 
-use crate::files::Files;
-use crate::write::{Change, WriteMode};
+use crate::target::{Output, WriteMode};
+use crate::write::{Change, path_of};
 
 /// The result of [`generate`](crate::generate).
 #[derive(Clone, Debug)]
@@ -23,108 +21,64 @@ pub struct Report {
 pub struct GeneratedFiles {
     /// The target's name.
     pub target: &'static str,
-    /// The folder of the crate.
-    pub place: PathBuf,
-    /// The texts by their paths below `place`.
-    pub files: Files,
-    /// The slots of the logged features that a caller gives, with their identifiers.
-    pub signature: Vec<(usize, String)>,
+    /// How a program uses them.
+    pub usage: String,
+    /// The files.
+    pub output: Output,
     /// The change of each file against the disk.
     pub changes: Vec<(String, Change)>,
 }
 
-impl GeneratedFiles {
-    /// Returns the path of a file.
-    pub fn path(&self, path: &str) -> PathBuf {
-        if path.is_empty() { self.place.clone() } else { self.place.join(path) }
-    }
-
-    /// Returns true if the disk had exactly these files.
-    pub fn is_same(&self) -> bool {
-        self.changes.iter().all(|(_, change)| *change == Change::Same)
-    }
-}
-
 impl Report {
+    /// Returns the files that differ from those on the disk.
+    fn changed(&self) -> impl Iterator<Item = (&GeneratedFiles, &str, &Change)> {
+        let all = self.generated.iter().flat_map(|generated| {
+            generated.changes.iter().map(move |(file, change)| (generated, file.as_str(), change))
+        });
+        all.filter(|(.., change)| **change != Change::Same)
+    }
+
     /// Returns true if the disk had exactly the generated files.
     pub fn is_same(&self) -> bool {
-        self.generated.iter().all(GeneratedFiles::is_same)
+        self.changed().next().is_none()
     }
 
-    /// Returns the differences as a unified diff, from the disk to the generated files; empty if there is
-    /// none.
+    /// Returns the differences as a unified diff, from the disk to the generated files; empty if there is none.
     pub fn diff(&self) -> String {
-        let mut text = String::new();
-        for generated in &self.generated {
-            for (path, change) in &generated.changes {
-                let new = generated.files.get(path).map_or("", String::as_str);
-                let old = match change {
-                    Change::Same => continue,
-                    Change::New => "",
-                    Change::Differs(old) | Change::Obsolete(old) => old,
-                };
-                let path = generated.path(path).display().to_string();
-                let diff = TextDiff::from_lines(old, new);
-                text.push_str(
-                    &diff
-                        .unified_diff()
-                        .context_radius(3)
-                        .header(&path, &format!("{path} (generated)"))
-                        .to_string(),
-                );
-            }
-        }
-        text
+        let of = |(generated, file, change): (&GeneratedFiles, &str, &Change)| {
+            let old = if let Change::Differs(old) = change { old } else { "" };
+            let path = path_of(&generated.output.place, file).display().to_string();
+            let diff = TextDiff::from_lines(old, &generated.output.files[file]);
+            diff.unified_diff().context_radius(3).header(&path, &format!("{path} (generated)")).to_string()
+        };
+        self.changed().map(of).collect()
     }
 
     /// Returns the changed files, one a line.
     pub fn changed_files(&self) -> String {
-        let line = |generated: &GeneratedFiles, path: &str, change: &Change| {
-            format!("  {}: {}\n", change.name(), generated.path(path).display())
+        let line = |(generated, file, change): (&GeneratedFiles, &str, &Change)| {
+            format!("  {}: {}\n", change.name(), path_of(&generated.output.place, file).display())
         };
-        let of = |generated: &GeneratedFiles| -> String {
-            let changed = generated.changes.iter().filter(|(_, change)| *change != Change::Same);
-            changed.map(|(path, change)| line(generated, path, change)).collect()
-        };
-        self.generated.iter().map(of).collect()
-    }
-
-    /// Returns the report as JSON: for each target, its place and the change of each file; under
-    /// [`WriteMode::Check`] also the diff.
-    pub fn json(&self) -> serde_json::Value {
-        let of = |generated: &GeneratedFiles| {
-            let file = |(path, change): &(String, Change)| json!({ "path": generated.path(path), "change": change.name() });
-            let files: Vec<_> = generated.changes.iter().map(file).collect();
-            json!({ "target": generated.target, "place": generated.place, "files": files })
-        };
-        let targets: Vec<_> = self.generated.iter().map(of).collect();
-        let diff = (self.mode == WriteMode::Check).then(|| self.diff());
-        json!({ "mode": self.mode, "same": self.is_same(), "targets": targets, "diff": diff })
+        self.changed().map(line).collect()
     }
 }
 
 /// Prints one line per target: what was done, or would be done.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for generated in &self.generated {
-            let (target, place) = (generated.target, generated.place.display());
-            let changed = generated.changes.iter().filter(|(_, c)| *c != Change::Same).count();
-            let count = generated.files.len();
+        for GeneratedFiles { target, usage, output, changes } in &self.generated {
+            let place = output.place.display();
+            let changed = changes.iter().filter(|(_, change)| *change != Change::Same).count();
+            let count = changes.len();
             let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
             match (self.mode, changed) {
                 (_, 0) => writeln!(f, "{target}: {place} is up to date ({files})")?,
                 (WriteMode::Write, _) => {
-                    let is_new = generated.changes.iter().all(|(_, change)| *change == Change::New);
+                    let is_new = changes.iter().all(|(_, change)| *change == Change::New);
                     let changed = if is_new { String::new() } else { format!(", {changed} changed") };
-                    let usage = crate::target(target).map(|target| target.usage(&generated.place));
-                    writeln!(f, "{target}: wrote {place} ({files}{changed}); {}", usage.unwrap_or_default())?;
+                    writeln!(f, "{target}: wrote {place} ({files}{changed}); {usage}")?;
                 }
-                (WriteMode::Check, _) => {
-                    writeln!(f, "{target}: {place} differs in {changed} of {files}")?;
-                }
-                (WriteMode::DryRun, _) => {
-                    writeln!(f, "{target}: would write {place} ({files}, {changed} changed)")?;
-                }
+                (WriteMode::Check, _) => writeln!(f, "{target}: {place} differs in {changed} of {files}")?,
             }
         }
         Ok(())

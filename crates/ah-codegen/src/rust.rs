@@ -4,22 +4,21 @@ use std::path::{Path, PathBuf};
 
 use ah_decide::LEAF;
 use ah_types::expr::Type;
-use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model};
+use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
 
 use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{FieldType, Fields, Lines, described, mark, units, wrapped};
-use crate::plan::{Plan, Planned, TableCode};
+use crate::page::{Lines, described, mark, units, wrapped};
+use crate::plan::{Planned, TableCode};
 use crate::skeleton;
-use crate::target::{Output, Target, stem};
+use crate::target::{Files, Output, Plan, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
-#[derive(Clone, Copy, Debug)]
-pub struct Rust;
+pub const RUST: Target = Target { name: "rust", usage, has_rankings: false, files };
 
 /// How Rust writes code.
 struct RustSyntax;
@@ -150,46 +149,40 @@ fn item(text: String) -> String {
     text
 }
 
-impl Target for Rust {
-    fn name(&self) -> &'static str {
-        "rust"
+fn usage(place: &Path) -> String {
+    let name = stem(place);
+    match place.extension().is_some_and(|ending| ending == "rs") {
+        true => format!("declare it: mod {name}; then ask {name}::choose"),
+        false => format!("add it: cargo add --path {}; then ask {name}::choose", place.display()),
     }
+}
 
-    fn usage(&self, place: &Path) -> String {
-        let name = stem(place);
-        match place.extension().is_some_and(|ending| ending == "rs") {
-            true => format!("declare it: mod {name}; then ask {name}::choose"),
-            false => format!("add it: cargo add --path {}; then ask {name}::choose", place.display()),
-        }
+fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
+    let model = plan.request.model;
+    let words = [RUST_WORDS, RUST_NAMES];
+    let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
+    let planned = plan.built(&RustSyntax, &names);
+    let mut values = skeleton::values(plan, &names, &planned);
+    insert_source(&mut values, plan, &names, &planned)?;
+    let file = skeleton::render("rust/lib.rs", &values)?;
+    if plan.request.into.is_some() {
+        return Ok(Output::file(plan, "", file, planned.signature(&names)));
     }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        let model = plan.model;
-        let words = [RUST_WORDS, RUST_NAMES];
-        let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
-        let planned = plan.built(&RustSyntax, &names);
-        let mut values = skeleton::values(plan, &names, &planned);
-        insert_source(&mut values, plan, &names, &planned)?;
-        let file = skeleton::render("rust/lib.rs", &values)?;
-        if plan.into.is_some() {
-            return Output::file(plan, "", file, planned.signature(&names));
-        }
-        if let Some(runtime) = plan.runtime {
-            values.insert("runtime", &relative(&plan.out.join(&names.package), runtime)?);
-        }
-        let optimization = code(&model.optimization).replace('`', "");
-        values.insert("description", &format!("A learned heuristic for {optimization}"));
-        values.insert("about", &markup(&planned.about(model, "", "\n\n")));
-        values.insert("example", &example(model, &names, &planned));
-        let mut files = crate::files::Files::from([("src/lib.rs".to_owned(), file)]);
-        for name in ["Cargo.toml", "README.md"] {
-            files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
-        }
-        if planned.tables.is_some() {
-            files.insert("src/decide.rs".to_owned(), format!("// {}\n{}", mark(), ah_decide::SOURCE));
-        }
-        Ok(Output { place: plan.out.join(&names.package), signature: planned.signature(&names), files })
+    if let Some(runtime) = plan.request.runtime {
+        values.insert("runtime", &relative(&plan.request.out.join(&names.package), runtime)?);
     }
+    let optimization = code(&model.optimization).replace('`', "");
+    values.insert("description", &format!("A learned heuristic for {optimization}"));
+    values.insert("about", &markup(&planned.about(model, "", "\n\n")));
+    values.insert("example", &example(model, &names, &planned));
+    let mut files = Files::from([("src/lib.rs".to_owned(), file)]);
+    for name in ["Cargo.toml", "README.md"] {
+        files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
+    }
+    if planned.tables.is_some() {
+        files.insert("src/decide.rs".to_owned(), format!("// {}\n{}", mark(), ah_decide::SOURCE));
+    }
+    Ok(Output { place: plan.request.out.join(&names.package), signature: planned.signature(&names), files })
 }
 
 /// Inserts the parts of the source.
@@ -199,7 +192,7 @@ fn insert_source(
     names: &Names,
     planned: &Planned,
 ) -> Result<(), CodegenError> {
-    let model = plan.model;
+    let model = plan.request.model;
     let variant = |choice: ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
     let result = |outcome: Outcome, tail: bool| {
         let value = match outcome {
@@ -220,16 +213,8 @@ fn insert_source(
     let constant = if is_constant && planned.body.len() == 1 { "const " } else { "" };
     let choose = item(format!(
         "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{}\n}}",
-        lines().print(&planned.body, 1)
+        lines().print(&planned.body, 1, true)
     ));
-    let mut functions = String::new();
-    for (slot, (steps, value)) in &planned.functions {
-        let doc = code(&model.features.all().features()[*slot].name);
-        let text = lines().value(*slot, steps, &value.text);
-        let name = names.feature(*slot);
-        functions +=
-            &format!("\n\n{}", item(format!("/// {doc}\nfn {name}(c: &Context) -> f64 {{\n{text}\n}}")));
-    }
     let (steps, all) = &planned.conditions;
     let arm = |(code, choices): &(Code, Vec<ChoiceId>)| {
         let choices: Vec<String> = choices.iter().map(|id| variant(*id)).collect();
@@ -241,29 +226,28 @@ fn insert_source(
     };
     let inserted = [
         ("choose", choose),
-        ("functions", functions),
         ("about", markup(&planned.about(model, "//! ", "\n"))),
         ("context", context(model, names, planned)),
         ("choices", choices(model, names)),
         ("device", device(model)),
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
-        ("condition_steps", lines().print(steps, 1)),
+        ("condition_steps", lines().print(steps, 1, true)),
         ("conditions", all.iter().map(arm).collect()),
-        ("leaf", lines().print(&planned.leaf, 1)),
+        ("leaf", lines().print(&planned.leaf, 1, true)),
         ("rankings", planned.rankings.iter().map(ranking).collect()),
         ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
     values.insert("rankings_count", &planned.rankings.len());
-    values.insert("is_crate", &plan.into.is_none());
+    values.insert("is_crate", &plan.request.into.is_none());
     if let Some(code) = &planned.tables {
         insert_tables(values, code);
         // The steps that decline leave `columns`.
-        values.insert("column_steps", &lines().print_inside(&planned.body, 1));
-        values.insert("executor", if plan.into.is_some() { ah_decide::SOURCE } else { "" });
+        values.insert("column_steps", &lines().print(&planned.body, 1, false));
+        values.insert("executor", if plan.request.into.is_some() { ah_decide::SOURCE } else { "" });
     }
-    if plan.runtime.is_some() && plan.into.is_none() {
+    if plan.request.runtime.is_some() && plan.request.into.is_none() {
         values.insert("runtime_door", &runtime(model, names, planned)?);
     }
     Ok(())
@@ -363,8 +347,7 @@ fn choices(model: &Model, names: &Names) -> String {
         "    /// Returns the name, as logs have it.\n    pub fn name(self) -> &'static str {{\n        match self {{\n{}        }}\n    }}",
         arms.concat()
     ));
-    let fields = Fields::new(model);
-    let config = if fields.columns.is_empty() { String::new() } else { configs(names, &fields) };
+    let config = configs(model, names);
     format!(
         "/// The choices, sorted by name.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Choice {{\n{}}}\n\nimpl Choice {{\n    /// All \
          choices.\n{all}\n\n{name}\n}}{config}",
@@ -372,38 +355,54 @@ fn choices(model: &Model, names: &Names) -> String {
     )
 }
 
-fn configs(names: &Names, fields: &Fields) -> String {
+/// Returns the fields that the names of choices list; a field of several types is a number or a text.
+fn configs(model: &Model, names: &Names) -> String {
+    let of: Vec<Option<Vec<(String, FieldValue)>>> = model.choices.iter().map(|name| fields(name)).collect();
     let mut namer = crate::names::Namer::new(Case::Snake, &[RUST_WORDS]);
-    let structured = fields.of.iter().filter(|all| !all.is_empty());
-    let is_complete = structured.clone().count() == fields.of.len();
-    let has = |all: &[(String, FieldValue)], key: &str| all.iter().any(|(other, _)| other == key);
+    let structured = || of.iter().flatten();
+    let is_complete = structured().count() == of.len();
+    let mut columns: Vec<(&str, &str)> = Vec::new();
+    for (key, value) in structured().flatten() {
+        let this = match value {
+            FieldValue::Integer(_) => "i64",
+            FieldValue::Number(_) => "f64",
+            FieldValue::Truth(_) => "bool",
+            FieldValue::Text(_) => "&'static str",
+        };
+        match columns.iter_mut().find(|(other, _)| other == key) {
+            None => columns.push((key, this)),
+            Some((_, ty)) if *ty == this => {}
+            Some((_, ty)) => {
+                *ty =
+                    if matches!((*ty, this), ("i64" | "f64", "i64" | "f64")) { "f64" } else { "&'static str" }
+            }
+        }
+    }
+    if columns.is_empty() {
+        return String::new();
+    }
     let mut text = String::from(
         "\n\n/// The fields of a choice, by its name.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Config {\n",
     );
-    let mut columns = Vec::new();
-    for (key, ty) in &fields.columns {
+    let has = |all: &[(String, FieldValue)], key: &str| all.iter().any(|(other, _)| other == key);
+    let column = |(key, ty): (&'_ str, &'static str)| {
         let ident = namer.give(key, "field", 160);
-        let is_optional = structured.clone().any(|all| !has(all, key));
-        let name = match ty {
-            FieldType::Integer => "i64",
-            FieldType::Number => "f64",
-            FieldType::Truth => "bool",
-            FieldType::Text => "&'static str",
-        };
-        let name = if is_optional { format!("Option<{name}>") } else { name.to_owned() };
+        let is_optional = structured().any(|all| !has(all, key));
+        let name = if is_optional { format!("Option<{ty}>") } else { ty.to_owned() };
         text += &format!("    /// {}\n    pub {ident}: {name},\n", code(key));
-        columns.push((key, ident, *ty, is_optional));
-    }
+        (key.to_owned(), ident, ty, is_optional)
+    };
+    let columns: Vec<_> = columns.into_iter().map(column).collect();
     let (ty, returns) =
         if is_complete { ("Config", "") } else { ("Option<Config>", "; `None` where the name lists none") };
     let mut arms = String::new();
-    for (ident, all) in names.choices.iter().zip(&fields.of) {
-        let value = |(key, ident, ty, is_optional): &(&String, String, FieldType, bool)| {
-            let value = all.iter().find(|(other, _)| other == *key).map(|(_, value)| match (ty, value) {
-                (FieldType::Number, FieldValue::Integer(x)) => format!("{:?}", *x as f64),
-                (FieldType::Number, FieldValue::Number(x)) => format!("{x:?}"),
-                (FieldType::Integer | FieldType::Truth, value) => value.to_string().to_lowercase(),
-                (_, value) => rust_string(&value.to_string()),
+    for (choice, all) in names.choices.iter().zip(&of) {
+        let value = |(key, ident, ty, is_optional): &(String, String, &str, bool)| {
+            let value = all.iter().flatten().find(|(other, _)| other == key);
+            let value = value.map(|(_, value)| match (*ty, value) {
+                ("f64", FieldValue::Integer(x)) => format!("{:?}", *x as f64),
+                ("&'static str", value) => rust_string(&value.to_string()),
+                (_, value) => value.to_string().to_lowercase(),
             });
             let value = match (value, is_optional) {
                 (Some(value), true) => format!("Some({value})"),
@@ -413,12 +412,12 @@ fn configs(names: &Names, fields: &Fields) -> String {
             if value == *ident { value } else { format!("{ident}: {value}") }
         };
         let config = format!("Config {{ {} }}", columns.iter().map(value).collect::<Vec<_>>().join(", "));
-        let config = match (all.is_empty(), is_complete) {
-            (true, _) => "None".to_owned(),
+        let config = match (all, is_complete) {
+            (None, _) => "None".to_owned(),
             (_, true) => config,
             (_, false) => format!("Some({config})"),
         };
-        arms += &format!("            Self::{ident} => {config},\n");
+        arms += &format!("            Self::{choice} => {config},\n");
     }
     text + &format!(
         "}}\n\nimpl Choice {{\n    /// Returns the fields that the name lists{returns}.\n    #[rustfmt::skip]\n    pub fn config(self) -> {ty} {{\n        \
@@ -455,26 +454,9 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
         "features",
         &features.iter().map(|feature| rust_string(&feature.name)).collect::<Vec<_>>().join(", "),
     );
-    let guard = match &model.device {
-        Some(Device::Cpu(cpu)) => format!(
-            "DeviceGuard::Cpu {{ model: {}, cores: {}, instruction_sets: &[{}] }}",
-            rust_string(&cpu.model),
-            cpu.cores,
-            cpu.instruction_sets.iter().map(|set| rust_string(set)).collect::<Vec<_>>().join(", ")
-        ),
-        Some(Device::Cuda(cuda)) => {
-            format!(
-                "DeviceGuard::Cuda {{ name: {}, multiprocessors: {} }}",
-                rust_string(&cuda.name),
-                cuda.multiprocessors
-            )
-        }
-        None => format!(
-            "DeviceGuard::Capability {{ capability: ({}, {}), shared_memory: {:?} }}",
-            model.device_capa.0, model.device_capa.1, model.shared_memory
-        ),
-    };
-    values.insert("guard", &guard);
+    let identity = model.identity();
+    let identity = identity.iter().map(|(name, value)| format!("({name:?}, {})", rust_string(value)));
+    values.insert("identity", &identity.collect::<Vec<_>>().join(", "));
     let mut fields = String::new();
     for slot in &planned.read {
         let value = match type_of(model, planned, *slot) {

@@ -9,7 +9,8 @@ use tera::{Context, Tera};
 use crate::error::CodegenError;
 use crate::names::Names;
 use crate::page::mark;
-use crate::plan::{Plan, Planned};
+use crate::plan::Planned;
+use crate::target::Plan;
 use crate::text::{shown, toml_string};
 
 static SKELETONS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
@@ -36,13 +37,13 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
 
 /// Returns what every skeleton may print.
 pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
-    let model = plan.model;
+    let model = plan.request.model;
     let mut values = Context::new();
     values.insert("mark", &mark());
     values.insert("package", &names.package);
     values.insert("upper", &names.package.to_ascii_uppercase());
     values.insert("heuristic", &shown(&model.heuristic));
-    values.insert("license", &plan.license.map(shown).unwrap_or_default());
+    values.insert("license", &plan.request.license.map(shown).unwrap_or_default());
     values.insert("ranked", &plan.ranked);
     values.insert("tables", &planned.tables.is_some());
     values.insert("boosters", &!model.boosters.is_empty());
@@ -52,7 +53,7 @@ pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
     values.insert("version", env!("CARGO_PKG_VERSION"));
     values.insert(
         "runtime",
-        &plan.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
+        &plan.request.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
     );
     values
 }

@@ -5,18 +5,15 @@
 //! time in the same turn. The interval has 95 % and lies above 1.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
-use ah_types::log::Log;
+use ah_types::log::{Log, quote};
 use ah_types::shown::listed;
-use ah_types::{ChoiceId, FieldValue, Model, Value, fields, median};
+use ah_types::{ChoiceId, Model, Value, fields, median};
 use serde_json::json;
 
-use crate::error::CodegenError;
+use crate::error::{CodegenError, DEFAULT};
 use crate::names::{Case, identifier};
-use crate::plan::Plan;
-use crate::table_error::{DEFAULT, TableError};
 use crate::target::{Output, Target};
 
 /// The page of proofs beside the files of a table. JSON and CSV have no comments, so it names the folder's generated files.
@@ -67,12 +64,12 @@ enum Verdict {
 
 impl PinnedRows {
     /// Decides the rows of a log by a model.
-    pub fn new(model: &Model, log: &Log) -> Result<Self, TableError> {
+    pub fn new(model: &Model, log: &Log) -> Result<Self, CodegenError> {
         let features: Vec<String> = log.schema.features().iter().map(|f| f.name.clone()).collect();
         let slot = features.iter().position(|name| name == DEFAULT);
         let fallback = model.fallback.map(|id| model.choice_name(id));
         if slot.is_none() && fallback.is_none() {
-            return Err(TableError::NoDefault);
+            return Err(CodegenError::NoDefault);
         }
         let default_of = |input: usize| match slot.map(|slot| &log.inputs[input].values[slot]) {
             Some(Value::Category(name)) => name,
@@ -80,7 +77,7 @@ impl PinnedRows {
         };
         let known = |name: &String| features.contains(name);
         if let Some(missing) = model.features.base().features().iter().find(|f| !known(&f.name)) {
-            return Err(TableError::NoFeature { feature: missing.name.clone(), found: features });
+            return Err(CodegenError::NoFeature { feature: missing.name.clone(), found: features });
         }
         let mut times: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); log.choices.len()]; log.inputs.len()];
         for sample in &log.samples {
@@ -92,7 +89,7 @@ impl PinnedRows {
         };
         if (0..times.len()).all(|input| times_of(input, default_of(input)).is_empty()) {
             let default = if times.is_empty() { fallback.unwrap_or(DEFAULT) } else { default_of(0) };
-            return Err(TableError::NoDefaultTimes { default: default.to_owned(), inputs: times.len() });
+            return Err(CodegenError::NoDefaultTimes { default: default.to_owned(), inputs: times.len() });
         }
         let row = |input: usize| {
             let default = default_of(input);
@@ -177,12 +174,8 @@ impl PinnedRows {
                 keys.push(key);
             }
         }
-        let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", text.replace('"', "\"\"")),
-            false => text.to_owned(),
-        };
         let line =
-            |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+            |cells: Vec<String>| cells.iter().map(|cell| quote(cell)).collect::<Vec<_>>().join(",") + "\n";
         let columns = self.features.iter().cloned().chain(["choice".to_owned()]).chain(keys.iter().cloned());
         let mut text = line(columns.chain(["ms".to_owned()]).collect());
         for row in &self.rows {
@@ -202,22 +195,12 @@ impl PinnedRows {
     /// Returns the rows as JSON: for each the features, the choice, its fields, and its median time.
     fn json(&self) -> String {
         let row = |row: &PinnedRow| {
-            let features =
-                self.features.iter().zip(&row.values).map(|(name, value)| (name.clone(), json!(value)));
-            let number = |value: &FieldValue| match value {
-                FieldValue::Integer(x) => json!(x),
-                FieldValue::Number(x) => json!(x),
-                FieldValue::Truth(x) => json!(x),
-                FieldValue::Text(x) => json!(x),
-            };
-            let config = fields(&row.choice).unwrap_or_default();
-            let config: serde_json::Map<_, _> =
-                config.iter().map(|(key, value)| (key.clone(), number(value))).collect();
+            let features = self.features.iter().zip(&row.values).map(|(name, x)| (name.clone(), json!(x)));
             let features: serde_json::Map<_, _> = features.collect();
-            format!(
-                "  {}",
-                json!({ "features": features, "choice": row.choice, "config": config, "ms": row.ms })
-            )
+            let config = fields(&row.choice).unwrap_or_default().into_iter().map(|(key, x)| (key, json!(x)));
+            let config: serde_json::Map<_, _> = config.collect();
+            let row = json!({ "features": features, "choice": row.choice, "config": config, "ms": row.ms });
+            format!("  {row}")
         };
         format!("[\n{}\n]\n", self.rows.iter().map(row).collect::<Vec<_>>().join(",\n"))
     }
@@ -273,24 +256,16 @@ fn cell(text: &str) -> String {
 }
 
 /// A table of decisions for programs that read one.
-#[derive(Clone, Copy, Debug)]
-pub struct Table;
-
-impl Target for Table {
-    fn name(&self) -> &'static str {
-        "table"
-    }
-
-    fn usage(&self, _: &Path) -> String {
-        format!("read {PROOFS} there for which rows changed and why")
-    }
-
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError> {
-        let log = plan.rows.ok_or(TableError::NoRows)?;
-        let rows = PinnedRows::new(plan.model, log)?;
-        let package = identifier(&plan.model.heuristic, Case::Snake, "heuristic");
-        let files = [(CSV, rows.csv()), (JSON, rows.json()), (PROOFS, rows.proofs(&plan.model.heuristic))];
+pub const TABLE: Target = Target {
+    name: "table",
+    usage: |_| format!("read {PROOFS} there for which rows changed and why"),
+    has_rankings: false,
+    files: |plan| {
+        let rows = PinnedRows::new(plan.request.model, plan.request.rows.ok_or(CodegenError::NoRows)?)?;
+        let package = identifier(&plan.request.model.heuristic, Case::Snake, "heuristic");
+        let files =
+            [(CSV, rows.csv()), (JSON, rows.json()), (PROOFS, rows.proofs(&plan.request.model.heuristic))];
         let files = files.map(|(name, text)| (name.to_owned(), text)).into();
-        Ok(Output { signature: Vec::new(), place: plan.out.join(format!("{package}_table")), files })
-    }
-}
+        Ok(Output { signature: Vec::new(), place: plan.request.out.join(format!("{package}_table")), files })
+    },
+};

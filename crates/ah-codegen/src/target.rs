@@ -1,33 +1,80 @@
-//! The trait [`Target`]: a language or a program that reads generated files.
+//! Targets, languages and programs that read generated files; and what is asked of them.
 
-use std::fmt::Debug;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ah_types::Model;
+use ah_types::log::Log;
+
 use crate::error::CodegenError;
-use crate::files::Files;
-use crate::plan::Plan;
-use crate::signature::Signature;
+
+/// Texts by their `/`-separated paths below the target's place. The empty path is the place itself, a file.
+pub type Files = BTreeMap<String, String>;
 
 /// A language or a program that reads generated files.
-pub trait Target: Debug + Sync {
-    /// Returns its name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Returns how a program uses what was written at `place`, in half a sentence.
-    fn usage(&self, place: &Path) -> String;
-
-    /// Returns true if rankings are part of its files, whether they are asked for or not.
-    #[doc(hidden)]
-    fn has_rankings(&self) -> bool {
-        false
-    }
-
+#[derive(Debug)]
+pub struct Target {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Returns how a program uses what was written at this place, in half a sentence.
+    pub(crate) usage: fn(&Path) -> String,
+    /// Rankings are part of its files, whether they are asked for or not.
+    pub(crate) has_rankings: bool,
     /// Returns its files.
-    ///
-    /// # Errors
-    /// [`CodegenError`] if this model has no such files.
-    #[doc(hidden)]
-    fn files(&self, plan: &Plan<'_>) -> Result<Output, CodegenError>;
+    pub(crate) files: fn(&Plan<'_>) -> Result<Output, CodegenError>,
+}
+
+/// What to generate, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The targets.
+    pub targets: &'a [&'a Target],
+    /// The folder below which everything is written.
+    pub out: &'a Path,
+    /// The file that is written instead, as a module of the author's own library.
+    pub into: Option<&'a Path>,
+    /// Whether to write or to compare.
+    pub mode: WriteMode,
+    /// Whether the code also ranks choices, and picks among those that a program offers.
+    pub ranked: bool,
+    /// The folder of the crate `ah-runtime`: the Rust crate gets the feature `runtime`, which implements
+    /// `ah_runtime::Heuristic`. It needs the rankings too.
+    pub runtime: Option<&'a Path>,
+    /// The SPDX name of a license for the first lines.
+    pub license: Option<&'a str>,
+    /// Whether a target that the model was not learned for is written too.
+    pub force: bool,
+    /// A log with times of the default and of the choices, for a table of decisions on its inputs.
+    pub rows: Option<&'a Log>,
+}
+
+impl<'a> Request<'a> {
+    /// Requests the files of these targets below `out`, written, without extras.
+    pub fn new(model: &'a Model, targets: &'a [&'a Target], out: &'a Path) -> Self {
+        let (mode, into, runtime, license, rows) = (WriteMode::Write, None, None, None, None);
+        Self { model, targets, out, into, mode, ranked: false, runtime, license, force: false, rows }
+    }
+}
+
+/// Whether to write or to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum WriteMode {
+    /// Writes the files that differ.
+    Write,
+    /// Writes nothing; compares with the disk.
+    Check,
+}
+
+/// What is asked of the code of one target.
+pub struct Plan<'a> {
+    pub request: &'a Request<'a>,
+    /// Whether the code can rank choices and pick among offered ones.
+    pub ranked: bool,
+    /// By slot: whether trees, conditions or used derived features read it.
+    pub used: Vec<bool>,
 }
 
 /// The files of a target.
@@ -37,19 +84,15 @@ pub struct Output {
     pub place: PathBuf,
     /// The texts by their paths below the folder; a single file has the path "".
     pub files: Files,
-    pub signature: Signature,
+    /// The slots of the logged features that a caller gives, with their identifiers.
+    pub signature: Vec<(usize, String)>,
 }
 
 impl Output {
     /// Returns one file: at the place that was asked for, or of this name below the folder.
-    pub fn file(
-        plan: &Plan<'_>,
-        name: &str,
-        text: String,
-        signature: Signature,
-    ) -> Result<Self, CodegenError> {
-        let place = plan.into.map_or_else(|| plan.out.join(name), Path::to_owned);
-        Ok(Self { place, signature, files: [(String::new(), text)].into() })
+    pub fn file(plan: &Plan<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
+        let place = plan.request.into.map_or_else(|| plan.request.out.join(name), Path::to_owned);
+        Self { place, signature, files: [(String::new(), text)].into() }
     }
 }
 

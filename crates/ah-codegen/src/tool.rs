@@ -65,14 +65,10 @@ fn tell(arguments: &RequestArguments, report: &Report) -> Result<u8, Failure> {
     status(&report.to_string());
     detail(&report.changed_files());
     let is_stale = report.mode == WriteMode::Check && !report.is_same();
-    if arguments.json {
-        stdout(&format!("{}\n", report.json()))?;
-    } else if is_stale {
-        stdout(&report.diff())?;
-    }
     if !is_stale {
         return Ok(exit::SUCCESS);
     }
+    stdout(&report.diff())?;
     let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mending = words.join(" ").replace("--mode=check", "").replace("--mode check", "");
     let mending: Vec<&str> = mending.split_whitespace().collect();

@@ -70,7 +70,7 @@ pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, Setu
 pub use drift::{Drift, DriftReport};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};
-pub use heuristics::{DeviceGuard, Heuristic, LoadedModel};
+pub use heuristics::{Heuristic, LoadedModel};
 pub use multi_kernel::{MultiKernel, source_hash};
 
 /// Compiles and runs the programs of the README and of the book.

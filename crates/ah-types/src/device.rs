@@ -90,31 +90,22 @@ impl Device {
         }
     }
 
-    /// Checks that a heuristic learned on `self` may be used on `other`. Drivers, clocks and library
-    /// versions may differ; everything that changes which kernel is fastest may not.
-    ///
-    /// # Errors
-    /// [`DeviceMismatch`] names the first difference, with both values.
-    pub fn admits(&self, other: &Self) -> Result<(), DeviceMismatch> {
-        let pairs = match (self, other) {
-            (Self::Cpu(a), Self::Cpu(b)) => vec![
-                ("processor", a.model.clone(), b.model.clone()),
-                ("number of cores", a.cores.to_string(), b.cores.to_string()),
-                ("instruction sets", a.instruction_sets.join(" "), b.instruction_sets.join(" ")),
-            ],
-            (Self::Cuda(a), Self::Cuda(b)) => vec![
-                ("GPU", a.name.clone(), b.name.clone()),
-                ("number of multiprocessors", a.multiprocessors.to_string(), b.multiprocessors.to_string()),
-            ],
-            _ => {
-                let (learned, here) = (self.name().to_owned(), other.name().to_owned());
-                return Err(DeviceMismatch { what: "device", learned, here });
+    /// Returns what tells this device from others. Drivers, clocks and library versions may differ; everything that changes
+    /// which kernel is fastest may not.
+    pub fn identity(&self) -> Identity {
+        let mut all = vec![("device", self.name().to_owned())];
+        match self {
+            Self::Cpu(c) => all.extend([
+                ("number of cores", c.cores.to_string()),
+                ("instruction sets", c.instruction_sets.join(" ")),
+                ("compute capability", "0.0".to_owned()),
+            ]),
+            Self::Cuda(c) => {
+                all.push(("number of multiprocessors", c.multiprocessors.to_string()));
+                all.extend(capability_identity(c.capability, Some(c.shared_memory)));
             }
-        };
-        match pairs.into_iter().find(|(_, learned, here)| learned != here) {
-            Some((what, learned, here)) => Err(DeviceMismatch { what, learned, here }),
-            None => Ok(()),
         }
+        all
     }
 }
 
@@ -133,29 +124,31 @@ impl fmt::Display for Device {
     }
 }
 
-/// PyTorch's identity of a device: its capability, and the shared memory in bytes where that is known.
-pub type Capability = ((u32, u32), Option<u64>);
+/// What tells devices apart: names and values.
+pub type Identity = Vec<(&'static str, String)>;
 
-/// Checks that a heuristic learned on a device of this capability may be used on one of another. Without any capability, where a log
-/// named no device or several, there is nothing to compare.
+/// Returns PyTorch's identity of a device. Logs of several devices have no capability, so nothing tells theirs from others.
+pub fn capability_identity((major, minor): (u32, u32), shared_memory: Option<u64>) -> Identity {
+    if (major, minor) == (0, 0) {
+        return Vec::new();
+    }
+    let shared_memory = shared_memory.map(|bytes| ("size of shared memory", bytes.to_string()));
+    [("compute capability", format!("{major}.{minor}"))].into_iter().chain(shared_memory).collect()
+}
+
+/// Checks that a heuristic learned on one device may be used on another. Values that one of them lacks are not compared.
 ///
 /// # Errors
 /// [`DeviceMismatch`] names the first difference, with both values.
-pub fn admits_capability(learned: Capability, here: Capability) -> Result<(), DeviceMismatch> {
-    let mismatch = |what, learned: String, here: String| Err(DeviceMismatch { what, learned, here });
-    if learned == ((0, 0), None) {
-        return Ok(());
-    }
-    if learned.0 != here.0 {
-        let show = |(major, minor): (u32, u32)| format!("{major}.{minor}");
-        return mismatch("compute capability", show(learned.0), show(here.0));
-    }
-    match (learned.1, here.1) {
-        (Some(learned), Some(here)) if learned != here => {
-            mismatch("size of shared memory", learned.to_string(), here.to_string())
+pub fn admits<S: AsRef<str>>(learned: &[(&str, S)], here: &Identity) -> Result<(), DeviceMismatch> {
+    for (name, learned) in learned {
+        if let Some((what, here)) =
+            here.iter().find(|(other, value)| other == name && value != learned.as_ref())
+        {
+            return Err(DeviceMismatch { what, learned: learned.as_ref().to_owned(), here: here.clone() });
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// A heuristic was learned on another device.

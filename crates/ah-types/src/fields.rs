@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// A value of a field.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
 pub enum FieldValue {
     /// A whole number, written as Rust would write it.
     Integer(i64),

@@ -444,7 +444,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 111, 1.010, 1.184
         }
         if c.k > 13000 {
-            let tiles_32x32 = tiles_32x32(c);
+            let tiles_32x32 = ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0);
             if tiles_32x32 <= 134.0 {
                 if c.m >= 16 {
                     return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 36, 1.020, 1.155
@@ -491,7 +491,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         }
         return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1); // 7, 1.008, 1.028
     }
-    let tiles_32x32 = tiles_32x32(c);
+    let tiles_32x32 = ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0);
     if tiles_32x32 > 265.0 {
         if c.m > 65 {
             let k_times_n = c.k as f64 * c.n as f64;
@@ -597,11 +597,6 @@ fn floor(x: f64) -> f64 {
     }
     let whole = x as i64 as f64;
     if whole > x { whole - 1.0 } else { whole }
-}
-
-/// `tiles_32x32`
-fn tiles_32x32(c: &Context) -> f64 {
-    ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0)
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.

@@ -35,7 +35,7 @@ fn model(choices: usize) -> Model {
 
 /// Returns the header of this model, in `folder`.
 fn header(model: &Model, folder: &Path) -> PathBuf {
-    generate(&Request::new(model, &[&C], folder)).unwrap().generated[0].place.clone()
+    generate(&Request::new(model, &[&C], folder)).unwrap().generated[0].output.place.clone()
 }
 
 /// Compiles a program that prints the choices for m = -1 and m = 1.

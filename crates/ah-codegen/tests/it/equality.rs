@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ah_codegen::{
-    C, CodegenError, Inductor, Python, Pytorch, Request, Rust, Target, Triton, WriteMode, generate,
+    C, CodegenError, INDUCTOR, PYTHON, PYTORCH, RUST, Request, TRITON, Target, WriteMode, generate,
 };
 use ah_types::{FeatureKind, Model, Value};
 use rand::{Rng, SeedableRng};
@@ -69,9 +69,9 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
         };
         let model = models::model(&mut rng, &format!("Random{}", cases.len()), depth, nodes);
         // Names that callers could not tell apart are refused.
-        let targets: [&dyn Target; 3] = [&Rust, &C, &Python];
+        let targets: [&Target; 3] = [&RUST, &C, &PYTHON];
         let try_it =
-            Request { mode: WriteMode::DryRun, ..Request::new(&model, &targets, Path::new("nowhere")) };
+            Request { mode: WriteMode::Check, ..Request::new(&model, &targets, Path::new("nowhere")) };
         match generate(&try_it) {
             Err(CodegenError::NamesAlike { .. }) => continue,
             other => drop(other.unwrap()),
@@ -154,17 +154,12 @@ fn total(cases: &[Case]) -> String {
 }
 
 /// Writes one target, and returns its file and the features that a caller gives.
-fn emit(
-    model: &Model,
-    target: &dyn Target,
-    out: &Path,
-    into: Option<&Path>,
-) -> (PathBuf, Vec<(usize, String)>) {
+fn emit(model: &Model, target: &Target, out: &Path, into: Option<&Path>) -> (PathBuf, Vec<(usize, String)>) {
     let targets = [target];
     let request = Request { ranked: true, into, force: true, ..Request::new(model, &targets, out) };
     let mut report = generate(&request).unwrap();
     let generated = report.generated.remove(0);
-    (generated.place, generated.signature)
+    (generated.output.place, generated.output.signature)
 }
 
 const RUST_MAIN: &str = r#"
@@ -229,7 +224,7 @@ fn rust_decides_as_the_model_does() {
     let mut main = String::from("#![allow(dead_code)]\n");
     for (number, case) in cases.iter().enumerate() {
         let path = folder.path().join(format!("case_{number}.rs"));
-        let (_, signature) = emit(&case.model, &Rust, folder.path(), Some(&path));
+        let (_, signature) = emit(&case.model, &RUST, folder.path(), Some(&path));
         main += &rust_case(number, &case.model, &fs::read_to_string(&path).unwrap(), &signature);
     }
     let all: Vec<String> = (0..cases.len()).map(|number| format!("decide_{number}")).collect();
@@ -453,7 +448,7 @@ for line in sys.stdin:
     print(shown(name_of(module.choose(*given))), shown(module.choose_among(offered, *given)), ranking)
 "#;
 
-fn python(target: &dyn Target, seed: u64, count: usize) {
+fn python(target: &Target, seed: u64, count: usize) {
     if Command::new("python3").arg("--version").output().is_err() {
         return println!("SKIPPED: there is no python3");
     }
@@ -466,11 +461,11 @@ fn python(target: &dyn Target, seed: u64, count: usize) {
         case.model.write(&json).unwrap();
         // The module that a user gets who asks for no rankings.
         let plain = folder.path().join("plain");
-        let request = Request { force: true, ..Request::new(&case.model, &[&Python], &plain) };
-        let plain = generate(&request).unwrap().generated.remove(0).place;
+        let request = Request { force: true, ..Request::new(&case.model, &[&PYTHON], &plain) };
+        let plain = generate(&request).unwrap().generated.remove(0).output.place;
         let mut command = Command::new("python3");
-        command.arg("-B").arg(&driver).arg(target.name()).arg(&place).arg(&json).arg(&plain);
-        let mut found = run(&mut command, &case.input, target.name());
+        command.arg("-B").arg(&driver).arg(target.name).arg(&place).arg(&json).arg(&plain);
+        let mut found = run(&mut command, &case.input, target.name);
         // PyTorch always lists the choices that it offers, and its rankings have its own form.
         for (line, expected) in found.iter_mut().zip(&case.expected) {
             if line.starts_with('*') {
@@ -479,27 +474,27 @@ fn python(target: &dyn Target, seed: u64, count: usize) {
                 *line = words.join(" ");
             }
         }
-        compare(case, &found, target.name());
+        compare(case, &found, target.name);
     }
-    println!("{}: {}", target.name(), total(&cases));
+    println!("{}: {}", target.name, total(&cases));
 }
 
 #[test]
 fn python_decides_as_the_model_does() {
-    python(&Python, 2, 24);
+    python(&PYTHON, 2, 24);
 }
 
 #[test]
 fn pytorch_decides_as_the_model_does() {
-    python(&Pytorch, 5, 12);
+    python(&PYTORCH, 5, 12);
 }
 
 #[test]
 fn triton_decides_as_the_model_does() {
-    python(&Triton, 6, 12);
+    python(&TRITON, 6, 12);
 }
 
 #[test]
 fn inductor_decides_as_the_model_does() {
-    python(&Inductor, 7, 12);
+    python(&INDUCTOR, 7, 12);
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{Inductor, Request, generate};
+use ah_codegen::{INDUCTOR, Request, generate};
 use ah_types::Model;
 
 fn python(code: &str) -> Option<String> {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/mm_h200.model.json");
     let folder = tempfile::tempdir().unwrap();
     let model = Model::read(&model).unwrap();
-    generate(&Request { force: true, ..Request::new(&model, &[&Inductor], folder.path()) }).unwrap();
+    generate(&Request { force: true, ..Request::new(&model, &[&INDUCTOR], folder.path()) }).unwrap();
     std::fs::write(folder.path().join("driver.py"), code).unwrap();
     let python = std::env::var("AUTOHEURISTIC_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let output = Command::new(python).arg("-B").arg("driver.py").current_dir(folder.path()).output().ok()?;

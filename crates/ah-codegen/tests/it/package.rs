@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{CodegenError, Python, Request, Rust, Target, generate};
+use ah_codegen::{CodegenError, PYTHON, RUST, Request, Target, generate};
 use ah_types::{Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -49,10 +49,10 @@ fn model(choices: &[&str]) -> Model {
 }
 
 fn write(model: &Model, out: &Path) -> Result<(), CodegenError> {
-    generate_at(model, &Rust, out)
+    generate_at(model, &RUST, out)
 }
 
-fn generate_at(model: &Model, target: &dyn Target, out: &Path) -> Result<(), CodegenError> {
+fn generate_at(model: &Model, target: &Target, out: &Path) -> Result<(), CodegenError> {
     generate(&Request::new(model, &[target], out)).map(drop)
 }
 
@@ -96,8 +96,8 @@ fn shipped_models_are_clean() {
         }
         let model = Model::read(&path).unwrap();
         for ranked in [false, true] {
-            let request = Request { ranked, force: true, ..Request::new(&model, &[&Rust], out.path()) };
-            let place = generate(&request).unwrap().generated[0].place.clone();
+            let request = Request { ranked, force: true, ..Request::new(&model, &[&RUST], out.path()) };
+            let place = generate(&request).unwrap().generated[0].output.place.clone();
             cargo(&place, &["fmt", "--check"]);
             cargo(&place, &["clippy", "--offline", "--quiet", "--", "-D", "warnings"]);
         }
@@ -118,7 +118,7 @@ fn a_library_has_it_as_a_module() {
         ..models::model(&mut Pcg64::seed_from_u64(2), "Small", 4, 40)
     };
     let request =
-        Request { into: Some(&into), license: Some("MIT"), ..Request::new(&model, &[&Rust], library) };
+        Request { into: Some(&into), license: Some("MIT"), ..Request::new(&model, &[&RUST], library) };
     generate(&request).unwrap();
     assert!(fs::read_to_string(&into).unwrap().contains("// SPDX-License-Identifier: MIT\n"));
     cargo(library, &["package", "--offline", "--allow-dirty", "--quiet"]);
@@ -195,7 +195,7 @@ fn structured_choices_have_fields_in_rust() {
 #[test]
 fn structured_choices_are_dicts_in_python() {
     let folder = tempfile::tempdir().unwrap();
-    generate_at(&model(&STRUCTURED), &Python, folder.path()).unwrap();
+    generate_at(&model(&STRUCTURED), &PYTHON, folder.path()).unwrap();
     let mut python = Command::new("python3");
     python
         .args(["-B", "-c", "import small; print(*small.CONFIGS.values(), sep='\\n')"])
@@ -257,7 +257,7 @@ fn a_decision_point_sees_the_version_and_the_fallback() {
     let out = tempfile::tempdir().unwrap();
     let model = Model { fallback: Some(ah_types::ChoiceId(1)), ..model(&["a", "b"]) };
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
-    let request = Request { runtime: Some(&runtime), ..Request::new(&model, &[&Rust], out.path()) };
+    let request = Request { runtime: Some(&runtime), ..Request::new(&model, &[&RUST], out.path()) };
     generate(&request).unwrap();
     let text = fs::read_to_string(out.path().join("small/src/lib.rs")).unwrap();
     assert!(

@@ -116,6 +116,10 @@ fn only_rows_with_a_proof_are_changed() {
     let model = model([SMALL, LARGE], Some(LARGE), &["M"]);
     assert_eq!(run(folder.path(), &model, &log, &again).0, 0);
     fs::write(place.join("mine.json"), "{}").unwrap();
+    assert_eq!(run(folder.path(), &model, &log, &TABLE).0, 0);
+    assert!(place.join("mine.json").exists());
+    fs::remove_file(place.join("proofs.md")).unwrap();
+    fs::write(place.join("rows.csv"), "mine").unwrap();
     let (code, error) = run(folder.path(), &model, &log, &again);
     assert!(code == 4 && error.contains("was not written by ah-codegen"), "{code} {error}");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{Request, Triton, generate};
+use ah_codegen::{Request, TRITON, generate};
 use ah_types::Model;
 
 /// Configurations and arguments as `triton.autotune` passes them (`Autotuner.prune_configs` of Triton 3.6).
@@ -48,7 +48,7 @@ fn an_autotuner_keeps_only_the_pick() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/softmax_h200.model.json");
     let folder = tempfile::tempdir().unwrap();
     let model = Model::read(&model).unwrap();
-    generate(&Request { force: true, ..Request::new(&model, &[&Triton], folder.path()) }).unwrap();
+    generate(&Request { force: true, ..Request::new(&model, &[&TRITON], folder.path()) }).unwrap();
     std::fs::write(folder.path().join("driver.py"), DRIVER).unwrap();
     let output =
         Command::new("python3").arg("-B").arg("driver.py").current_dir(folder.path()).output().unwrap();

@@ -1,11 +1,10 @@
 //! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use ah_types::log::{Collection, LogError, LogWriter, Metadata};
+use ah_types::log::{Collection, LOG_FORMAT, LogError, LogWriter, Metadata};
 use ah_types::{Context, Device, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
@@ -54,19 +53,13 @@ impl Recorder {
         timing: Option<TimingPolicy>,
     ) -> Self {
         let collection = Collection {
-            format: 1,
+            format: LOG_FORMAT,
             device: Some(device.clone()),
             timing,
-            // The program's own inputs; none is drawn.
-            eligible: BTreeMap::new(),
             fallback: vec![fallback.to_owned()],
-            seed: 0,
-            feature_ms: BTreeMap::new(),
-            decision_ns: BTreeMap::new(),
-            date: String::new(),
-            commands_hash: None,
-            timeout_ms: None,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
+            // The program's own inputs; none is drawn.
+            ..Collection::default()
         };
         Self {
             path,

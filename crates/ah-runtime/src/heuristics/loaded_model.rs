@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use ah_types::{ChoiceId, Device, DeviceMismatch, Model, ModelError, Scalar, Sums, Tables, Unsure, Value};
+use ah_types::{
+    ChoiceId, Device, DeviceMismatch, Model, ModelError, Scalar, Sums, Tables, Unsure, Value, admits,
+};
 
-use super::device_guard::DeviceGuard;
 use super::heuristic::Heuristic;
 
 /// A checked model, ready to decide.
@@ -68,14 +69,7 @@ impl Heuristic for LoadedModel {
     }
 
     fn admits(&self, device: &Device) -> Result<(), DeviceMismatch> {
-        match &self.model.device {
-            Some(learned) => learned.admits(device),
-            None => DeviceGuard::Capability {
-                capability: self.model.device_capa,
-                shared_memory: self.model.shared_memory,
-            }
-            .admits(device),
-        }
+        admits(&self.model.identity(), &device.identity())
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {

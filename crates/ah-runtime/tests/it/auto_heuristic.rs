@@ -134,7 +134,7 @@ fn the_first_heuristic_for_this_device_and_domain_answers() {
         LoadedModel::from(pad_mm("ForH200", Some(&gpu("NVIDIA H200")))).version().unwrap().to_owned();
     assert_eq!(
         h200.explain().replace(&version, "…"),
-        "pad_mm: consults; fallback orig\n  ForH200 serves (version …)\n  ForH100 does not: learned on another GPU: \"NVIDIA H100\", here \"NVIDIA H200\""
+        "pad_mm: consults; fallback orig\n  ForH200 serves (version …)\n  ForH100 does not: learned on another device: \"NVIDIA H100\", here \"NVIDIA H200\""
     );
     let a100 = on(gpu("NVIDIA A100"));
     assert_eq!(a100.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Guard));

@@ -5,6 +5,11 @@ use crate::common;
 use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Reason, Unsure};
 use ah_types::{ChoiceId, Optimization, Precondition, Scalar, expr};
 
+#[path = "../../../../generated/mixed_mm_h200/src/lib.rs"]
+#[allow(dead_code, unused_attributes, clippy::cast_lossless)] // Its `no_std` holds for a crate; here it is a module.
+#[rustfmt::skip] // Rustfmt would follow it there.
+mod generated;
+
 fn allocations(run: impl FnOnce()) -> u64 {
     allocation_counter::measure(run).count_total
 }
@@ -55,6 +60,22 @@ fn deciding_by_a_model_file_allocates_nothing() {
         assert_eq!((count, precondition), (0, 3));
         assert!(learned > 5, "{learned}");
     }
+}
+
+#[test]
+fn a_generated_crate_allocates_nothing() {
+    let mut taken = std::collections::HashSet::new();
+    for size in 0..8 * 6 * 6 {
+        let [m, k, n] = [1 << (size % 8), 1000 << (size / 8 % 6), 1000 << (size / 48)];
+        for mat2_dtype in ["torch.int8", "unknown"] {
+            let (mat1_dtype, mat1_iscontig, mat2_iscontig) = ("torch.bfloat16", true, false);
+            let c = generated::Context { m, k, n, mat1_dtype, mat2_dtype, mat1_iscontig, mat2_iscontig };
+            let mut choice = None;
+            assert_eq!(allocations(|| choice = generated::choose(&c)), 0, "{c:?}");
+            taken.insert(choice);
+        }
+    }
+    assert!(taken.len() > 10 && taken.contains(&None), "{taken:?}");
 }
 
 #[test]

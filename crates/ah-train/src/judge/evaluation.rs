@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ah_types::log::{Log, Metadata, ReadOptions, read_devices};
 use ah_types::shown::listed;
-use ah_types::{Model, Value, admits_capability, artefact};
+use ah_types::{Device, Model, Value, admits, artefact, capability_identity};
 
 use super::comparison::BaselineComparison;
 use crate::data::{Pricing, Table, irregularities};
@@ -88,16 +88,9 @@ fn keeps_some_of_many(model: &Model) -> bool {
 /// Returns a warning if the log was measured on another device than the model was learned on. Logs of PyTorch name no device, but
 /// its capability and shared memory.
 fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
-    let admitted = match (&model.device, log.device()) {
-        (Some(learned), Some(here)) => learned.admits(here),
-        // Logs of several devices have no capability.
-        _ if log.device_capa == (0, 0) => Ok(()),
-        _ => {
-            let learned = (model.device_capa, model.shared_memory);
-            admits_capability(learned, (log.device_capa, log.shared_memory))
-        }
-    };
-    let difference = admitted.err()?;
+    let here = log.device().map(Device::identity);
+    let here = here.unwrap_or_else(|| capability_identity(log.device_capa, log.shared_memory));
+    let difference = admits(&model.identity(), &here).err()?;
     Some(format!("the log is of another device, where the model's promise does not hold: {difference}"))
 }
 

@@ -5,9 +5,9 @@ use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
-/// Deeper trees are refused. Consecutive operators, and brackets around them, nest to the left without
-/// recursion here, but code that walks the tree recurses.
-const MAX_DEPTH: usize = 4 * MAX_NESTING;
+/// Longer expressions are refused: consecutive operators nest to the left without recursion here, but code that walks the
+/// tree recurses. A level of the tree takes two words, or is nested.
+const MAX_WORDS: usize = 8 * MAX_NESTING;
 
 /// An expression is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub fn parse(source: &str) -> Result<Expr<String>, ParseError> {
     let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
     let tree = parser.expr()?;
     match parser.peek() {
-        Token::End => Ok(tree.expr),
+        Token::End => Ok(tree),
         _ => Err(parser.expected("an operator or the end")),
     }
 }
@@ -100,25 +100,19 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, ParseError> {
             return Err(error(source, at, "a number, text, feature, operator or bracket", format!("{c:?}")));
         }
     }
+    if let Some((at, _)) = tokens.get(MAX_WORDS) {
+        let expected = format!("no more than {MAX_WORDS} words and symbols");
+        return Err(error(source, *at, expected, format!("{}", tokens.len())));
+    }
     tokens.push((source.len(), Token::End));
     Ok(tokens)
 }
 
+/// Returns the length of what looks like a number.
 fn number_length(rest: &str) -> usize {
-    let bytes = rest.as_bytes();
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-    let mut len = digits(0);
-    if bytes.get(len) == Some(&b'.') {
-        len += 1 + digits(len + 1);
-    }
-    if matches!(bytes.get(len), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
-        let exponent = digits((len + 1 + sign).min(bytes.len()));
-        if exponent > 0 {
-            len += 1 + sign + exponent;
-        }
-    }
-    len
+    let is_sign = |at: usize, c: char| matches!(c, '+' | '-') && rest[..at].ends_with(['e', 'E']);
+    let is_part = |&(at, c): &(usize, char)| c.is_ascii_alphanumeric() || c == '.' || is_sign(at, c);
+    rest.char_indices().take_while(is_part).count()
 }
 
 /// Returns the text between two `quote`s, and its length including them; a backslash escapes the next
@@ -134,18 +128,6 @@ fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
         }
     }
     None
-}
-
-/// A part of the syntax tree, with the number of levels below its root.
-struct Tree {
-    expr: Expr<String>,
-    depth: usize,
-}
-
-impl Tree {
-    fn boxed(self) -> Box<Expr<String>> {
-        Box::new(self.expr)
-    }
 }
 
 struct Parser<'a> {
@@ -206,20 +188,12 @@ impl Parser<'_> {
         result
     }
 
-    /// Returns a tree whose deepest operand has this depth.
-    fn above(&self, depth: usize, expr: Expr<String>) -> Result<Tree, ParseError> {
-        if depth >= MAX_DEPTH {
-            return Err(self.expected(&format!("no more than {MAX_DEPTH} operators in a row")));
-        }
-        Ok(Tree { expr, depth: depth + 1 })
-    }
-
-    fn leaf(&mut self, expr: Expr<String>) -> Tree {
+    fn leaf(&mut self, expr: Expr<String>) -> Expr<String> {
         self.advance();
-        Tree { expr, depth: 0 }
+        expr
     }
 
-    fn expr(&mut self) -> Result<Tree, ParseError> {
+    fn expr(&mut self) -> Result<Expr<String>, ParseError> {
         self.nested(|p| {
             if p.take("if") {
                 let condition = p.expr()?;
@@ -227,24 +201,22 @@ impl Parser<'_> {
                 let yes = p.expr()?;
                 p.expect("else")?;
                 let no = p.expr()?;
-                let depth = condition.depth.max(yes.depth).max(no.depth);
-                return p.above(depth, Expr::If(condition.boxed(), yes.boxed(), no.boxed()));
+                return Ok(Expr::If(condition.into(), yes.into(), no.into()));
             }
             p.binary(1)
         })
     }
 
     fn operator(&self) -> Option<Binary> {
-        let word = match self.peek() {
-            Token::Name(name) => name.as_str(),
-            Token::Symbol(symbol) => symbol,
-            _ => return None,
-        };
-        Binary::OPERATORS.into_iter().find(|op| op.symbol() == word)
+        match self.peek() {
+            Token::Name(name) => Binary::operator(name),
+            Token::Symbol(symbol) => Binary::operator(symbol),
+            _ => None,
+        }
     }
 
     /// Parses operands joined by operators that bind at least as tightly as `least`.
-    fn binary(&mut self, least: u8) -> Result<Tree, ParseError> {
+    fn binary(&mut self, least: u8) -> Result<Expr<String>, ParseError> {
         let mut left = self.unary()?;
         while let Some(op) = self.operator() {
             let precedence = op.precedence();
@@ -253,8 +225,7 @@ impl Parser<'_> {
             }
             self.advance();
             let right = self.nested(|p| p.binary(precedence + 1))?;
-            let depth = left.depth.max(right.depth);
-            left = self.above(depth, Expr::Binary(op, left.boxed(), right.boxed()))?;
+            left = Expr::binary(op, left, right);
             if precedence == COMPARISON && self.operator().is_some_and(|next| next.precedence() == precedence)
             {
                 return Err(self.expected("`and` or `or` (comparisons do not chain)"));
@@ -263,11 +234,11 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Tree, ParseError> {
+    fn unary(&mut self) -> Result<Expr<String>, ParseError> {
         if self.take("not") {
             // `not a == b` is `not (a == b)`.
             let operand = self.nested(|p| p.binary(COMPARISON))?;
-            return self.above(operand.depth, Expr::Unary(Unary::Not, operand.boxed()));
+            return Ok(Expr::Unary(Unary::Not, operand.into()));
         }
         if self.take("-") {
             // A minus directly before digits belongs to the number.
@@ -275,12 +246,12 @@ impl Parser<'_> {
                 return Ok(self.leaf(Expr::Number(-x)));
             }
             let operand = self.nested(Self::unary)?;
-            return self.above(operand.depth, Expr::Unary(Unary::Neg, operand.boxed()));
+            return Ok(Expr::Unary(Unary::Neg, operand.into()));
         }
         self.atom()
     }
 
-    fn atom(&mut self) -> Result<Tree, ParseError> {
+    fn atom(&mut self) -> Result<Expr<String>, ParseError> {
         const WHAT: &str = "a number, text, feature or bracket";
         match self.peek().clone() {
             Token::Number(x) => Ok(self.leaf(Expr::Number(x))),
@@ -298,42 +269,28 @@ impl Parser<'_> {
                 "and" | "or" | "not" | "then" | "else" => Err(self.expected(WHAT)),
                 _ => {
                     let feature = self.leaf(Expr::Feature(name.clone()));
-                    let is_called = |symbol: &str| *self.peek() == Token::Symbol("(") && symbol == name;
-                    if let Some(op) = Unary::FUNCTIONS.into_iter().find(|op| is_called(op.symbol())) {
-                        self.call_one(op)
-                    } else if let Some(op) = Binary::FUNCTIONS.into_iter().find(|op| is_called(op.symbol())) {
-                        self.call_many(op)
-                    } else {
-                        Ok(feature)
+                    let unary = Unary::FUNCTIONS.into_iter().find(|op| op.symbol() == name);
+                    let binary = Binary::FUNCTIONS.into_iter().find(|op| op.symbol() == name);
+                    if unary.is_none() && binary.is_none() || !self.take("(") {
+                        return Ok(feature);
                     }
+                    let mut result = self.expr()?;
+                    if let Some(op) = unary {
+                        if self.take(",") {
+                            return Err(self.expected(&format!("one operand for {name}")));
+                        }
+                        result = Expr::Unary(op, result.into());
+                    } else if *self.peek() == Token::Symbol(")") {
+                        return Err(self.expected(&format!("two or more operands for {name}")));
+                    }
+                    while let Some(op) = binary.filter(|_| self.take(",")) {
+                        result = Expr::binary(op, result, self.expr()?);
+                    }
+                    self.expect(")")?;
+                    Ok(result)
                 }
             },
             _ => Err(self.expected(WHAT)),
         }
-    }
-
-    fn call_one(&mut self, op: Unary) -> Result<Tree, ParseError> {
-        self.expect("(")?;
-        let operand = self.expr()?;
-        if self.take(",") {
-            return Err(self.expected(&format!("one operand for {}", op.symbol())));
-        }
-        self.expect(")")?;
-        self.above(operand.depth, Expr::Unary(op, operand.boxed()))
-    }
-
-    fn call_many(&mut self, op: Binary) -> Result<Tree, ParseError> {
-        self.expect("(")?;
-        let mut left = self.expr()?;
-        if *self.peek() == Token::Symbol(")") {
-            return Err(self.expected(&format!("two or more operands for {}", op.symbol())));
-        }
-        while self.take(",") {
-            let right = self.expr()?;
-            let depth = left.depth.max(right.depth);
-            left = self.above(depth, Expr::Binary(op, left.boxed(), right.boxed()))?;
-        }
-        self.expect(")")?;
-        Ok(left)
     }
 }

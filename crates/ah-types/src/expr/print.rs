@@ -1,6 +1,6 @@
 //! Prints a syntax tree as text of the language; parsing the text gives the same tree.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use super::tree::{Binary, COMPARISON, Expr, Unary};
 
@@ -10,16 +10,16 @@ const NEG: u8 = 7;
 
 impl fmt::Display for Expr<String> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_expr(f, self, 0, 0)
+        f.write_str(&text(self, 0, 0))
     }
 }
 
-/// Writes `expr`, in brackets if it binds less tightly than `least`, or if the following operator, of this
+/// Returns the text of `expr`, in brackets if it binds less tightly than `least`, or if the following operator, of this
 /// precedence (0: none), would become part of it.
 ///
-/// Every bracket here is one that any text of the same tree must have, so the text is never nested more deeply
+/// Every bracket here is one that any text of the same tree must have, so the text is never longer or nested more deeply
 /// than [`parse`](super::parse) allowed.
-fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr<String>, least: u8, follows: u8) -> fmt::Result {
+fn text(expr: &Expr<String>, least: u8, follows: u8) -> String {
     let own = match expr {
         Expr::If(..) => 0,
         Expr::Binary(op, ..) => op.precedence(),
@@ -33,89 +33,50 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr<String>, least: u8, follow
         _ => own < least,
     };
     let follows = if brackets { 0 } else { follows };
-    if brackets {
-        f.write_char('(')?;
-    }
-    match expr {
-        Expr::Number(x) => write!(f, "{x}")?,
-        Expr::Bool(b) => write!(f, "{b}")?,
-        Expr::Text(text) => write_quoted(f, text, '"')?,
-        Expr::Feature(name) => write_feature(f, name)?,
-        Expr::Unary(Unary::Not, a) => {
-            f.write_str("not ")?;
-            write_expr(f, a, COMPARISON, follows)?;
+    let whole = |expr| text(expr, 0, 0);
+    let inside = match expr {
+        Expr::Number(x) => x.to_string(),
+        Expr::Bool(b) => b.to_string(),
+        Expr::Text(text) => quoted(text, '"'),
+        Expr::Feature(name) => feature(name),
+        Expr::Unary(Unary::Not, a) => format!("not {}", text(a, COMPARISON, follows)),
+        // `-1` is a number, so the negation of a number needs brackets.
+        Expr::Unary(Unary::Neg, a) if matches!(**a, Expr::Number(x) if x.is_sign_positive()) => {
+            format!("-({})", whole(a))
         }
-        Expr::Unary(Unary::Neg, a) => {
-            f.write_char('-')?;
-            // `-1` is a number, so the negation of a number needs brackets.
-            if matches!(**a, Expr::Number(x) if x.is_sign_positive()) {
-                f.write_char('(')?;
-                write_expr(f, a, 0, 0)?;
-                f.write_char(')')?;
-            } else {
-                write_expr(f, a, NEG, follows)?;
-            }
-        }
+        Expr::Unary(Unary::Neg, a) => format!("-{}", text(a, NEG, follows)),
+        Expr::Unary(function, a) => format!("{}({})", function.symbol(), whole(a)),
         Expr::Binary(op, ..) if Binary::FUNCTIONS.contains(op) => {
-            write!(f, "{}(", op.symbol())?;
-            write_operands(f, *op, expr)?;
-            f.write_char(')')?;
+            format!("{}({})", op.symbol(), operands(*op, expr))
         }
         Expr::Binary(op, a, b) => {
             // Comparisons do not chain, so a left operand of the same level needs brackets too.
             let left = if own == COMPARISON { own + 1 } else { own };
-            write_expr(f, a, left, own)?;
-            write!(f, " {} ", op.symbol())?;
-            write_expr(f, b, own + 1, follows)?;
+            format!("{} {} {}", text(a, left, own), op.symbol(), text(b, own + 1, follows))
         }
-        Expr::If(c, a, b) => {
-            f.write_str("if ")?;
-            write_expr(f, c, 0, 0)?;
-            f.write_str(" then ")?;
-            write_expr(f, a, 0, 0)?;
-            f.write_str(" else ")?;
-            write_expr(f, b, 0, 0)?;
-        }
-        Expr::Unary(function, a) => {
-            write!(f, "{}(", function.symbol())?;
-            write_expr(f, a, 0, 0)?;
-            f.write_char(')')?;
-        }
-    }
-    if brackets {
-        f.write_char(')')?;
-    }
-    Ok(())
+        Expr::If(c, a, b) => format!("if {} then {} else {}", whole(c), whole(a), whole(b)),
+    };
+    if brackets { format!("({inside})") } else { inside }
 }
 
-/// Writes the operands of a call of `min` or `max`. Calls that are first operands of the same function are written as one.
-fn write_operands(f: &mut fmt::Formatter<'_>, op: Binary, expr: &Expr<String>) -> fmt::Result {
+/// Returns the operands of a call of `min` or `max`. Calls that are first operands of the same function are written as one.
+fn operands(op: Binary, expr: &Expr<String>) -> String {
     match expr {
-        Expr::Binary(own, a, b) if *own == op => {
-            write_operands(f, op, a)?;
-            f.write_str(", ")?;
-            write_expr(f, b, 0, 0)
-        }
-        first => write_expr(f, first, 0, 0),
+        Expr::Binary(own, a, b) if *own == op => format!("{}, {}", operands(op, a), text(b, 0, 0)),
+        first => text(first, 0, 0),
     }
 }
 
-fn write_feature(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+fn feature(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !WORDS.contains(&name)
         && Unary::FUNCTIONS.iter().all(|function| function.symbol() != name)
         && Binary::FUNCTIONS.iter().all(|function| function.symbol() != name);
-    if plain { f.write_str(name) } else { write_quoted(f, name, '`') }
+    if plain { name.to_owned() } else { quoted(name, '`') }
 }
 
-fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str, quote: char) -> fmt::Result {
-    f.write_char(quote)?;
-    for c in text.chars() {
-        if c == quote || c == '\\' {
-            f.write_char('\\')?;
-        }
-        f.write_char(c)?;
-    }
-    f.write_char(quote)
+fn quoted(text: &str, quote: char) -> String {
+    let text = text.replace('\\', r"\\").replace(quote, &format!("\\{quote}"));
+    format!("{quote}{text}{quote}")
 }

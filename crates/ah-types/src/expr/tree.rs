@@ -124,22 +124,12 @@ impl Comparison {
         };
         (!(a.is_nan() || b.is_nan())).then_some(holds)
     }
-
-    /// Returns its text.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Eq => "==",
-            Self::Ne => "!=",
-            Self::Lt => "<",
-            Self::Le => "<=",
-            Self::Gt => ">",
-            Self::Ge => ">=",
-        }
-    }
 }
 
 /// The precedence of comparisons.
 pub(super) const COMPARISON: u8 = 4;
+/// The precedence of functions.
+const FUNCTION: u8 = u8::MAX;
 
 impl Unary {
     /// The functions of one operand.
@@ -174,54 +164,50 @@ impl Unary {
 }
 
 impl Binary {
-    /// The operators of parsed expressions.
-    pub const OPERATORS: [Self; 13] = [
-        Self::Or,
-        Self::And,
-        Self::Compare(Comparison::Eq),
-        Self::Compare(Comparison::Ne),
-        Self::Compare(Comparison::Lt),
-        Self::Compare(Comparison::Le),
-        Self::Compare(Comparison::Gt),
-        Self::Compare(Comparison::Ge),
-        Self::Add,
-        Self::Sub,
-        Self::Mul,
-        Self::Div,
-        Self::Rem,
-    ];
-
     /// The functions of two or more operands.
     pub const FUNCTIONS: [Self; 2] = [Self::Min, Self::Max];
 
+    /// Each operation with its text and its precedence; larger binds tighter. Parsing takes the first one of its text.
+    const ALL: [(Self, &'static str, u8); 17] = [
+        (Self::Or, "or", 1),
+        (Self::And, "and", 2),
+        (Self::Compare(Comparison::Eq), "==", COMPARISON),
+        (Self::Compare(Comparison::Ne), "!=", COMPARISON),
+        (Self::Compare(Comparison::Lt), "<", COMPARISON),
+        (Self::Compare(Comparison::Le), "<=", COMPARISON),
+        (Self::Compare(Comparison::Gt), ">", COMPARISON),
+        (Self::Compare(Comparison::Ge), ">=", COMPARISON),
+        (Self::Same, "==", COMPARISON),
+        (Self::Differ, "!=", COMPARISON),
+        (Self::Add, "+", 5),
+        (Self::Sub, "-", 5),
+        (Self::Mul, "*", 6),
+        (Self::Div, "/", 6),
+        (Self::Rem, "%", 6),
+        (Self::Min, "min", FUNCTION),
+        (Self::Max, "max", FUNCTION),
+    ];
+
+    /// Returns the operator with this text, as parsed.
+    pub fn operator(text: &str) -> Option<Self> {
+        let found =
+            Self::ALL.iter().find(|(_, symbol, precedence)| *symbol == text && *precedence < FUNCTION);
+        found.map(|(op, ..)| *op)
+    }
+
+    fn described(self) -> (&'static str, u8) {
+        let found = Self::ALL.iter().find(|(op, ..)| *op == self);
+        found.map_or(("", FUNCTION), |(_, symbol, precedence)| (symbol, *precedence))
+    }
+
     /// Returns its text.
     pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Or => "or",
-            Self::And => "and",
-            Self::Compare(comparison) => comparison.symbol(),
-            Self::Same => "==",
-            Self::Differ => "!=",
-            Self::Add => "+",
-            Self::Sub => "-",
-            Self::Mul => "*",
-            Self::Div => "/",
-            Self::Rem => "%",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
+        self.described().0
     }
 
     /// Returns its precedence; larger binds tighter.
     pub fn precedence(self) -> u8 {
-        match self {
-            Self::Or => 1,
-            Self::And => 2,
-            Self::Compare(_) | Self::Same | Self::Differ => COMPARISON,
-            Self::Add | Self::Sub => 5,
-            Self::Mul | Self::Div | Self::Rem => 6,
-            Self::Min | Self::Max => u8::MAX,
-        }
+        self.described().1
     }
 
     /// Returns the result for two numbers; NaN if it or an operand is undefined, or if the result is a truth value.

@@ -11,6 +11,7 @@ use super::lines::Lines;
 use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
+use crate::device::admits;
 use crate::fault::{Fault, RowNumber};
 use crate::feature::Schema;
 
@@ -195,10 +196,10 @@ fn column(name: &str, schema: &Schema) -> Column {
 }
 
 /// Checks that a further log belongs to the same log. Parts of one sequence may have other seeds and choices, and machines
-/// of one kind what [`Device::admits`](crate::Device::admits) allows: drivers, clocks, versions of libraries.
+/// of one kind what [`admits`] allows: drivers, clocks, versions of libraries.
 fn agree(path: &Path, first_path: &Path, first: &Metadata, other: &Head) -> Result<(), LogError> {
     let is_same_kind = match (first.device(), other.metadata.device()) {
-        (Some(first), Some(other)) => first.admits(other).is_ok(),
+        (Some(first), Some(other)) => admits(&first.identity(), &other.identity()).is_ok(),
         _ => false,
     };
     let may_differ = |key: &str| {

@@ -8,7 +8,7 @@ use super::boosters::ScoreTree;
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
-use crate::device::Device;
+use crate::device::{Device, Identity, capability_identity};
 use crate::expr::Expr;
 use crate::feature::{Feature, FeatureKind};
 use crate::optimization::Objective;
@@ -169,6 +169,12 @@ impl Model {
     /// Returns the number of leaves, those of boosters included.
     pub fn leaf_count(&self) -> usize {
         self.tree.leaves().count() + self.boosters.iter().map(|tree| tree.leaves().count()).sum::<usize>()
+    }
+
+    /// Returns what tells the device that it was learned on from others.
+    pub fn identity(&self) -> Identity {
+        let by_capability = || capability_identity(self.device_capa, self.shared_memory);
+        self.device.as_ref().map_or_else(by_capability, Device::identity)
     }
 
     /// Returns the name of a choice.

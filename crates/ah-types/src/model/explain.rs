@@ -198,19 +198,28 @@ impl fmt::Display for Explanation {
 }
 
 impl Explanation {
+    /// Returns true if the choice in this place is printed.
+    fn is_shown(&self, place: usize, choice: &String) -> bool {
+        place < MOST || self.choice.as_ref() == Some(choice) || self.fallback.as_ref() == Some(choice)
+    }
+
+    /// Returns a choice with its marks.
+    fn marked(&self, choice: &String, allowed: bool) -> String {
+        let marks = [
+            (self.choice.as_ref() == Some(choice), " (taken)"),
+            (self.fallback.as_ref() == Some(choice), " (fallback)"),
+            (!allowed, " (may be too slow)"),
+        ];
+        let marks = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark);
+        whole(choice) + &marks.collect::<String>()
+    }
+
     fn write_predicted(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nBoosted trees decide the order. They predict these slowdowns:")?;
-        let is_named = |p: &Predicted| [&self.choice, &self.fallback].contains(&&Some(p.choice.clone()));
-        let shown = self.predicted.iter().enumerate().filter(|(i, p)| *i < MOST || is_named(p));
-        for (_, predicted) in shown {
-            let is = |name: &Option<String>| name.as_ref() == Some(&predicted.choice);
-            let mark = match (is(&self.choice), is(&self.fallback), predicted.allowed) {
-                (true, ..) => " (taken)",
-                (_, true, _) => " (fallback)",
-                (.., false) => " (may be too slow)",
-                _ => "",
-            };
-            writeln!(f, "  {:>8.3}  {}{mark}", predicted.slowdown, whole(&predicted.choice))?;
+        for (i, Predicted { choice, slowdown, allowed }) in self.predicted.iter().enumerate() {
+            if self.is_shown(i, choice) {
+                writeln!(f, "  {slowdown:>8.3}  {}", self.marked(choice, *allowed))?;
+            }
         }
         Ok(())
     }
@@ -221,35 +230,21 @@ impl Explanation {
         }
         writeln!(f, "reaches a leaf with the evidence of {} training inputs:", path.samples)?;
         writeln!(f, "  {:>8} {:>8} {:>6} {:>9}  choice", "slowdown", "worst", "wins", "measured")?;
-        let is_shown = |i: usize, e: &Evidence| {
-            i < MOST || self.choice.as_ref() == Some(&e.choice) || self.fallback.as_ref() == Some(&e.choice)
-        };
-        let shown = path.evidence.iter().enumerate().filter(|&(i, e)| is_shown(i, e));
         let mut count = 0;
-        for (_, e) in shown {
+        for (_, e) in path.evidence.iter().enumerate().filter(|(i, e)| self.is_shown(*i, &e.choice)) {
             count += 1;
-            let marks = [
-                (self.choice.as_ref() == Some(&e.choice), " (taken)"),
-                (self.fallback.as_ref() == Some(&e.choice), " (fallback)"),
-                (!e.allowed, " (may be too slow)"),
-            ];
-            let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
-            let (wins, choice) = (format!("{:.0} %", e.probability * 100.0), whole(&e.choice));
+            let wins = format!("{:.0} %", e.probability * 100.0);
             let (slowdown, worst) = (format!("{:.3}", e.slowdown), format!("{:.3}", e.worst));
-            writeln!(f, "  {slowdown:>8} {worst:>8} {wins:>6} {:>9}  {choice}{marks}", e.measured)?;
+            let choice = self.marked(&e.choice, e.allowed);
+            writeln!(f, "  {slowdown:>8} {worst:>8} {wins:>6} {:>9}  {choice}", e.measured)?;
         }
         if path.evidence.len() > count {
             writeln!(f, "  and {} more", path.evidence.len() - count)?;
         }
+        let of = "the range of the leaf's training inputs";
         match path.outside.as_slice() {
-            [] => writeln!(f, "The input is within the range of the leaf's training inputs."),
-            outside => {
-                writeln!(
-                    f,
-                    "The input is outside the range of the leaf's training inputs: {}.",
-                    outside.join("; ")
-                )
-            }
+            [] => writeln!(f, "The input is within {of}."),
+            outside => writeln!(f, "The input is outside {of}: {}.", outside.join("; ")),
         }
     }
 }

@@ -30,7 +30,7 @@ fn split(slot: usize, threshold: f64, left: u32, right: u32) -> Node {
 }
 
 fn split_by(slot: usize, category: &str, left: u32, right: u32) -> Node {
-    Node::Split { test: Test::Categorical { slot, categories: vec![category.to_owned()] }, left, right }
+    Node::Split { test: Test::Categorical { slot, categories: [category.to_owned()].into() }, left, right }
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -338,4 +338,26 @@ fn words_name_the_shorter_side_of_a_set() {
     assert_eq!(words(&[(&["", "a", "b", "d"], false)]), "kind is not c");
     assert_eq!(words(&[(&["a", "b", "c"], false), (&["b", "d"], true)]), "kind is in {a, c}");
     assert_eq!(words(&[(&["a"], true), (&["b"], true), (&["", "c"], true)]), "kind is d");
+}
+
+#[test]
+fn a_device_differs_by_what_both_name() {
+    use ah_types::{Cpu, Cuda, Device, admits, capability_identity};
+    let gpu = |name: &str| {
+        Device::Cuda(Cuda { name: name.to_owned(), capability: (9, 0), shared_memory: 1, ..Cuda::default() })
+    };
+    let (h100, h200, cpu) = (gpu("H100"), gpu("H200"), Device::Cpu(Cpu::default()));
+    let differs = |learned: &Device, here: &Device| {
+        admits(&learned.identity(), &here.identity()).err().map(|mismatch| mismatch.what)
+    };
+    assert_eq!([differs(&h100, &h100), differs(&h100, &h200)], [None, Some("device")]);
+    assert_eq!([differs(&h100, &cpu), differs(&cpu, &h100)], [Some("device"); 2]);
+    // PyTorch's logs name no device, and cannot tell an H100 from an H200.
+    let of = |capability, shared_memory, here: &Device| {
+        admits(&capability_identity(capability, shared_memory), &here.identity()).err().map(|e| e.what)
+    };
+    assert_eq!([of((9, 0), Some(1), &h200), of((9, 0), None, &h200), of((0, 0), None, &cpu)], [None; 3]);
+    assert_eq!(of((8, 0), Some(1), &h200), Some("compute capability"));
+    assert_eq!(of((9, 0), Some(2), &h200), Some("size of shared memory"));
+    assert_eq!(of((9, 0), None, &cpu), Some("compute capability"));
 }

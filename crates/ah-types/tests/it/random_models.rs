@@ -49,7 +49,7 @@ impl Grammar {
         // Truth values compare with categories too.
         let category =
             || prop_oneof![3 => self.category(depth - 1), 1 => self.truth(depth - 1)].prop_map(Box::new);
-        let order = Binary::OPERATORS[2..8].to_vec();
+        let order = ["==", "!=", "<", "<=", ">", ">="].map(|text| Binary::operator(text).unwrap()).to_vec();
         let equality = [Comparison::Eq, Comparison::Ne].map(Binary::Compare).to_vec();
         let binary = |(op, a, b)| Expr::Binary(op, a, b);
         prop_oneof![
@@ -114,7 +114,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
     let nodes = |(slot, feature): (usize, &Feature)| {
         let test = match feature.kind {
             FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
-            FeatureKind::Categorical => Test::Categorical { slot, categories: vec!["True".to_owned()] },
+            FeatureKind::Categorical => Test::Categorical { slot, categories: ["True".to_owned()].into() },
         };
         let right = 2 * slot as u32 + 1;
         [ModelNode::Split { test, left: right + 1, right }, leaf()]

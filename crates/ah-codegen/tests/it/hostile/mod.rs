@@ -120,12 +120,12 @@ fn expression(e: &Expr<String>, to: &mut dyn FnMut(&str) -> String) -> Expr<Stri
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
     // The other targets are tables of data, not code.
-    let is_code = |target: &&dyn Target| !["table"].contains(&target.name());
-    let targets: Vec<&dyn Target> = TARGETS.into_iter().filter(is_code).collect();
-    let request = Request { mode: WriteMode::DryRun, ..Request::new(model, &targets, out) };
+    let is_code = |target: &&Target| !["table"].contains(&target.name);
+    let targets: Vec<&Target> = TARGETS.iter().filter(is_code).collect();
+    let request = Request { mode: WriteMode::Check, ..Request::new(model, &targets, out) };
     let shape = |generated: &GeneratedFiles| {
         let (target, place) =
-            (generated.target, generated.place.strip_prefix(out).expect("below the output"));
+            (generated.target, generated.output.place.strip_prefix(out).expect("below the output"));
         assert!(matches!(place.components().collect::<Vec<_>>()[..], [Component::Normal(_)]), "{place:?}");
         let code = |(path, text): (&String, &String)| {
             if path.ends_with("Cargo.toml") {
@@ -136,7 +136,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
             let code = target != "rust" || path.ends_with(".rs");
             code.then(|| (path.clone(), tokens(text, target)))
         };
-        (target, generated.files.iter().filter_map(code).collect())
+        (target, generated.output.files.iter().filter_map(code).collect())
     };
     match generate(&request) {
         // Names that callers could not tell apart are refused.

@@ -81,7 +81,8 @@ pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> E
                 Expr::Binary(op, sub(rng, ty), sub(rng, ty))
             }
             _ => {
-                let op = *Binary::OPERATORS[2..8].choose(rng).unwrap();
+                let all = ["==", "!=", "<", "<=", ">", ">="];
+                let op = Binary::operator(all.choose(rng).unwrap()).unwrap();
                 Expr::Binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
             }
         },

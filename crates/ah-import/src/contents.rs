@@ -45,11 +45,12 @@ pub struct Contents {
     counts: ImportReport,
 }
 
-/// A row, by its table.
+/// A row, by its table: 16 bytes, because a table may have millions.
 struct TableRow {
-    table: usize,
-    number: RowNumber,
+    table: u32,
     input: u32,
+    /// Negative in a file without lines.
+    number: i64,
 }
 
 /// One time, by the positions of its row and its choice.
@@ -134,7 +135,10 @@ impl Contents {
             known.unwrap_or_else(|| names.insert_full(name.clone()).0) as u32
         };
         let row = self.rows.len() as u32;
-        self.rows.push(TableRow { table, number, input: number_of(&mut self.inputs, &read.input) });
+        let line = matches!(number, RowNumber::Line(_));
+        let number = number.get() as i64 * if line { 1 } else { -1 };
+        let input = number_of(&mut self.inputs, &read.input);
+        self.rows.push(TableRow { table: table as u32, input, number });
         for (name, timings) in &read.choices {
             let times = || timings.iter().flatten().copied();
             self.counts.not_measured += (timings.len() - times().count()) as u64;
@@ -166,7 +170,9 @@ impl Contents {
             self.rows.iter().filter(|row| !value(row).is_empty()).partition(is_number);
         let fault = |row: &TableRow, expected: String, hint: &str| {
             let fault = Fault::new(expected, quoted(value(row)), hint);
-            Err(fault.at(&params.tables[row.table], row.number.clone()).in_column(name))
+            let number = row.number.unsigned_abs();
+            let number = if row.number < 0 { RowNumber::Row(number) } else { RowNumber::Line(number) };
+            Err(fault.at(&params.tables[row.table as usize], number).in_column(name))
         };
         match (numbers.first(), names.first()) {
             (Some(_), None) if !categorical => Ok(Feature::numerical(name)),
@@ -265,7 +271,12 @@ impl Contents {
         let [low, high] = apart().min_by_key(|[low, high]| low.row.min(high.row))?;
         let place = |time: &Time| {
             let TableRow { table, number, .. } = &self.rows[time.row as usize];
-            format!("{} ms in {}:{}", time.ms, params.tables[*table].display(), number.get())
+            format!(
+                "{} ms in {}:{}",
+                time.ms,
+                params.tables[*table as usize].display(),
+                number.unsigned_abs()
+            )
         };
         let others = match self.counts.unused.is_empty() {
             true => String::new(),

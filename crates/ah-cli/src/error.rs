@@ -11,9 +11,15 @@ use crate::messages;
 use crate::output::OutputError;
 
 /// An error that ends a command line.
-pub trait FatalError: Error {
+pub trait FatalError: Error + Send + 'static {
     /// Returns the [exit code](exit) of a tool that ends with this error.
     fn exit_code(&self) -> u8;
+}
+
+impl<E: FatalError> From<E> for Box<dyn FatalError> {
+    fn from(error: E) -> Self {
+        Box::new(error)
+    }
 }
 
 impl FatalError for LogError {
@@ -53,11 +59,11 @@ impl FatalError for OutputError {
 }
 
 /// Ends a command line: returns its exit code, or prints its error with all causes on standard error.
-pub fn finish<E: FatalError>(result: Result<u8, E>) -> ExitCode {
-    match result {
+pub fn finish(result: Result<u8, impl Into<Box<dyn FatalError>>>) -> ExitCode {
+    match result.map_err(Into::into) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            messages::error(&with_causes(&error));
+            messages::error(&with_causes(&*error));
             ExitCode::from(error.exit_code())
         }
     }

@@ -235,16 +235,24 @@ impl Growth<'_> {
         let Bins { sums, counts, met } = bins;
         let levels = counts.len().max(self.columns[column as usize].levels);
         sums.resize(levels * width, 0);
-        counts.resize(levels, (0, 0));
+        counts.resize(levels, Count::default());
         for &row in rows {
             let code = self.codes[column as usize][row as usize];
-            let (weight, count) = &mut counts[usize::from(code)];
-            if *count == 0 {
-                met.push(code);
+            let sums = &mut sums[usize::from(code) * width..][..width];
+            let Count { weight, rows, first } = &mut counts[usize::from(code)];
+            match *rows {
+                0 => {
+                    met.push(code);
+                    *first = row;
+                }
+                1 => {
+                    add(sums, self.sample.row(*first));
+                    add(sums, self.sample.row(row));
+                }
+                _ => add(sums, self.sample.row(row)),
             }
             *weight += u64::from(self.sample.weights[row as usize]);
-            *count += 1;
-            add(&mut sums[usize::from(code) * width..][..width], self.sample.row(row));
+            *rows += 1;
         }
         met.sort_unstable();
         let least = self.limits.rows.max(1);
@@ -261,12 +269,16 @@ impl Growth<'_> {
                     best = Node { limit: met[at - 1], next: code, gain, ..best };
                 }
             }
+            let of_code = std::mem::take(&mut counts[usize::from(code)]);
             let sums = &mut sums[usize::from(code) * width..][..width];
-            add(&mut left, sums);
-            sums.fill(0);
-            let (of_code, count) = std::mem::take(&mut counts[usize::from(code)]);
-            weight += of_code;
-            on_left += count;
+            if of_code.rows == 1 {
+                add(&mut left, self.sample.row(of_code.first));
+            } else {
+                add(&mut left, sums);
+                sums.fill(0);
+            }
+            weight += of_code.weight;
+            on_left += of_code.rows;
         }
         let varies = met.len() > 1;
         met.clear();
@@ -274,13 +286,20 @@ impl Growth<'_> {
     }
 }
 
+/// The rows of one code: the sum of their weights, their number, and the first of them.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    weight: u64,
+    rows: usize,
+    first: u32,
+}
+
 /// The rows of a node by their code in one column. All sums are 0 between two searches.
 #[derive(Default)]
 struct Bins {
-    /// By code, the sums of the numbers.
+    /// By code, the sums of the numbers; 0 for a code of one row.
     sums: Vec<i32>,
-    /// By code, the sum of the weights, and the number of rows.
-    counts: Vec<(u64, usize)>,
+    counts: Vec<Count>,
     /// The codes that occur.
     met: Vec<u16>,
 }

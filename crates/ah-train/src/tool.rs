@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{exit, is_verbose, note, status, stdout, warning};
-use ah_import::ImportError;
+use ah_cli::{FatalError, exit, is_verbose, note, status, stdout, warning};
 use ah_types::Model;
 use serde_json::json;
 
@@ -13,32 +12,18 @@ use crate::judge::{Evaluation, Study};
 use crate::{TrainError, TrainedModel, report};
 
 /// An error that ends the command.
+type Failure = Box<dyn FatalError>;
+
+/// What `--check` finds.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    #[error(transparent)]
-    Import(#[from] ImportError),
-    #[error(transparent)]
-    Model(#[from] ah_types::ModelError),
-    #[error(transparent)]
-    Codegen(#[from] ah_codegen::CodegenError),
-    #[error(transparent)]
-    Output(#[from] ah_cli::OutputError),
-    #[error("{path} is stale: learning again gives another one; learn without --check")]
-    Stale { path: String },
+#[error("{path} is stale: learning again gives another one; learn without --check")]
+struct Stale {
+    path: String,
 }
 
-impl ah_cli::FatalError for Failure {
+impl FatalError for Stale {
     fn exit_code(&self) -> u8 {
-        match self {
-            Self::Train(e) => e.exit_code(),
-            Self::Import(e) => e.exit_code(),
-            Self::Model(e) => e.exit_code(),
-            Self::Codegen(e) => e.exit_code(),
-            Self::Output(e) => e.exit_code(),
-            Self::Stale { .. } => exit::CHECK_FAILED,
-        }
+        exit::CHECK_FAILED
     }
 }
 
@@ -141,13 +126,13 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
 fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
     let mut there = Model::read(&args.model)?;
     there.provenance.tool.clone_from(&trained.model.provenance.tool);
-    let stale = |path: &Path| Failure::Stale { path: path.display().to_string() };
+    let stale = |path: &Path| Err(Stale { path: path.display().to_string() }.into());
     // Numbers are compared as the file has them.
     if there.to_json() != trained.model.to_json() {
-        return Err(stale(&args.model));
+        return stale(&args.model);
     }
     match generate(trained, args, ah_codegen::WriteMode::Check)? {
-        Some(report) if !report.is_same() => Err(stale(&args.out)),
+        Some(report) if !report.is_same() => stale(&args.out),
         _ => {
             status(&format!("{} is current\n", args.model.display()));
             Ok(())

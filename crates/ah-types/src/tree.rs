@@ -13,6 +13,7 @@
 //!   the category `""`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::choice::ChoiceId;
 use crate::pick::{Ranked, pick};
@@ -50,7 +51,7 @@ pub enum Test {
         /// The feature's slot.
         slot: usize,
         /// Some of the known categories, sorted.
-        categories: Vec<String>,
+        categories: Arc<[String]>,
     },
 }
 
@@ -63,7 +64,7 @@ impl Test {
     }
 
     /// Returns the value that the test compares, and the threshold.
-    pub fn column(&self) -> (Column<&[String]>, f64) {
+    pub fn column(&self) -> (Column<&Arc<[String]>>, f64) {
         match self {
             Self::Numerical { slot, threshold } => (Column { slot: *slot, categories: None }, *threshold),
             Self::Categorical { slot, categories } => {
@@ -222,7 +223,7 @@ impl<L> Tree<L> {
     /// The first error of `value`.
     pub fn leaf_index(
         &self,
-        value: impl Fn(&Column<&[String]>) -> Result<f64, Unsure>,
+        value: impl Fn(&Column<&Arc<[String]>>) -> Result<f64, Unsure>,
     ) -> Result<usize, Unsure> {
         let mut at = 0;
         while let Node::Split { test, left, right } = &self.nodes[at] {

@@ -84,14 +84,14 @@ fn of_records(
     let (file, under) = (path.to_owned(), under.map(str::to_owned));
     let mut rows = records.flat_map(move |record| {
         let rows = record.and_then(|(number, record)| {
-            let rows = rows_of(record, under.as_deref());
-            let rows = (1..).zip(rows.map_err(|fault| fault.at(&file, number.clone()))?);
-            let number = |at: u64| match number {
-                // A document is one record of many rows.
-                RowNumber::Row(_) if under.is_some() => RowNumber::Row(at),
-                _ => number.clone(),
-            };
-            Ok(rows.map(|(at, row)| Ok((number(at), row))).collect())
+            // A document is one record of many rows.
+            let is_document = under.is_some() && matches!(number, RowNumber::Row(_));
+            let rows = rows_of(record, under.as_deref()).map_err(|fault| match is_document {
+                true => fault.of_file(&file),
+                false => fault.at(&file, number.clone()),
+            })?;
+            let number = |at| if is_document { RowNumber::Row(at) } else { number.clone() };
+            Ok((1..).zip(rows).map(|(at, row)| Ok((number(at), row))).collect())
         });
         rows.unwrap_or_else(|error| vec![Err(error)])
     });

@@ -9,7 +9,7 @@
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ah_joint::growth::Codes;
 use ah_types::{MISSING, Test};
@@ -48,13 +48,17 @@ struct CategoryCodes {
     names: Arc<[String]>,
     /// By category.
     codes: Vec<u16>,
+    /// By code: the categories of greater codes, once a test asks for them. Trees share them: of 3,000 categories, copies in each
+    /// test were half of the learning time.
+    greater: Vec<OnceLock<Arc<[String]>>>,
 }
 
 impl CategoryCodes {
     /// Returns the test that sends the categories of greater codes to the right.
     fn test(&self, slot: usize, limit: u16) -> Test {
-        let greater = self.names.iter().zip(&self.codes).filter(|(_, code)| **code > limit);
-        Test::Categorical { slot, categories: greater.map(|(name, _)| name.clone()).collect() }
+        let greater = || self.names.iter().zip(&self.codes).filter(|(_, code)| **code > limit);
+        let names = || greater().map(|(name, _)| name.clone()).collect();
+        Test::Categorical { slot, categories: self.greater[usize::from(limit)].get_or_init(names).clone() }
     }
 }
 
@@ -127,9 +131,11 @@ impl Columns {
             column.merged = merged;
             let behind = column.bounds[1..].chunks(usize::from(merged)).map(|c| (c[0].0, c[c.len() - 1].1));
             column.bounds = [column.bounds[0]].into_iter().chain(behind).collect();
-            let codes_of_categories = column.categories.iter_mut().flat_map(|c| &mut c.codes);
-            for code in column.codes.iter_mut().chain(codes_of_categories) {
-                *code = code.div_ceil(merged);
+            let few = |codes: &mut [u16]| codes.iter_mut().for_each(|code| *code = code.div_ceil(merged));
+            few(&mut column.codes);
+            if let Some(CategoryCodes { codes, greater, .. }) = &mut column.categories {
+                few(codes);
+                *greater = vec![OnceLock::new(); column.bounds.len()];
             }
         }
         self
@@ -262,14 +268,20 @@ fn categorical(
     let mut position_of = vec![None; names.len()];
     order.iter().enumerate().for_each(|(position, &id)| position_of[id as usize] = Some(position));
     let position = |id: u32| position_of.get(id as usize).copied().flatten();
-    let column = |codes: Vec<u16>| Column {
-        slot,
-        codes: ids.iter().map(|&id| position(id).map_or(0, |at| codes[at])).collect(),
-        bounds: (0..=codes.iter().copied().max().unwrap_or(0))
-            .map(|x| (f64::from(x), f64::from(x)))
-            .collect(),
-        categories: Some(CategoryCodes { names: shared.clone(), codes }),
-        merged: 1,
+    let column = |codes: Vec<u16>| {
+        let greatest = codes.iter().copied().max().unwrap_or(0);
+        let bounds: Vec<_> = (0..=greatest).map(|x| (f64::from(x), f64::from(x))).collect();
+        Column {
+            slot,
+            codes: ids.iter().map(|&id| position(id).map_or(0, |at| codes[at])).collect(),
+            categories: Some(CategoryCodes {
+                names: shared.clone(),
+                codes,
+                greater: vec![OnceLock::new(); bounds.len()],
+            }),
+            bounds,
+            merged: 1,
+        }
     };
     let single = |tested: &u32| order.iter().map(|id| u16::from(order.len() > 1 && id == tested)).collect();
     let category_of = |input: u32| position(ids[input as usize]).unwrap_or(0);

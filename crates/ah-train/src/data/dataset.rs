@@ -289,8 +289,10 @@ impl Dataset {
 /// Returns the table of a log, with the weights of its inputs.
 fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
     let schema = log.schema.clone();
+    // Our own tools write what they measured: equal times are no copies.
+    let is_ours = log.metadata.collection.as_ref().is_some_and(|collection| !collection.tool.is_empty());
     let mut table = Table::new(log);
-    if table.copies > 0 {
+    if table.copies > 0 && !is_ours {
         warnings.push(format!(
             "the log repeats {} measurements; each counts once. Nothing needs to be done if they are copies; to show how much times \
              vary, write one row for each run with its own time",

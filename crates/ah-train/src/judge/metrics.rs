@@ -115,40 +115,27 @@ impl Metrics {
             below >= (0.99 - 1e-9) * n
         };
         let p99 = slowdowns.iter().find(reaches).map_or(1.0, |(slowdown, _)| slowdown.exp());
-        let metrics = Self {
+        // A table that times few choices cannot tell what a decision loses.
+        let known = |figure: f64| if table.timed.is_some() { f64::NAN } else { figure };
+        Self {
             inputs: judged.len(),
-            coverage: decided / n,
-            slowdown: mean.exp(),
-            without_asking: (gross / n).exp(),
-            p99,
-            worst: slowdowns[slowdowns.len() - 1].0.exp(),
+            coverage: known(decided / n),
+            slowdown: known(mean.exp()),
+            without_asking: known((gross / n).exp()),
+            p99: known(p99),
+            worst: known(slowdowns[slowdowns.len() - 1].0.exp()),
             comparable: with_fallback.0,
-            speedup_over_fallback: (over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp(),
-            total: time / best_time,
-            total_over_fallback: if fallback_time > 0.0 { compared_time / fallback_time } else { 1.0 },
-            over_limit: over_limit / n,
+            speedup_over_fallback: known((over_fallback / with_fallback.1.max(f64::MIN_POSITIVE)).exp()),
+            total: known(time / best_time),
+            total_over_fallback: known(match fallback_time > 0.0 {
+                true => compared_time / fallback_time,
+                false => 1.0,
+            }),
+            over_limit: known(over_limit / n),
             failed,
-            plain_slowdown: (plain_mean / n).exp(),
+            plain_slowdown: known((plain_mean / n).exp()),
             plain_untimed,
             outside: beyond / n,
-        };
-        if table.timed.is_some() { metrics.unknown() } else { metrics }
-    }
-
-    /// Returns the same without what a table that times few choices cannot tell.
-    fn unknown(self) -> Self {
-        Self {
-            coverage: f64::NAN,
-            slowdown: f64::NAN,
-            without_asking: f64::NAN,
-            p99: f64::NAN,
-            worst: f64::NAN,
-            speedup_over_fallback: f64::NAN,
-            total: f64::NAN,
-            total_over_fallback: f64::NAN,
-            over_limit: f64::NAN,
-            plain_slowdown: f64::NAN,
-            ..self
         }
     }
 }

@@ -28,6 +28,12 @@ impl Overhead {
         let time = self.net(table.time(input, choice, fallback));
         table.pricing.cost(time, table.inputs[input as usize].best)
     }
+
+    /// Returns what asking adds to the objective's cost of the best choice.
+    pub fn added(&self, table: &Table, input: u32) -> f64 {
+        let best = table.inputs[input as usize].best;
+        table.pricing.cost(self.net(best), best)
+    }
 }
 
 #[cfg(test)]

@@ -157,10 +157,10 @@ struct Slow {
 }
 
 impl Calibration {
-    /// Returns the calibration by these decisions. `groups` has by decision a number; decisions of one group count as one.
+    /// Returns the calibration by these decisions, which count as this many independent ones.
     pub fn new(
         judged: &[JudgedInput],
-        groups: &[usize],
+        independent: usize,
         table: &Table,
         fallback: ChoiceId,
         limit: f64,
@@ -184,11 +184,6 @@ impl Calibration {
         };
         let mut rows: Vec<Row> = judged.iter().map(row).collect();
         let weight = rows.iter().map(|row| row.weight).sum();
-        let mut of_groups = vec![0.0; groups.iter().max().map_or(0, |last| last + 1)];
-        rows.iter().zip(groups).for_each(|(row, group)| of_groups[*group] += row.weight);
-        let squares: f64 = of_groups.iter().map(|weight| weight * weight).sum();
-        // Equal weights must not lose an input to rounding.
-        let independent = if squares > 0.0 { (weight * weight / squares + 1e-6) as usize } else { 0 };
         rows.sort_by(|a, b| b.saved.total_cmp(&a.saved));
         Self { rows, weight, independent }
     }

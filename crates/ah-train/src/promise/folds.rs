@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use ah_types::ChoiceId;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::calibrate::{ALWAYS, Calibration};
 use super::recipe::{Fitted, Recipe, View};
@@ -35,8 +34,8 @@ pub struct Folds<'a> {
     pub inputs: &'a [u32],
     /// The fallback when learning from them.
     pub fallback: ChoiceId,
-    /// By decision, the number of its group: the inputs of a group are held out together.
-    pub groups: Vec<usize>,
+    /// The effective number of independent inputs among them.
+    independent: usize,
     parts: Vec<Partition>,
     whole: Arc<View>,
     of_parts: Vec<Arc<View>>,
@@ -63,20 +62,11 @@ impl<'a> Folds<'a> {
         if plan.max_risk.is_none() {
             parts.truncate(ENOUGH.div_ceil(parts[0].held_out.len().max(1)));
         }
-        let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
-        let of_input: FxHashMap<u32, usize> = inputs
-            .iter()
-            .zip(&keys)
-            .map(|(&input, key)| {
-                let next = numbers.len();
-                (input, *numbers.entry(key).or_insert(next))
-            })
-            .collect();
-        let groups = parts.iter().flat_map(|part| &part.held_out).map(|input| of_input[input]).collect();
+        let independent = dataset.count_judging(by, inputs);
         let view = |part: &Partition| Arc::new(View::new(dataset, plan, &part.training));
         let of_parts = parts.par_iter().map(view).collect();
         let fallback = dataset.fallback(inputs);
-        Self { inputs, fallback, groups, parts, whole: whole.clone(), of_parts }
+        Self { inputs, fallback, independent, parts, whole: whole.clone(), of_parts }
     }
 
     /// Returns the folds as the search sees them.
@@ -110,6 +100,6 @@ impl<'a> Folds<'a> {
     /// Returns the calibration by these decisions.
     pub fn calibration(&self, recipe: &Recipe<'_>, judged: &[JudgedInput]) -> Calibration {
         let Recipe { dataset, plan, .. } = recipe;
-        Calibration::new(judged, &self.groups, &dataset.table, self.fallback, plan.max_slowdown)
+        Calibration::new(judged, self.independent, &dataset.table, self.fallback, plan.max_slowdown)
     }
 }

@@ -94,10 +94,7 @@ impl Recipe<'_> {
             }
         };
         // Boosters need no penalty for choices that are too slow: their scores tell the inputs apart.
-        let ensemble = match self.is_boosted() {
-            true => configuration.boost(tree, &rows, &dataset.costs()),
-            false => tree,
-        };
+        let ensemble = configuration.boost(tree, &rows, || dataset.costs());
         Fitted { view: view.clone(), ensemble }
     }
 
@@ -248,11 +245,10 @@ impl PathPrice<'_> {
     /// Returns the cost of a path. One that breaks the promise by itself pays the promise's penalty.
     fn cost(&self, input: u32, parts: &VisitedParts) -> f64 {
         let (table, overhead) = (&self.dataset.table, self.plan.asking.overhead(&self.used, parts));
-        let best = table.inputs[input as usize].best;
         let base = table.time(input, self.fallback, self.fallback);
         let breaks =
             self.plan.max_risk.is_some() && Table::breaks(self.plan.max_slowdown, overhead.net(base), base);
-        table.pricing.cost(overhead.net(best), best) + if breaks { PENALTY } else { 0.0 }
+        overhead.added(table, input) + if breaks { PENALTY } else { 0.0 }
     }
 
     /// Returns the cost of the path to a node behind `further` comparisons.

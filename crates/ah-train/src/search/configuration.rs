@@ -91,9 +91,14 @@ impl Configuration {
     }
 
     /// Learns the boosted trees, if there are any, beside a tree.
-    pub fn boost(&self, tree: FittedEnsemble, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
+    pub fn boost(
+        &self,
+        tree: FittedEnsemble,
+        rows: &FitRows<'_>,
+        targets: impl FnOnce() -> Costs,
+    ) -> FittedEnsemble {
         match self {
-            Self::Boosted { boost, .. } => boost.fit(tree.tree, rows, targets),
+            Self::Boosted { boost, .. } => boost.fit(tree.tree, rows, &targets()),
             Self::CostTree(_) | Self::Linfa(_) => tree,
         }
     }

@@ -22,7 +22,7 @@ const LEAST: f64 = 1e-4;
 pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32]) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
     let mean_added = |overhead: Overhead| {
-        let costs = training.iter().map(|&input| added(dataset, input, overhead));
+        let costs = training.iter().map(|&input| overhead.added(&dataset.table, input));
         costs.sum::<f64>() / training.len() as f64
     };
     let mut expensive = plan.asking.feature_ms.clone();
@@ -52,12 +52,6 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
     left_out
 }
 
-/// Returns what asking adds to the cost of the best choice on an input.
-fn added(dataset: &Dataset, input: u32, overhead: Overhead) -> f64 {
-    let best = dataset.table.inputs[input as usize].best;
-    dataset.table.pricing.cost(overhead.net(best), best)
-}
-
 struct FeatureJudge<'a> {
     dataset: &'a Dataset,
     plan: &'a TrainPlan,
@@ -84,7 +78,7 @@ impl FeatureJudge<'_> {
             let used = ModelUse::of_tree(tree, &dataset.features, &rows);
             let overhead = plan.asking.overhead(&used, &used.parts);
             for (&input, loss) in part.held_out.iter().zip(&mut losses) {
-                net.push(f64::from(costs.weight(input)) * (loss + added(dataset, input, overhead)));
+                net.push(f64::from(costs.weight(input)) * (loss + overhead.added(&dataset.table, input)));
             }
         }
         net

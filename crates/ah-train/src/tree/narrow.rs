@@ -7,19 +7,21 @@ use rustc_hash::FxHashMap;
 /// Shortens the sets that a tree tests. `known` has the categories by slot. No known category changes its leaf.
 pub fn narrow<L>(tree: &mut Tree<L>, known: &[Vec<String>]) {
     // A node, and by slot the categories that reach it; without an entry all do.
-    let mut open = vec![(0, FxHashMap::<usize, Vec<String>>::default())];
+    let mut open = vec![(0, FxHashMap::<usize, Vec<&String>>::default())];
     while let Some((at, reaching)) = open.pop() {
         let Some(Node::Split { test, left, right }) = tree.nodes.get_mut(at) else { continue };
         let mut sides = [reaching.clone(), reaching];
         if let Test::Categorical { slot, categories } = test {
             let [on_left, on_right] = &mut sides;
-            let here = on_left.remove(slot).unwrap_or_else(|| known[*slot].clone());
-            let (inside, outside): (Vec<String>, Vec<String>) =
+            let here = on_left.remove(slot).unwrap_or_else(|| known[*slot].iter().collect());
+            let (inside, outside): (Vec<&String>, Vec<&String>) =
                 here.into_iter().partition(|category| contains(categories, category));
             if !inside.is_empty() && !outside.is_empty() {
                 *categories = match inside.len() <= outside.len() {
-                    true => inside.clone(),
-                    false => known[*slot].iter().filter(|c| !contains(&outside, c)).cloned().collect(),
+                    true => inside.iter().copied().cloned().collect(),
+                    false => {
+                        known[*slot].iter().filter(|c| outside.binary_search(c).is_err()).cloned().collect()
+                    }
                 };
             }
             on_left.insert(*slot, outside);
@@ -32,6 +34,8 @@ pub fn narrow<L>(tree: &mut Tree<L>, known: &[Vec<String>]) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -42,7 +46,7 @@ mod tests {
         let sets = prop::collection::vec(prop::sample::subsequence(known.clone(), 1..=8), 7);
         sets.prop_map(move |sets| {
             let split = |(at, categories): (usize, Vec<String>)| {
-                let test = Test::Categorical { slot: 0, categories };
+                let test = Test::Categorical { slot: 0, categories: categories.into() };
                 Node::Split { test, left: 2 * at as u32 + 1, right: 2 * at as u32 + 2 }
             };
             let splits = sets.into_iter().enumerate().map(split);
@@ -52,7 +56,7 @@ mod tests {
     }
 
     fn leaf(tree: &Tree<usize>, category: &str) -> usize {
-        let is_in = |set: &[String]| f64::from(u8::from(contains(set, category)));
+        let is_in = |set: &Arc<[String]>| f64::from(u8::from(contains(set, category)));
         tree.leaf_index(|column| Ok(column.categories.map_or(f64::NAN, is_in))).unwrap()
     }
 

@@ -297,3 +297,16 @@ fn a_flag_wins_over_the_optimization_and_that_over_the_default() {
     let recorded = &by_flag.model.provenance.parameters["settings"]["max_depth"];
     assert_eq!(*recorded, serde_json::json!({ "from": "optimization", "value": 3 }));
 }
+
+#[test]
+fn copies_are_pointed_out_in_logs_of_other_tools() {
+    let row =
+        |m: usize, choice: &str, ms: usize| format!("{m},64,64,torch.float16,{choice},{ms}\n").repeat(2);
+    let rows: String = (1..60).map(|m| row(m, "orig", 1 + m % 2) + &row(m, "pad", 2 - m % 2)).collect();
+    let is_warned = |head: &str| {
+        let trained = learn(&format!("{head}{rows}"), |_| {});
+        trained.warnings.iter().any(|warning| warning.contains("the log repeats"))
+    };
+    assert!(is_warned(HEAD));
+    assert!(!is_warned(&HEAD.replacen('}', r#", "autoheuristic_rs": {"tool": "ah-collect 0.2.0"}}"#, 1)));
+}

@@ -1,6 +1,7 @@
 //! Boosters in `model.json`: one line a tree, and one line for every row.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -46,7 +47,7 @@ impl BoostersFile {
                 ColumnFile::Categories(list) => {
                     let (name, categories) =
                         list.split_first().ok_or("expected a feature and categories, found an empty list")?;
-                    (name, Some(categories.to_vec()))
+                    (name, Some(categories.into()))
                 }
             };
             Ok(Column { slot: names.slot(name)?, categories })
@@ -86,10 +87,10 @@ impl BoostersFile {
 
 /// Returns the JSON text of a model's boosters.
 pub(super) fn print(model: &Model) -> String {
-    let columns: Vec<Column<&[String]>> = model.booster_columns().into_iter().collect();
-    let column = |column: &Column<&[String]>| {
+    let columns: Vec<Column<&Arc<[String]>>> = model.booster_columns().into_iter().collect();
+    let column = |column: &Column<&Arc<[String]>>| {
         let feature = text(&model.features.all().features()[column.slot].name);
-        let set = |set: &[String]| format!("[{feature},{}]", joined(set, |category| text(category)));
+        let set = |set: &Arc<[String]>| format!("[{feature},{}]", joined(set, |category| text(category)));
         column.categories.map_or_else(|| feature.clone(), set)
     };
     let (mut rows, mut numbers): (Vec<&[i8]>, HashMap<&[i8], usize>) = Default::default();

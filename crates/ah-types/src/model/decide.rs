@@ -1,6 +1,7 @@
 //! Decides by a model. This file is the reference; `ah-runtime` and generated code decide the same.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ah_decide::Rule;
 
@@ -106,7 +107,7 @@ impl Model {
     }
 
     /// Returns the values that the boosters compare, sorted.
-    pub fn booster_columns(&self) -> BTreeSet<Column<&[String]>> {
+    pub fn booster_columns(&self) -> BTreeSet<Column<&Arc<[String]>>> {
         self.boosters.iter().flat_map(Tree::tests).map(|test| test.column().0).collect()
     }
 
@@ -116,7 +117,7 @@ impl Model {
     /// The first column of the boosters, whether the paths of this input test it or not, that is undefined or has a category
     /// that training never saw.
     pub fn booster_sums(&self, row: &impl Row) -> Result<Vec<i16>, Unsure> {
-        let value = |column: &Column<&[String]>| self.column_value(column, row);
+        let value = |column: &Column<&Arc<[String]>>| self.column_value(column, row);
         self.booster_columns().iter().try_for_each(|column| value(column).map(drop))?;
         let mut sums = Vec::new();
         for tree in &self.boosters {

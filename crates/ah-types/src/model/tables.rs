@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ah_decide::{BLOCK, Boosters, LANES, LEAF, Masks, Ranked, Rule, Split, fill_masks};
 use smallvec::SmallVec;
@@ -19,7 +20,7 @@ use crate::unsure::Unsure;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
     /// The values that tests compare, sorted.
-    pub columns: Vec<Column<Vec<String>>>,
+    pub columns: Vec<Column<Arc<[String]>>>,
     /// By column.
     values: Vec<ColumnValue>,
     /// The model's own tree. Its leaves are numbered in the order of the model's nodes.
@@ -77,7 +78,7 @@ impl Tables {
     /// Lays out the tables of a model, which must be [valid](Model::validate).
     pub fn new(model: &Model) -> Self {
         let tests = || model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-        let mut columns: Vec<Column<&[String]>> = tests().map(|test| test.column().0).collect();
+        let mut columns: Vec<Column<&Arc<[String]>>> = tests().map(|test| test.column().0).collect();
         columns.sort_unstable();
         columns.dedup();
         let rule = model.rule();
@@ -100,7 +101,7 @@ impl Tables {
             boosters: BoosterTables::new(model, &columns),
             columns: columns
                 .iter()
-                .map(|c| Column { slot: c.slot, categories: c.categories.map(<[String]>::to_vec) })
+                .map(|c| Column { slot: c.slot, categories: c.categories.cloned() })
                 .collect(),
             ends,
             ranking,
@@ -153,12 +154,12 @@ enum ColumnValue {
     Number { slot: usize, undefined: f64 },
     /// A truth value: the derived feature, and the values of `False` and `True`.
     Truth(usize, [f64; 2]),
-    /// The known categories of the feature in this slot, with their values.
-    Category(usize, Vec<(String, f64)>),
+    /// The feature in this slot, and for each of its known categories whether the column's set has it.
+    Category(usize, Vec<bool>),
 }
 
 impl ColumnValue {
-    fn new(model: &Model, column: &Column<&[String]>) -> Self {
+    fn new(model: &Model, column: &Column<&Arc<[String]>>) -> Self {
         let slot = column.slot;
         let Some(set) = column.categories else {
             let undefined = if model.missing.contains(&slot) { f64::NEG_INFINITY } else { f64::NAN };
@@ -171,10 +172,12 @@ impl ColumnValue {
                 at,
                 ["False", "True"].map(|c| if model.knows(slot, c) { value(c) } else { f64::NAN }),
             ),
-            None => Self::Category(
-                slot,
-                model.categories[slot].iter().map(|category| (category.clone(), value(category))).collect(),
-            ),
+            None => {
+                // Both are sorted.
+                let mut rest = set.iter().peekable();
+                let is_next = |category| rest.next_if_eq(&category).is_some();
+                Self::Category(slot, model.categories[slot].iter().map(is_next).collect())
+            }
         }
     }
 
@@ -190,9 +193,9 @@ impl ColumnValue {
                 truth.map_or(f64::NAN, |truth| values[usize::from(truth)])
             }
             Self::Category(slot, known) => {
-                let category = row.category(*slot);
-                let known = category.and_then(|name| known.iter().find(|(other, _)| other == name));
-                known.map_or(f64::NAN, |(_, value)| *value)
+                let position =
+                    |name| model.categories[*slot].binary_search_by(|known| known.as_str().cmp(name)).ok();
+                row.category(*slot).and_then(position).map_or(f64::NAN, |at| f64::from(known[at]))
             }
         }
     }
@@ -200,7 +203,7 @@ impl ColumnValue {
 
 impl BoosterTables {
     /// Lays out the boosters of a model, by all its columns.
-    fn new(model: &Model, columns: &[Column<&[String]>]) -> Self {
+    fn new(model: &Model, columns: &[Column<&Arc<[String]>>]) -> Self {
         if model.boosters.is_empty() {
             return Self::default();
         }
@@ -303,7 +306,7 @@ impl Reached<'_> {
 }
 
 /// Lays the nodes of a tree out, so that the two children of a split are neighbours.
-fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&[String]>]) -> Vec<ah_decide::Node> {
+fn lay_out<L>(tree: &Tree<L>, columns: &[Column<&Arc<[String]>>]) -> Vec<ah_decide::Node> {
     let numbers: HashMap<usize, u32> = tree.leaves().map(|(at, _)| at).zip(0..).collect();
     let mut nodes = vec![ah_decide::Node(LEAF, 0.0, 0)];
     // A node of the tree, and its position here.

@@ -144,10 +144,10 @@ impl NodeFile {
                 let test = match (threshold, category) {
                     (Some(threshold), None) => Test::Numerical { slot, threshold },
                     (None, Some(CategoriesFile::One(category))) => {
-                        Test::Categorical { slot, categories: vec![category] }
+                        Test::Categorical { slot, categories: [category].into() }
                     }
                     (None, Some(CategoriesFile::Several(categories))) => {
-                        Test::Categorical { slot, categories }
+                        Test::Categorical { slot, categories: categories.into() }
                     }
                     _ => return Err(SPLIT.to_owned()),
                 };

@@ -38,7 +38,7 @@ fn booster(test: Test, left: [i8; 3], right: [i8; 3]) -> ScoreTree {
 fn boosters() -> Vec<ScoreTree> {
     vec![
         booster(Test::Numerical { slot: 0, threshold: 4.0 }, [2, 0, 1], [0, 3, 0]),
-        booster(Test::Categorical { slot: 2, categories: vec!["half".into()] }, [0, 0, 0], [0, -1, 0]),
+        booster(Test::Categorical { slot: 2, categories: ["half".to_owned()].into() }, [0, 0, 0], [0, -1, 0]),
     ]
 }
 
@@ -231,7 +231,7 @@ fn test() -> impl Strategy<Value = Test> {
     let numerical = numerical.prop_map(|(slot, x)| Test::Numerical { slot, threshold: f64::from(x) });
     let categorical = any::<bool>().prop_map(|half| Test::Categorical {
         slot: 2,
-        categories: vec![if half { "half" } else { "float" }.into()],
+        categories: [if half { "half" } else { "float" }.to_owned()].into(),
     });
     prop_oneof![3 => numerical, 1 => categorical]
 }

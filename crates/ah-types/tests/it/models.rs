@@ -30,7 +30,7 @@ fn split(slot: usize, threshold: f64, left: u32, right: u32) -> Node {
 }
 
 fn split_by(slot: usize, category: &str, left: u32, right: u32) -> Node {
-    Node::Split { test: Test::Categorical { slot, categories: vec![category.to_owned()] }, left, right }
+    Node::Split { test: Test::Categorical { slot, categories: [category.to_owned()].into() }, left, right }
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a

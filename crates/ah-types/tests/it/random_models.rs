@@ -114,7 +114,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
     let nodes = |(slot, feature): (usize, &Feature)| {
         let test = match feature.kind {
             FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
-            FeatureKind::Categorical => Test::Categorical { slot, categories: vec!["True".to_owned()] },
+            FeatureKind::Categorical => Test::Categorical { slot, categories: ["True".to_owned()].into() },
         };
         let right = 2 * slot as u32 + 1;
         [ModelNode::Split { test, left: right + 1, right }, leaf()]

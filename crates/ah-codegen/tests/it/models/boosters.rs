@@ -67,7 +67,7 @@ impl Grower {
         }
         let at = nodes.len();
         let test = match self.columns.choose(rng).unwrap().clone() {
-            (slot, Some(categories)) => Test::Categorical { slot, categories },
+            (slot, Some(categories)) => Test::Categorical { slot, categories: categories.into() },
             (slot, None) => {
                 // Few thresholds, so that trees share some.
                 let threshold = if rng.random_bool(0.3) { 0.0 } else { number(rng) };

@@ -15,7 +15,7 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     for at in 0..count - 1 {
         let slot = rng.random_range(0..model.features.all().len());
         let test = match &model.categories[slot][..] {
-            known @ [_, ..] => Test::Categorical { slot, categories: set(rng, known) },
+            known @ [_, ..] => Test::Categorical { slot, categories: set(rng, known).into() },
             [] if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
                 Test::Numerical { slot: 0, threshold: number(rng) }
             }
@@ -70,7 +70,7 @@ pub fn grow(
     }
     let at = nodes.len();
     let test = if categorical {
-        Test::Categorical { slot, categories: set(rng, &categories[slot]) }
+        Test::Categorical { slot, categories: set(rng, &categories[slot]).into() }
     } else {
         Test::Numerical { slot, threshold: if rng.random_bool(0.05) { MISSING } else { number(rng) } }
     };

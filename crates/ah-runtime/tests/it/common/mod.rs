@@ -63,7 +63,7 @@ pub fn mixed_mm() -> Model {
     let test = |depth: usize, id: u32| {
         if depth == 3 {
             let (slot, categories) = (slot("17LEQmLEQ32"), vec!["True".to_owned()]);
-            return Test::Categorical { slot, categories };
+            return Test::Categorical { slot, categories: categories.into() };
         }
         let (name, threshold) = tested[depth];
         Test::Numerical { slot: slot(name), threshold: threshold * (0.5 + f64::from(id % 16) / 16.0) }
@@ -155,7 +155,9 @@ pub fn boost(model: &mut Model) {
     let tree = |tree: usize| {
         let split = |at: usize, right: u32| {
             let test = match columns[(tree * 7 + at * 3) % columns.len()] {
-                (slot, Some(category)) => Test::Categorical { slot, categories: vec![category.to_owned()] },
+                (slot, Some(category)) => {
+                    Test::Categorical { slot, categories: [category.to_owned()].into() }
+                }
                 (slot, None) => Test::Numerical { slot, threshold: 2.0_f64.powi((tree + at) as i32 * 2) },
             };
             Node::Split { test, left: if at == 0 { 1 } else { 2 }, right }

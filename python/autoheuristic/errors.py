@@ -13,6 +13,11 @@ class AutoHeuristicError(Exception):
     exit_code = 1
 
 
+def shown(error: Exception) -> str:
+    """Returns what to say about an error: its kind too, unless it is one of ours."""
+    return str(error) if isinstance(error, AutoHeuristicError) else f"{type(error).__name__}: {error}"[:500]
+
+
 class LogError(AutoHeuristicError):
     """A log is malformed."""
 

@@ -22,6 +22,8 @@ DTYPE = "_dtype"
 AXES = ("grid_0", "grid_1", "grid_2")
 Key = tuple[Any, ...]
 Reader = Callable[[tuple[Any, ...], Mapping[str, Any]], Key]
+MOST_KEYS = 100_000
+"""Keys that are remembered; a server whose sizes never repeat begins anew then."""
 
 
 class Part(NamedTuple):
@@ -138,6 +140,11 @@ class Features:
     def _grid_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, ...]:
         arguments = {**self._kernel.defaults, **dict(zip(self._kernel.arg_names, args)), **kwargs}
         return _grid(kwargs["grid"], arguments, self._kernel)
+
+
+def not_yet(args: Any, kwargs: Any) -> Key:
+    """Stands for a ``Reader`` until the first call."""
+    raise KeyError
 
 
 def dtype_of(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from .check import Errors, Outputs
 from .clock import GpuClock
-from .errors import DeviceLostError, MeasureError, NoMemoryError
+from .errors import DeviceLostError, MeasureError, NoMemoryError, shown
 from .kernel import Call, Kernel, cannot_launch
 
 
@@ -97,7 +97,7 @@ class PreparedInput:
             launch.after(None)
         except Exception as error:
             if cannot_launch(error):
-                return f"{type(error).__name__}: {error}"[:500]
+                return shown(error)
             if isinstance(error, RuntimeError):
                 raise fault(error, self._kernel.names[index]) from error
             raise

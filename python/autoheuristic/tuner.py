@@ -23,17 +23,10 @@ from triton.runtime.autotuner import Autotuner
 from .choices import choice_name
 from .environment import file_name, uses_heuristic
 from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError
-from .features import Key
+from .features import MOST_KEYS, Key, not_yet
 from .heuristic import Source, for_this_device
 from .kernel import Call, Kernel, cannot_launch
 from .picker import Picker
-
-MOST_KEYS = 100_000
-"""Keys that are remembered; a server whose sizes never repeat begins anew then."""
-
-
-def _not_yet(args: Any, kwargs: Any) -> Key:
-    raise KeyError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +82,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """The configuration that runs where the heuristic declines, by index."""
         self._launch = self.kernel.run
         self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
-        self._fast: Callable[[Any, Any], Key] = _not_yet
+        self._fast: Callable[[Any, Any], Key] = not_yet
         self._warned: set[str] = set()
 
     # Calls
@@ -160,7 +153,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             self.cache.clear()
             self._hot.clear()
         self.best_config = self.cache[key] = self.configs[index]
-        if self._fast is _not_yet:
+        if self._fast is not_yet:
             self._fast = picker.features.reader(picker.features.names(), call)
         # A configuration with a hook of its own takes the slower way each time, and so does a call laid out otherwise.
         if self.best_config.pre_hook is None:
@@ -229,7 +222,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Forgets all picks; the next call reads heuristic and environment again."""
         self._picker = self._pruner = None
         self._is_ready = False
-        self._fast = _not_yet
+        self._fast = not_yet
         self._hot.clear()
         self.cache.clear()
 

@@ -23,7 +23,7 @@ from . import device
 from .clock import GpuClock
 from .compile_ahead import Compilation, compile_ahead
 from .decision_time import nanoseconds
-from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError
+from .errors import AutoHeuristicError, DeviceLostError, NoMemoryError, shown
 from .fits import Fits
 from .kernel import Call
 from .prepared import PreparedInput
@@ -124,7 +124,7 @@ class Worker:
             kept = self._compiled_now([(kind, call, kept)], kept)
             self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
         except Exception as error:
-            return {"skipped": _shown(error)}
+            return {"skipped": shown(error)}
         self._offered, self._kind = frozenset(kept), kind
         return {}
 
@@ -182,7 +182,7 @@ class Worker:
             # Of the machine, not of the choice: no time, and no failure.
             found = [{"skipped": str(error)}]
         except Exception as error:
-            found = [{"failed": _shown(error)}] * len(asked)
+            found = [{"failed": shown(error)}] * len(asked)
         yield from ({"cell": at, **answer} for at, answer in zip(asked, found))
 
     def _refused(self, choice: str) -> Answer | None:
@@ -294,7 +294,3 @@ def _seed(seed: Sequence[int]) -> None:
     random.seed(number)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(number)
-
-
-def _shown(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:500]

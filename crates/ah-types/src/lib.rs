@@ -37,7 +37,6 @@ pub mod expr;
 mod fault;
 mod feature;
 mod fields;
-mod file_lock;
 #[cfg(feature = "gzip")]
 mod gunzip;
 pub mod hash;

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Callable, NamedTuple
 
-from ..errors import AutoHeuristicError
+from ..errors import shown
+from ..features import MOST_KEYS, not_yet
 from ..kernel import Call, cannot_launch
 from .calls import describe
 from .session import Session, is_capturing
@@ -24,8 +25,6 @@ from .state import State
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
-MOST_KEYS = 100_000
-"""Keys that are remembered; a server whose sizes never repeat begins anew then."""
 
 
 class Decision(NamedTuple):
@@ -33,10 +32,6 @@ class Decision(NamedTuple):
 
     answer: str
     candidates: Sequence[int] = ()
-
-
-def _not_yet(args: Any, kwargs: Any) -> Any:
-    raise KeyError
 
 
 class AttachedKernel:
@@ -49,7 +44,7 @@ class AttachedKernel:
         self._previous = vars(autotuner).get("run")
         self._state: State | None = None
         self._is_passive = False
-        self._fast: Callable[[Any, Any], Any] = _not_yet
+        self._fast: Callable[[Any, Any], Any] = not_yet
         self._layout: tuple[int, frozenset[str]] | None = None
         self._hot: dict[Any, tuple[Any, Any]] = {}
         """By key: the arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
@@ -107,7 +102,7 @@ class AttachedKernel:
                 decided = state, features, self._decide(state, call, features)
         except Exception as error:
             # Of a lost device too: the package's next launch reports it in its own words.
-            self._warn(f"{_shown(error)}. The package's own autotuner runs")
+            self._warn(f"{shown(error)}. The package's own autotuner runs")
             # A kernel that cannot be attached is not tried again.
             self._is_passive = self._state is None
         if decided is None:
@@ -137,7 +132,7 @@ class AttachedKernel:
                 return None
             state = State(self.autotuner, self._session, call)
             self._hot.clear()
-            self._fast, self._layout = _not_yet, None
+            self._fast, self._layout = not_yet, None
             if state.trouble is not None:
                 self._warn(f"{state.trouble}. The package's own autotuner runs")
             self._state = state
@@ -191,7 +186,7 @@ class AttachedKernel:
             found = {"answer": answer, "choice": choice, "call": description}
             self._session.note(state.identity, self._package_name, features, found)
         except Exception as error:
-            self._warn(f"a call is not remembered ({_shown(error)})")
+            self._warn(f"a call is not remembered ({shown(error)})")
 
     def _remember(self, state: State, call: Call, index: int | None) -> None:
         layout = (len(call.args), frozenset(call.kwargs))
@@ -213,7 +208,3 @@ class AttachedKernel:
 def _call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
     rest = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
     return Call(kwargs.get("grid"), args, rest)
-
-
-def _shown(error: Exception) -> str:
-    return str(error) if isinstance(error, AutoHeuristicError) else f"{type(error).__name__}: {error}"

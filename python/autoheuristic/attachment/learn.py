@@ -70,5 +70,6 @@ def _learn(log: Path, words: Sequence[str]) -> tuple[str, int]:
     if not code:
         return message, 0
     if code == TOO_SMALL:
-        message += ". Run the program with --mode collect on more shapes, or give autoheuristic replay more --max-seconds"
+        message += ". Run the program with --mode collect on more shapes, "
+        message += "or give autoheuristic replay more --max-seconds"
     return f"{log.stem}: nothing is learned: {message}", 0 if code == TOO_SMALL else code

@@ -59,6 +59,6 @@ def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -
             continue
         pick = next(heuristic.in_order(features, frozenset(kernel.names)), None)
         if pick is not None and all(argument.get("is_aligned", True) for argument in arguments.values()):
-            call = Call((1,), (), {name: calls.restored(described, MockTensor) for name, described in arguments.items()})
+            call = Call((1,), (), {name: calls.restored(value, MockTensor) for name, value in arguments.items()})
             found[pick, kernel.specialization(call)] = Compilation(kernel, call, [kernel.names.index(pick)], fits)
     return list(found.values())

@@ -105,19 +105,19 @@ fn read_result(record: &Json) -> Result<Results, Fault> {
         return Err(bad_file("two matrices in \"input_nodes\"", format!("{} nodes", nodes.len())));
     };
     let mut features = Map::new();
-    let [(of_first, [m, k], _), (of_second, [_, n], _)] = [first.matrix()?, second.matrix()?];
-    if of_first != of_second {
+    let (mat1, mat2) = (first.matrix()?, second.matrix()?);
+    let ([m, k], [_, n]) = (mat1.size, mat2.size);
+    if mat1.batch != mat2.batch {
         return Err(bad_file("two matrices of one batch", quoted(&record["input_nodes"].to_string())));
     }
-    features.extend(of_first.map(|batch| ("b".to_owned(), batch.into())));
+    features.extend(mat1.batch.map(|batch| ("b".to_owned(), batch.into())));
     features.extend([("m", m), ("k", k), ("n", n)].map(|(name, size)| (name.to_owned(), size.into())));
-    for (name, node) in [("mat1", first), ("mat2", second)] {
-        let (_, [_, columns], stride) = node.matrix()?;
+    for (name, node, Matrix { size, stride, .. }) in [("mat1", first, mat1), ("mat2", second, mat2)] {
         features.insert(format!("{name}_dtype"), node.dtype.into());
         for (i, stride) in stride.into_iter().enumerate() {
             features.insert(format!("{name}_stride_{i}"), stride.into());
         }
-        features.insert(format!("{name}_iscontig"), (stride == [columns, 1]).into());
+        features.insert(format!("{name}_iscontig"), (stride == [size[1], 1]).into());
     }
     let names = features.keys().cloned().collect();
     let mut row = record.as_object().cloned().unwrap_or_default();
@@ -126,17 +126,24 @@ fn read_result(record: &Json) -> Result<Results, Fault> {
     Ok(Results { rows: vec![(None, row)], features: names, choice: ["choice".to_owned()].into() })
 }
 
+/// One matrix, and the number of those in its batch.
+struct Matrix {
+    batch: Option<u64>,
+    size: [u64; 2],
+    stride: [u64; 2],
+}
+
 impl Node<'_> {
-    /// Returns the number of matrices in a batch, and the sizes and strides of each.
-    fn matrix(&self) -> Result<(Option<u64>, [u64; 2], [u64; 2]), Fault> {
-        match (&numbers(self.size)[..], &numbers(self.stride)[..]) {
-            (&[rows, columns], &[a, b]) => Ok((None, [rows, columns], [a, b])),
-            (&[batch, rows, columns], &[_, a, b]) => Ok((Some(batch), [rows, columns], [a, b])),
+    fn matrix(&self) -> Result<Matrix, Fault> {
+        let (batch, size, stride) = match (&numbers(self.size)[..], &numbers(self.stride)[..]) {
+            (&[rows, columns], &[a, b]) => (None, [rows, columns], [a, b]),
+            (&[batch, rows, columns], &[_, a, b]) => (Some(batch), [rows, columns], [a, b]),
             _ => {
                 let expected = "the size and the stride of a matrix, or of a batch of them";
-                Err(bad_file(expected, quoted(&format!("{} and {}", self.size, self.stride))))
+                return Err(bad_file(expected, quoted(&format!("{} and {}", self.size, self.stride))));
             }
-        }
+        };
+        Ok(Matrix { batch, size, stride })
     }
 }
 

@@ -5,10 +5,10 @@
 //! can only leave a last line without its end; opening the log cuts it and reports it.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::data::Log;
 use super::error::{LogError, io_error};
@@ -20,7 +20,6 @@ use super::reader::read;
 use crate::artefact::GZIP;
 use crate::context::{Context, Value};
 use crate::feature::{Feature, Schema};
-use crate::file_lock::lock_within;
 use crate::shown::{quoted, whole};
 
 /// The most bytes of the first two lines: enough for some thousand names of choices.
@@ -249,6 +248,21 @@ impl RowBatch {
     pub fn clear(&mut self) {
         self.text.clear();
         self.broken = None;
+    }
+}
+
+/// Locks a file that other processes lock too; gives up after `patience`. The system releases the lock of a killed process.
+fn lock_within(file: &File, patience: Duration) -> std::io::Result<()> {
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(e)) => return Err(e),
+            Err(TryLockError::WouldBlock) if begin.elapsed() >= patience => {
+                return Err(std::io::Error::new(ErrorKind::TimedOut, "another process holds its lock"));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
     }
 }
 

@@ -95,9 +95,9 @@ impl Language for CSyntax<'_> {
     }
 }
 
-fn usage(place: &Path) -> String {
+fn usage(place: &Path, package: &str) -> String {
     let file = place.file_name().unwrap_or_default().to_string_lossy();
-    format!("include it: #include \"{file}\"; then ask the function that ends with _choose")
+    format!("include it: #include \"{file}\"; then ask {package}_choose")
 }
 
 fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {

@@ -2,7 +2,7 @@
 //!
 //! Begin at [`generate`]. `plan.rs` chooses between branches and tables. `body.rs` builds the branches as conditions with early
 //! returns, by what each path has decided (`facts.rs`). `expression.rs` prints expressions for every language. Each [`Target`] is
-//! one file, with a skeleton in `templates/` and a line in [`TARGETS`]. `write.rs` replaces the files on disk as a whole.
+//! one file, with a skeleton in `templates/` and a line in [`TARGETS`]. `write.rs` replaces each file on disk as a whole.
 //!
 //! Generated code decides as [`Model::decide`](ah_types::Model::decide) does, to the last bit, and declines exactly where it declines; the
 //! tests build the code and compare. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
@@ -73,9 +73,10 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         check_target(request, target)?;
         let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
         let plan = Plan { request, ranked, used: plan::used(request.model) };
+        let package = names::identifier(&request.model.heuristic, names::Case::Snake, "heuristic");
         let output = (target.files)(&plan)?;
         let changes = write::write(&output.place, &output.files, request.mode)?;
-        let (target, usage) = (target.name, (target.usage)(&output.place));
+        let (target, usage) = (target.name, (target.usage)(&output.place, &package));
         report.generated.push(GeneratedFiles { target, usage, output, changes });
     }
     Ok(report)

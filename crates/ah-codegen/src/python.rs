@@ -184,7 +184,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenErr
         ("documented", documented(model, &names, &planned)),
         ("choose", body(&planned.body)),
         ("ranking", body(&planned.leaf)),
-        ("device", device.unwrap_or_else(|| "None".to_owned())),
+        ("device", device.unwrap_or_default()),
         ("mismatch", mismatch(model)),
         ("optimization", python_string(&model.optimization)),
         ("precondition_device", metadata(model)),
@@ -282,7 +282,7 @@ fn configs(model: &Model) -> String {
     model.choices.iter().map(entry).collect()
 }
 
-/// Returns the comparisons of the guard.
+/// Returns the comparisons of the guard; none for a model of every device.
 fn mismatch(model: &Model) -> String {
     let differs = |name: &str, value: String| format!("{name} is not None and {name} != {value}");
     let mut parts = Vec::new();
@@ -298,7 +298,7 @@ fn mismatch(model: &Model) -> String {
         parts.push(differs("capability", format!("({}, {})", model.device_capa.0, model.device_capa.1)));
     }
     parts.extend(model.shared_memory.map(|bytes| differs("shared_memory", bytes.to_string())));
-    if parts.is_empty() { "False".to_owned() } else { parts.join(" or ") }
+    parts.join(" or ")
 }
 
 /// Returns the comparisons of PyTorch's metadata with the model's.
@@ -330,7 +330,7 @@ fn file(plan: &Plan<'_>, skeleton: &str, suffix: &str) -> Result<Output, Codegen
 /// A module without dependencies.
 pub const PYTHON: Target = Target {
     name: "python",
-    usage: |place| format!("ask it: from {} import choose", stem(place)),
+    usage: |place, _| format!("ask it: from {} import choose", stem(place)),
     has_rankings: false,
     files: |plan| file(plan, "python/module.py", ""),
 };
@@ -338,7 +338,7 @@ pub const PYTHON: Target = Target {
 /// A module with a function for `triton.autotune(prune_configs_by={"early_config_prune": …})`.
 pub const TRITON: Target = Target {
     name: "triton",
-    usage: |place| {
+    usage: |place, _| {
         let (file, module) = (place.display(), stem(place));
         format!(
             "give it to @autoheuristic.tune(heuristic=\"{file}\"), or {module}.early_config_prune to triton.autotune"
@@ -351,7 +351,7 @@ pub const TRITON: Target = Target {
 /// A module with a preprocessing function for `torch._inductor.select_algorithm`.
 pub const INDUCTOR: Target = Target {
     name: "inductor",
-    usage: |place| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
+    usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
     has_rankings: true,
     files: |plan| file(plan, "inductor/plugin.py", "_inductor"),
 };
@@ -359,7 +359,7 @@ pub const INDUCTOR: Target = Target {
 /// One file for PyTorch's own folder of learned heuristics, `torch/_inductor/autoheuristic/artifacts/`.
 pub const PYTORCH: Target = Target {
     name: "pytorch",
-    usage: |_| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
+    usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     has_rankings: true,
     files: |plan| {
         let (mut values, names, planned) = values(plan)?;

@@ -149,7 +149,7 @@ fn item(text: String) -> String {
     text
 }
 
-fn usage(place: &Path) -> String {
+fn usage(place: &Path, _: &str) -> String {
     let name = stem(place);
     match place.extension().is_some_and(|ending| ending == "rs") {
         true => format!("declare it: mod {name}; then ask {name}::choose"),

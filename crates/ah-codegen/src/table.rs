@@ -258,7 +258,7 @@ fn cell(text: &str) -> String {
 /// A table of decisions for programs that read one.
 pub const TABLE: Target = Target {
     name: "table",
-    usage: |_| format!("read {PROOFS} there for which rows changed and why"),
+    usage: |_, _| format!("read {PROOFS} there for which rows changed and why"),
     has_rankings: false,
     files: |plan| {
         let rows = PinnedRows::new(plan.request.model, plan.request.rows.ok_or(CodegenError::NoRows)?)?;

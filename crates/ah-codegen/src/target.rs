@@ -16,8 +16,9 @@ pub type Files = BTreeMap<String, String>;
 pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Returns how a program uses what was written at this place, in half a sentence.
-    pub(crate) usage: fn(&Path) -> String,
+    /// Returns how a program uses what was written at this place, in half a sentence; functions of C begin with the heuristic's
+    /// identifier.
+    pub(crate) usage: fn(&Path, &str) -> String,
     /// Rankings are part of its files, whether they are asked for or not.
     pub(crate) has_rankings: bool,
     /// Returns its files.

@@ -196,16 +196,8 @@ impl Leaf {
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
     /// fallback and the expected choices.
     pub fn choose(&self, fallback: Option<ChoiceId>) -> Option<&RankedChoice> {
-        self.pick(fallback, |choice| Some(choice) == fallback || self.is_expected(choice))
-    }
-
-    /// Returns the choice among the offered ones by [`pick`].
-    pub fn pick(
-        &self,
-        fallback: Option<ChoiceId>,
-        offered: impl FnMut(ChoiceId) -> bool,
-    ) -> Option<&RankedChoice> {
         let ranked = self.ranking.iter().map(RankedChoice::ranked);
+        let offered = |choice| Some(choice) == fallback || self.is_expected(choice);
         pick(ranked, fallback, offered).and_then(|choice| self.ranked(choice))
     }
 }

@@ -194,6 +194,9 @@ pub struct TrainArgs {
     /// Where to generate code.
     #[arg(long, default_value = "generated", value_name = "DIR")]
     pub out: PathBuf,
+    /// Write this file instead, as a module of your own library.
+    #[arg(long, value_name = "FILE", conflicts_with = "out")]
+    pub into: Option<PathBuf>,
     /// The folder of the crate ah-runtime: the generated crate then has the feature `runtime`.
     #[arg(long, value_name = "DIR")]
     pub runtime_path: Option<PathBuf>,

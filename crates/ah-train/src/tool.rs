@@ -132,7 +132,7 @@ fn check(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
         return stale(&args.model);
     }
     match generate(trained, args, ah_codegen::WriteMode::Check)? {
-        Some(report) if !report.is_same() => stale(&args.out),
+        Some(report) if !report.is_same() => stale(args.into.as_ref().unwrap_or(&args.out)),
         _ => {
             status(&format!("{} is current\n", args.model.display()));
             Ok(())
@@ -169,6 +169,7 @@ fn generate(
     }
     let report = ah_codegen::generate(&ah_codegen::Request {
         mode,
+        into: args.into.as_deref(),
         runtime: args.runtime_path.as_deref(),
         ..ah_codegen::Request::new(&trained.model, &targets, &args.out)
     })?;

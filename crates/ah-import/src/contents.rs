@@ -116,7 +116,7 @@ impl Contents {
                 }
             });
             match read {
-                Ok(number) => self.add(index, number, &reader)?,
+                Ok(number) => self.add(index, &number, &reader)?,
                 Err(ImportError::Malformed(fault)) if params.skip_bad_rows && fault.place.row.is_some() => {
                     let kind = format!("{:?}\n{}", fault.place.column, fault.expected);
                     self.bad_rows.add(&kind, || fault.to_string());
@@ -128,7 +128,7 @@ impl Contents {
     }
 
     /// Adds the row that was read last.
-    fn add(&mut self, table: usize, number: RowNumber, read: &RowReader) -> Result<(), ImportError> {
+    fn add(&mut self, table: usize, number: &RowNumber, read: &RowReader) -> Result<(), ImportError> {
         // 2^32 names would not fit into memory.
         let number_of = |names: &mut IndexSet<String>, name: &String| {
             let known = names.get_index_of(name);

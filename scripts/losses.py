@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What ah-train loses on inputs that it never saw: six seeds of splits over all logs, for one or several binaries.
 
-    scripts/losses.py ah-train[=NAME] ... [--logs FOLDER ...] [--only TEXT,...] [--modes best,always,promise,tree]
+    scripts/losses.py [NAME=]ah-train ... [--logs FOLDER ...] [--only TEXT,...] [--modes best,always,promise,tree]
                     [--seeds 6] [--large-seeds N] [--sparse CELLS] [--jobs N] [--env NAME:KEY=VALUE ...] [--out runs.jsonl]
     scripts/losses.py --table runs.jsonl [runs.jsonl ...]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Six ways of a batched product in numpy: measures them, learns, and asks the heuristic in Python on fresh inputs.
 
-usage: scripts/numpy_ways.py [--seconds 30] FOLDER [-- FLAGS OF ah-train]   (ah-train and ah-codegen must be on the PATH)
+usage: scripts/numpy_ways.py [--seconds 30] FOLDER [-- FLAGS OF ah-train]   (ah-train must be on the PATH)
 
 The program's time is the decision plus the way that it takes; it is compared with always `matmul`. Needs numpy.
 """
@@ -105,7 +105,7 @@ def main():
     if not table.exists():
         print(f"{measure(table, asked.seconds)} inputs measured")
     learn = ["ah-train", "import", table, "--name", "numpy", "--features", ",".join(FEATURES), "--choice", "way", "--time", "us",
-             "-o", asked.folder / "train.txt", "--heuristic-name", "Numpy", "--model", model, "--no-codegen", "--json"]
+             "-o", asked.folder / "train.txt", "--heuristic-name", "Numpy", "--target", "python", "--model", model, "--out", asked.folder, "--json"]
     (asked.folder / "train.txt").unlink(missing_ok=True)
     learned = subprocess.run([*learn, *asked.flags], check=True, stdout=subprocess.PIPE, text=True).stdout
     figures = json.loads(learned.splitlines()[-1])
@@ -114,7 +114,6 @@ def main():
     if figures["leaves"] == 1:
         print("one leaf: the program calls one way directly, and asks nobody")
         return
-    subprocess.run(["ah-codegen", model, "--target", "python", "--out", asked.folder], check=True)
     spec = importlib.util.spec_from_file_location("numpy_heuristic", next(asked.folder.glob("**/numpy.py")))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -53,21 +53,24 @@ impl Settings {
     /// Adds a layer below those that are there: the settings that it gives and they do not.
     pub fn add_layer(&mut self, layer: &Params, from: Origin) {
         let Value::Object(settings) = json!(layer) else { return };
-        for (name, value) in settings {
-            if ![json!(null), json!([]), json!({})].contains(&value) {
-                self.by_name.entry(name).or_insert(Setting { value, from });
-            }
-        }
-        let values = self.by_name.iter().map(|(name, setting)| (name.clone(), setting.value.clone()));
-        self.values = serde_json::from_value(values.collect()).expect("what parameters wrote reads back");
+        let is_given = |value: &Value| ![json!(null), json!([]), json!({})].contains(value);
+        let given = settings.into_iter().filter(|(_, value)| is_given(value));
+        self.add(given.map(|(name, value)| (name, Setting { value, from })));
     }
 
     /// Replaces the settings that this layer gives.
     pub fn replace(&mut self, layer: &Params, from: Origin) {
         let below = std::mem::take(&mut self.by_name);
         self.add_layer(layer, from);
-        below.into_iter().for_each(|(name, setting)| _ = self.by_name.entry(name).or_insert(setting));
-        self.add_layer(&Params::default(), from);
+        self.add(below.into_iter());
+    }
+
+    fn add(&mut self, below: impl Iterator<Item = (String, Setting)>) {
+        for (name, setting) in below {
+            self.by_name.entry(name).or_insert(setting);
+        }
+        let values = self.by_name.iter().map(|(name, setting)| (name.clone(), setting.value.clone()));
+        self.values = serde_json::from_value(values.collect()).expect("what parameters wrote reads back");
     }
 
     /// Returns whether no layer but the tool's own gives this setting.

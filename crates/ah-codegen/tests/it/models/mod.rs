@@ -6,7 +6,7 @@
 mod boosters;
 mod expressions;
 mod names;
-mod trees;
+pub mod trees;
 
 use ah_types::expr::{self, Binary, Expr, Type};
 use ah_types::{

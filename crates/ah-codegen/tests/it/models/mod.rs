@@ -6,7 +6,7 @@
 mod boosters;
 mod expressions;
 mod names;
-pub mod trees;
+mod trees;
 
 use ah_types::expr::{self, Binary, Expr, Type};
 use ah_types::{

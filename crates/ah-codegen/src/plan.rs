@@ -110,7 +110,7 @@ impl Plan<'_> {
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let mut facts = Facts::new(model, S::IS_TYPED);
-        let mut steps = builder.precondition(&mut facts);
+        builder.precondition(&mut facts);
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
@@ -157,8 +157,7 @@ impl Plan<'_> {
             });
         }
         let mut read: BTreeSet<String> = columns.iter().flat_map(|code| code.reads.iter().cloned()).collect();
-        steps.extend(builder.taken());
-        planned.body = without_unread(steps, &mut read);
+        planned.body = without_unread(builder.taken(), &mut read);
         planned.leaves = model.tree.leaves().count();
         planned.tables = Some(TableCode { tables, columns });
     }

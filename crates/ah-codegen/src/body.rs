@@ -234,10 +234,10 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                 let mut facts = facts.clone();
                 match test {
                     Test::Numerical { slot, threshold } => {
-                        self.number_split(*slot, *threshold, [left, right], &mut facts)
+                        self.number_split(*slot, *threshold, [left, right], &mut facts);
                     }
                     Test::Categorical { slot, categories } => {
-                        self.set_split(*slot, categories, [left, right], &mut facts)
+                        self.set_split(*slot, categories, [left, right], &mut facts);
                     }
                 }
             }

@@ -87,10 +87,10 @@ impl Padding {
     }
 
     /// Checks the padded lengths of a context.
-    pub fn check(self, context: &Context, sizes: [usize; 3]) -> Result<(), String> {
+    pub fn check(self, context: &Context, sizes: [u64; 3]) -> Result<(), String> {
         for (dimension, size) in ["m", "k", "n"].into_iter().zip(sizes) {
             let name = format!("{dimension}_padded_length");
-            let expected = self.length(size as u64) as f64;
+            let expected = self.length(size) as f64;
             if context.number(&name) != Some(expected) {
                 return Err(format!(
                     "{name} must be {expected}: {dimension} is padded to a multiple of {}",

@@ -81,7 +81,7 @@ impl ProductRunner {
         }
         let sizes @ [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
         if self.pads {
-            PADDING.check(context, sizes)?;
+            PADDING.check(context, sizes.map(|size| size as u64))?;
         }
         let strides = |mat: &str, size| features::strides(context, mat, size, LARGEST);
         Ok(Shape { sizes, strides: [strides("mat1", (m, k))?, strides("mat2", (k, n))?] })

@@ -155,12 +155,6 @@ impl Gpu {
     }
 
     /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
-    pub(crate) fn operands<const N: usize>(&self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
-        let buffers = self.buffers(&bytes)?;
-        Ok(std::array::from_fn(|i| buffers[i]))
-    }
-
-    /// Returns the same for a number of buffers that only the caller knows.
     pub(crate) fn buffers(&self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         self.arena.borrow_mut().cut(bytes)
     }

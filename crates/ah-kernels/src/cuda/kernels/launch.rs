@@ -2,21 +2,6 @@
 
 use thiserror::Error;
 
-/// A 16-bit floating point type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Half {
-    /// IEEE binary16.
-    Float16,
-    /// The upper half of binary32.
-    BFloat16,
-}
-
-impl Half {
-    pub(super) fn define(self) -> String {
-        format!("ELEMENT_BF16={}", u8::from(self == Self::BFloat16))
-    }
-}
-
 /// The limits of a device that a launch depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

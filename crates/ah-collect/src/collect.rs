@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ah_measure::{Experiment, Failure, Measurement};
+use ah_measure::{Failure, Measurement};
 use ah_types::{FeatureKind, Outcome};
 
 use crate::append::Appender;
@@ -34,11 +34,10 @@ pub(crate) fn collect(
     stop: &AtomicBool,
     progress: &mut Progress,
 ) -> Result<Summary, CollectError> {
-    let experiment = common_subject(workers)?;
-    let schema = experiment.optimization.schema()?;
-    let (appender, earlier, torn_line) = Appender::open(options, &workers[0])?;
+    let first = common_subject(workers)?;
+    let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
-    let plan = Plan::new(options, earlier, schema.clone());
+    let plan = Plan::new(options, earlier, first.schema().clone());
     progress.start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
@@ -51,12 +50,12 @@ pub(crate) fn collect(
     if short > 0 {
         progress.message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
     }
-    let numerical = schema.features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
+    let numerical = first.schema().features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let mut record = Record {
         appender,
         summary: Summary::new(done, workers.len()),
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
-        choices: experiment.choices,
+        choices: first.experiment().choices.clone(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
@@ -77,8 +76,8 @@ pub(crate) fn collect(
     result.map(|()| record.summary)
 }
 
-/// Returns the experiment of all workers.
-fn common_subject(workers: &[Worker]) -> Result<Experiment, CollectError> {
+/// Returns the first worker, if all have devices of one kind.
+fn common_subject(workers: &[Worker]) -> Result<&Worker, CollectError> {
     let Some(first) = workers.first() else {
         return Err(CollectError::Usage("there is nothing to measure".to_owned()));
     };
@@ -88,7 +87,7 @@ fn common_subject(workers: &[Worker]) -> Result<Experiment, CollectError> {
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
-    Ok(first.experiment().clone())
+    Ok(first)
 }
 
 /// Where measured inputs go.

@@ -75,8 +75,7 @@ impl CheckWorkerFlags {
         each(Ok(format!("describe: {name:?}, {choices}, on {}", experiment.device)));
         let mut second = self.start()?;
         let contexts = if let Some(path) = &self.inputs {
-            let schema = experiment.optimization.schema().map_err(|e| e.to_string())?;
-            plan::read_inputs(path, &mut worker, &schema).map_err(|e| e.to_string())?
+            plan::read_inputs(path, &mut worker).map_err(|e| e.to_string())?
         } else {
             let draw = |worker: &mut Worker| -> Result<Vec<Context>, Failure> {
                 (0..8).map(|i| worker.draw(Seed(0, i))).collect()

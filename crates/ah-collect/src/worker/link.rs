@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
+use serde_json::Value;
 
 use super::process::{Fault, GRACE, Limits, Process};
 
@@ -220,11 +221,10 @@ fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
 fn describe(process: &mut Process, limits: Limits) -> Result<Description, Failure> {
     let answer = answered(process.ask(Request::Describe { protocol: VERSION }, limits.start))
         .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
-    let version = answer.field("protocol").map_err(Failure::Failed)?;
-    if *version != VERSION {
-        return Err(Failure::failed(format!(
-            "it speaks version {version} of the protocol, expected {VERSION}"
-        )));
+    match answer.rest.get("protocol").unwrap_or(&Value::Null) {
+        version if *version == VERSION => serde_json::from_value(answer.rest.into()).map_err(Failure::failed),
+        version => {
+            Err(Failure::failed(format!("it speaks version {version} of the protocol, expected {VERSION}")))
+        }
     }
-    serde_json::from_value(answer.0.into()).map_err(Failure::failed)
 }

@@ -15,10 +15,9 @@ mod scripted;
 use std::process::Command;
 use std::time::Duration;
 
-use ah_measure::draws::{self, Draw};
-use ah_measure::protocol::{Answer, Description, Request, WireCell, WireContext, WireGroup};
+use ah_measure::protocol::{Answer, Description, Request, WireCell, WireContext};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, measure_choices};
+use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
 use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
 
 use crate::error::CollectError;
@@ -38,8 +37,6 @@ pub struct Worker {
     experiment: Experiment,
     schema: Schema,
     description: Description,
-    /// How features are drawn, in their order; `None`: the worker draws.
-    draws: Option<Vec<Option<Draw>>>,
     conditions: Conditions,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
@@ -68,22 +65,20 @@ impl Worker {
         })?;
         let experiment = description::experiment(&description, named).map_err(CollectError::Worker)?;
         let schema = experiment.optimization.schema()?;
-        let draws = match description.inputs.is_empty() {
-            true => None,
-            false => {
-                let draws = draws::check(&description.inputs, &experiment.optimization);
-                Some(draws.map_err(|e| CollectError::Worker(format!("inputs{e}")))?)
-            }
-        };
         let name = &experiment.optimization.name;
         let conditions =
             Conditions::of(&experiment, &schema).map_err(|e| CollectError::Usage(format!("{name}: {e}")))?;
-        Ok(Self { experiment, schema, description, draws, conditions, refusals: Vec::new(), link })
+        Ok(Self { experiment, schema, description, conditions, refusals: Vec::new(), link })
     }
 
     /// Returns the decision, the device, the choices and how they are timed.
     pub fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// Returns the features of its inputs.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// Returns the rest of what the worker describes.
@@ -102,13 +97,10 @@ impl Worker {
     /// [`Failure::Skipped`] if the worker refuses this input, [`Failure::Failed`] if it died on it; any other failure, or
     /// [`Failure::DeviceLost`], concerns all inputs.
     pub fn draw(&mut self, seed: Seed) -> Result<Context, Failure> {
-        if let Some(draws) = &self.draws {
-            let optimization = &self.experiment.optimization;
-            draws::complete(optimization, draws, "the worker's `inputs`").map_err(Failure::DeviceLost)?;
-            return Ok(draws::draw(optimization, draws, &mut seed.rng()));
-        }
-        if !self.can("draw") {
-            return Err(Failure::DeviceLost("the worker draws no inputs; give --inputs FILE".to_owned()));
+        let inputs = &self.description.inputs;
+        if !inputs.is_empty() || !self.can("draw") {
+            let drawn = draws::draw(&self.experiment.optimization, inputs, &mut seed.rng());
+            return drawn.map_err(Failure::DeviceLost);
         }
         let answer = self.link.ask(Request::Draw { seed })?;
         let context = answer.context(&self.schema);
@@ -130,7 +122,7 @@ impl Worker {
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
     pub fn compile(&mut self, contexts: &[Context]) {
         let contexts = contexts.iter().map(WireContext::from).collect();
-        let _ = self.link.ask(Request::Compile { groups: vec![WireGroup { contexts }] });
+        let _ = self.link.ask(Request::Compile { contexts });
     }
 
     /// Makes an input. [`Bench`] checks and times its choices.

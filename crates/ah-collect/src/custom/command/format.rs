@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_measure::draws::{self, Draw, ScalarText};
+use ah_measure::draws::{self, Inputs, ScalarText};
 use ah_types::Optimization;
 use ah_types::hash::fnv1a;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub(in crate::custom) struct CommandsTable {
     parameters: BTreeMap<String, Vec<ScalarText>>,
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
-    inputs: BTreeMap<String, Draw>,
+    inputs: Inputs,
     #[serde(default)]
     time: Clock,
 }
@@ -56,8 +56,7 @@ pub(crate) struct Commands {
     pub(super) check: Option<String>,
     pub(super) cleanup: Option<String>,
     pub(super) choices: Vec<CommandChoice>,
-    /// In the order of the features; `None` for a feature that is not drawn.
-    pub(super) inputs: Vec<Option<Draw>>,
+    pub(super) inputs: Inputs,
     pub(super) clock: Clock,
     /// A hash of all that runs.
     pub(super) hash: String,
@@ -109,6 +108,7 @@ impl CommandsTable {
             }
         }
         let choices = self.choices()?;
+        draws::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?;
         let Self { setup, prepare, check, cleanup, choices: commands, parameters, time, .. } = &self;
         let runs = format!("{:?}", (setup, prepare, check, cleanup, commands, parameters, time));
         Ok(Commands {
@@ -117,7 +117,7 @@ impl CommandsTable {
             check: self.check,
             cleanup: self.cleanup,
             choices,
-            inputs: draws::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?,
+            inputs: self.inputs,
             clock: self.time,
             hash: format!("{:016x}", fnv1a(&runs)),
         })

@@ -4,9 +4,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use ah_kernels::Server;
+use ah_measure::draws::Inputs;
 use ah_measure::protocol::shorten;
 use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, draws, this_cpu};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, this_cpu};
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use tempfile::TempDir;
 
@@ -113,12 +114,8 @@ impl BenchmarkRunner for CommandRunner {
         &self.experiment
     }
 
-    fn can_draw(&self) -> Result<(), String> {
-        draws::complete(&self.experiment.optimization, &self.commands.inputs, "[commands.inputs]")
-    }
-
-    fn draw(&self, rng: &mut Rng) -> Context {
-        draws::draw(&self.experiment.optimization, &self.commands.inputs, rng)
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.commands.inputs)
     }
 
     /// A command may print a time that did not pass here.

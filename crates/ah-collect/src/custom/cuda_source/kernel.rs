@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserSource};
+use ah_kernels::Server;
+use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserKernel, UserSource};
 use ah_measure::Failure;
+use ah_measure::draws::{self, Inputs};
 use ah_types::artefact::read_text;
 use ah_types::shown::did_you_mean;
 use ah_types::{Context, Optimization, Schema, Value};
@@ -15,7 +17,6 @@ use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
-use ah_measure::draws::{self, Draw};
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -23,10 +24,9 @@ const MOST_THREADS: u64 = 1024;
 /// The kernel that a table `[cuda]` describes.
 #[derive(Debug)]
 pub(crate) struct CudaKernel {
-    pub(super) source: UserSource,
-    pub(super) choices: Vec<CudaChoice>,
-    /// In the order of the features; `None` for a feature that is not drawn.
-    pub(super) draws: Vec<Option<Draw>>,
+    source: UserSource,
+    choices: Vec<CudaChoice>,
+    inputs: Inputs,
     features: Schema,
     launch: LaunchExpressions,
     /// The constraints that depend on the input.
@@ -65,14 +65,14 @@ impl CudaKernel {
         )?;
         let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
         let arguments = Arguments::new(&table.arguments, &features)?;
-        let draws = draws::check(&table.inputs, optimization)
+        draws::check(&table.inputs, optimization)
             .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
         Ok(Self {
             source: source(table, folder)?,
             tolerance: table.tolerance,
             constraints: of_input,
             choices,
-            draws,
+            inputs: table.inputs.clone(),
             launch,
             reference,
             arguments,
@@ -83,6 +83,19 @@ impl CudaKernel {
     /// Returns the names of the choices.
     pub(in crate::custom) fn names(&self) -> Vec<String> {
         self.choices.iter().map(|choice| choice.name.clone()).collect()
+    }
+
+    /// Returns the worker of this kernel on the GPU of this index.
+    pub(crate) fn server(self, optimization: Optimization, device: u32) -> Server {
+        let kernel = UserKernel {
+            source: self.source.clone(),
+            optimization,
+            choices: self.names(),
+            defines: self.choices.iter().map(|choice| choice.defines.clone()).collect(),
+            inputs: self.inputs.clone(),
+            plan: Box::new(move |context| self.plan(context)),
+        };
+        kernel.server(device)
     }
 
     /// Returns the launches on this input.

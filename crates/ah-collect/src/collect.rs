@@ -7,8 +7,7 @@ use ah_measure::{Failure, Measurement};
 use ah_types::{FeatureKind, Outcome};
 
 use crate::append::Appender;
-use crate::cli::Options;
-use crate::cli::Progress;
+use crate::cli::{Options, progress};
 use crate::error::CollectError;
 use crate::measuring::{MeasuredInput, measure_inputs};
 use crate::plan::{Plan, PlannedInput};
@@ -32,23 +31,22 @@ pub(crate) fn collect(
     workers: &mut [Worker],
     options: &Options,
     stop: &AtomicBool,
-    progress: &mut Progress,
 ) -> Result<Summary, CollectError> {
     let first = common_subject(workers)?;
     let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
     let plan = Plan::new(options, earlier, first.schema().clone());
-    progress.start(done, plan.goal(), options.max_seconds);
+    progress::start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
         let shown: String = line.chars().take(60).collect();
-        progress.warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
+        progress::warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
     }
     if done > 0 {
-        progress.message(&format!("{log} holds {} already", count(done, "input")));
+        progress::message(&format!("{log} holds {} already", count(done, "input")));
     }
     if short > 0 {
-        progress.message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
+        progress::message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
     }
     let numerical = first.schema().features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let mut record = Record {
@@ -60,13 +58,13 @@ pub(crate) fn collect(
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
-    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
-    let result = result.and_then(|()| record.end(progress));
-    progress.finish();
+    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input));
+    let result = result.and_then(|()| record.end());
+    progress::finish();
     if record.summary.measured > 0 {
         let inputs = count(record.summary.measured, "input");
         for name in &record.undefined {
-            progress.warning(&format!(
+            progress::warning(&format!(
                 "the feature {name:?} is NaN on each of the {inputs} of this run, so no heuristic can use it; mend the \
                  function that computes it, or take it out"
             ));
@@ -135,12 +133,12 @@ fn course(result: &Result<Measurement, Failure>) -> Course {
 
 impl Record {
     /// Takes an input: appends it, or lets it wait.
-    fn take(&mut self, input: MeasuredInput, progress: &mut Progress) -> Result<(), CollectError> {
+    fn take(&mut self, input: MeasuredInput) -> Result<(), CollectError> {
         let lost = input.lost_device().map(str::to_owned);
         if let Some(reason) = lost {
             // What is known of it is appended; the rest is for another run.
             if input.result.is_ok() {
-                self.append(&input, progress)?;
+                self.append(&input)?;
             }
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
@@ -148,12 +146,12 @@ impl Record {
             Course::Timed => {
                 self.is_known_to_work = true;
                 self.skipped_in_a_row = 0;
-                self.append_failed(progress)?;
-                self.append(&input, progress)
+                self.append_failed()?;
+                self.append(&input)
             }
             Course::Skipped => {
                 self.skipped_in_a_row += 1;
-                self.append(&input, progress)?;
+                self.append(&input)?;
                 match &input.result {
                     // The plan counts these.
                     _ if input.planned.flaw.is_some() => Ok(()),
@@ -180,7 +178,7 @@ impl Record {
     ///
     /// # Errors
     /// Every input failed, and nothing is known to work.
-    fn end(&mut self, progress: &mut Progress) -> Result<(), CollectError> {
+    fn end(&mut self) -> Result<(), CollectError> {
         if let Some(last) = self.failed.last().filter(|_| !self.is_known_to_work)
             && let Course::Failed(reason) = course(&last.result)
         {
@@ -189,15 +187,15 @@ impl Record {
                 "nothing has a time, and nothing is recorded: {failed} failed; the last one: {reason}"
             )));
         }
-        self.append_failed(progress)
+        self.append_failed()
     }
 
-    fn append_failed(&mut self, progress: &mut Progress) -> Result<(), CollectError> {
+    fn append_failed(&mut self) -> Result<(), CollectError> {
         let failed = std::mem::take(&mut self.failed);
-        failed.iter().try_for_each(|input| self.append(input, progress))
+        failed.iter().try_for_each(|input| self.append(input))
     }
 
-    fn append(&mut self, input: &MeasuredInput, progress: &mut Progress) -> Result<(), CollectError> {
+    fn append(&mut self, input: &MeasuredInput) -> Result<(), CollectError> {
         let result = self.appender.append(input)?;
         self.summary.count(&self.choices, &input.result);
         if input.result.is_ok() {
@@ -207,7 +205,7 @@ impl Record {
         // First what is new: a terminal cuts a long line at its end.
         let PlannedInput { context, text, flaw, .. } = &input.planned;
         let shown = if flaw.is_some() { format!("{text:?}") } else { context.to_string() };
-        progress.input_done(&format!("{result}: {shown}"));
+        progress::input_done(&format!("{result}: {shown}"));
         Ok(())
     }
 }

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ah_cli::{exit, printable, stdout};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench as _, Burst, Cell, Failure};
-use ah_types::{ChoiceId, Context};
+use ah_measure::{Experiment, Failure, Measurement};
+use ah_types::{Context, Outcome, TimingPolicy};
 
 use super::options::seconds;
 use crate::error::CollectError;
@@ -16,14 +16,13 @@ use crate::units::count;
 use crate::worker::{Limits, Named, Worker, difference};
 use crate::{plan, process_group};
 
-/// How often a choice is timed before its times are a fault: a busy machine must not make a good worker fail.
+/// How often an input is timed before its times are a fault: a busy machine must not make a good worker fail.
 const MOST_TRIES: u32 = 3;
 /// The time that a worker has to end when its input ends.
 const END: Duration = Duration::from_secs(5);
-/// The samples of a time that are compared, and the milliseconds that they should fill.
+/// The samples of a choice that are compared.
 const SAMPLES: u32 = 12;
-const FILL_MS: f64 = 24.0;
-/// The greatest ratio of samples, and of an answer to the times in it, that noise explains.
+/// The greatest ratio of samples, and of the time that passed to the times in the answers, that noise explains.
 const MOST_NOISE: f64 = 50.0;
 
 /// The flags of `ah-collect check-worker`.
@@ -109,59 +108,70 @@ impl CheckWorkerFlags {
     }
 }
 
-/// Checks and times all choices on one input.
+/// Measures all choices on one input: by the worker's own policy, then by [`steady`], whose times must be plausible.
 fn input(worker: &mut Worker, context: &Context, seed: Seed) -> Result<String, String> {
     worker.accepts(context)?;
-    worker.load(context, seed).map_err(|e| e.to_string())?;
-    let (mut timed, mut skipped, mut reasons) = (0, 0, Vec::new());
-    for (choice, name) in (0..).map(ChoiceId).zip(worker.experiment().choices.clone()) {
-        match times(worker, choice) {
-            Ok(()) => timed += 1,
-            Err(Failure::Skipped(_)) => skipped += 1,
-            Err(failure) => reasons.push(format!("{name:?} {failure}")),
-        }
+    let Experiment { choices, timing, .. } = worker.experiment().clone();
+    let measured = worker.measure(context, seed, &timing).map_err(|e| e.to_string())?;
+    if let Some(reason) = measured.lost {
+        return Err(reason);
     }
-    match reasons.is_empty() {
-        true => Ok(format!("input {context}: {} timed, {skipped} skipped", count(timed, "choice"))),
-        false => Err(reasons.join("; ")),
+    let fault = |(name, outcome): (&String, &Option<Outcome>)| match outcome {
+        Some(Outcome::Failed { reason }) => Some(format!("{name:?} failed: {reason}")),
+        None => Some(format!("{name:?} has no time: the machine is at fault")),
+        _ => None,
+    };
+    let faults: Vec<String> = choices.iter().zip(&measured.outcomes).filter_map(fault).collect();
+    if !faults.is_empty() {
+        return Err(faults.join("; "));
     }
-}
-
-/// Checks and times one choice.
-fn times(worker: &mut Worker, choice: ChoiceId) -> Result<(), Failure> {
-    worker.check(&[choice]).remove(0)?;
     let mut fault = None;
-    for _ in 0..MOST_TRIES {
-        fault = implausible(worker, choice)?;
+    for _ in 0..if worker.description().simulated { 0 } else { MOST_TRIES } {
+        fault = implausible(&choices, &worker.measure(context, seed, &steady()).map_err(|e| e.to_string())?);
         if fault.is_none() {
-            return Ok(());
+            break;
         }
     }
-    Err(Failure::Failed(fault.unwrap_or_default()))
+    let timed = measured.outcomes.iter().flatten().filter(|outcome| outcome.median().is_some()).count();
+    let (timed, skipped) = (count(timed as u64, "choice"), choices.len() - timed);
+    fault.map_or(Ok(format!("input {context}: {timed} timed, {skipped} skipped")), Err)
 }
 
-/// Times one choice. Returns what is wrong with its times.
-fn implausible(worker: &mut Worker, choice: ChoiceId) -> Result<Option<String>, Failure> {
-    let mut time =
-        |samples, runs, cold| worker.time(&[Cell { choice, burst: Burst { samples, runs, cold } }]).remove(0);
-    time(1, 1, true)?;
-    let runs = (FILL_MS / f64::from(SAMPLES) / time(1, 1, false)?[0]).clamp(1.0, 10_000.0) as u32;
-    let start = Instant::now();
-    let mut times = time(SAMPLES, runs, false)?;
-    let (elapsed_ms, sum_ms) =
-        (start.elapsed().as_secs_f64() * 1e3, times.iter().sum::<f64>() * f64::from(runs));
-    times.sort_by(f64::total_cmp);
-    let [least, second, last] = [times[0], times[1], times[times.len() - 2]];
-    Ok(match () {
-        () if worker.description().simulated => None,
-        () if !(least > 0.0 && sum_ms.is_finite()) => Some(format!("a sample took {least} ms")),
-        () if last / second > MOST_NOISE => Some(format!("its samples jump from {second} to {last} ms")),
-        () if least == times[times.len() - 1] => {
-            Some(format!("its {SAMPLES} samples are all {least} ms, as if copied"))
+/// Returns the policy for times that are compared: a dozen samples of each choice, in one request, of many runs.
+fn steady() -> TimingPolicy {
+    let (min_samples, max_samples, burst) = (SAMPLES, SAMPLES, SAMPLES);
+    let (target_relative_error, early_stop_ratio, min_sample_ms) = (0.0, f64::INFINITY, 2.0);
+    TimingPolicy {
+        min_samples,
+        max_samples,
+        burst,
+        target_relative_error,
+        early_stop_ratio,
+        min_sample_ms,
+        ..TimingPolicy::default()
+    }
+}
+
+/// Returns what is wrong with the times of an input.
+fn implausible(
+    choices: &[String],
+    Measurement { outcomes, measuring, kernel_ms, .. }: &Measurement,
+) -> Option<String> {
+    let passed_ms = measuring.as_secs_f64() * 1e3;
+    if passed_ms > 5.0 && kernel_ms * MOST_NOISE < passed_ms {
+        return Some(format!(
+            "its times make {kernel_ms:.3} ms, and the answers took {passed_ms:.0} ms; are they milliseconds?"
+        ));
+    }
+    choices.iter().zip(outcomes).find_map(|(name, outcome)| {
+        let Some(Outcome::Measured { feedback }) = outcome else { return None };
+        let mut times = feedback.clone();
+        times.sort_by(f64::total_cmp);
+        let [least, second, .., before, most] = times[..] else { return None };
+        if before / second > MOST_NOISE {
+            return Some(format!("{name:?}: its samples jump from {second} to {before} ms"));
         }
-        () if elapsed_ms > 5.0 && sum_ms * MOST_NOISE < elapsed_ms => Some(format!(
-            "its times make {sum_ms:.3} ms, and the answer took {elapsed_ms:.0} ms; are they milliseconds?"
-        )),
-        () => None,
+        let copied = least == most && times.len() == SAMPLES as usize;
+        copied.then(|| format!("{name:?}: its {SAMPLES} samples are all {least} ms, as if copied"))
     })
 }

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::options::{Options, seconds};
 use super::program::Program;
-use super::progress::Progress;
 use super::signals;
 use crate::collect;
 use crate::error::CollectError;
@@ -58,7 +57,7 @@ impl<F: clap::Args> CollectFlags<F> {
         }
         options.policy = policy(worker.experiment().timing, self.num_reps);
         let stop = signals::stop_on_signal();
-        let summary = collect::collect(&mut workers, &options, &stop, &mut Progress::default())?;
+        let summary = collect::collect(&mut workers, &options, &stop)?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
         if self.json {
             stdout(&format!("{}\n", json!({ "log": options.output, "run": summary })))?;

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ah_cli::{exit, page, status, stdout};
-use ah_types::log::{self, Log, LogError, ReadOptions, read_with};
+use ah_types::log::{Log, LogError, ReadOptions, read_with};
 use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
 
 use crate::error::CollectError;
-use crate::report::{LogReport, RepeatNoise};
+use crate::report::LogReport;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,9 +33,6 @@ pub(super) struct ReportFlags {
     /// Print the facts as JSON instead
     #[arg(long, conflicts_with_all = ["output", "text"])]
     json: bool,
-    /// With --text or --json: how well the times repeat in this second log of the same inputs
-    #[arg(long, value_name = "LOG")]
-    repeat: Option<PathBuf>,
     /// The optimization of the log (TOML), which names the fallback
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
@@ -46,10 +43,8 @@ pub(super) struct ReportFlags {
 
 impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
-        let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
-        let log = read(&self.logs)?;
-        let mut report = LogReport::of(&log, &self.optimization(&log)?);
-        report.repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
+        let log = read_with(&self.logs, ReadOptions { skip_bad_rows: self.skip_bad_rows })?;
+        let report = LogReport::of(&log, &self.optimization(&log)?);
         if self.text || self.json {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
@@ -82,14 +77,6 @@ impl ReportFlags {
             status(&format!("note: {note}\n"));
         }
         Ok(optimization)
-    }
-
-    fn noise(&self, log: &Log, second: &PathBuf) -> Result<RepeatNoise, CollectError> {
-        let noise = RepeatNoise::between(log, &log::read(&[second])?);
-        noise.ok_or_else(|| {
-            let first = self.logs[0].display();
-            CollectError::TooLittle(format!("{first} and {} share no input", second.display()))
-        })
     }
 }
 

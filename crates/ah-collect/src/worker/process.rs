@@ -10,7 +10,7 @@ use std::time::Duration;
 use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 
-use crate::cli::working as show_working;
+use crate::cli::progress;
 use crate::error::CollectError;
 use crate::process_group::{ProcessGroup, Tail, last_line};
 
@@ -176,7 +176,7 @@ impl Process {
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
             match &answer.working {
-                Some(text) => show_working(&shorten(text)),
+                Some(text) => progress::working(&shorten(text)),
                 None => return Ok(answer),
             }
         }

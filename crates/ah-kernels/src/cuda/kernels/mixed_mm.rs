@@ -82,13 +82,10 @@ impl MixedMm {
     /// Returns how to launch the kernel on this input.
     pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Ineligibility> {
         let ([m, k, n], [_, transposed]) = (product.sizes(), product.transposed());
-        limits.capability((8, 0), "8.0")?;
-        if matches!(self.engine, Wgmma { .. }) && limits.capability.0 != 9 {
-            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
-        }
-        if self.cluster() > 1 {
-            limits.capability((9, 0), "9.0 (clusters)")?;
-        }
+        limits.capability(limits.capability.0 >= 8, "8.0")?;
+        let is_wgmma = matches!(self.engine, Wgmma { .. });
+        limits.capability(!is_wgmma || limits.capability.0 == 9, "9.0 (wgmma)")?;
+        limits.capability(self.cluster() == 1 || limits.capability.0 >= 9, "9.0 (clusters)")?;
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
@@ -238,7 +235,7 @@ mod tests {
         assert_eq!((launch.grid, launch.partial, launch.tickets), (2 * 33 * 2, 0, 0));
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4);
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
-        assert!(clustered.launch(&problem, &A100).unwrap_err().to_string().contains("clusters"));
+        assert!(clustered.launch(&problem, &A100).unwrap_err().0.contains("clusters"));
         // A direct configuration has one block a tile, and no dynamic shared memory.
         let narrow = self::problem(3, 4100, 4112, true);
         let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
@@ -251,20 +248,14 @@ mod tests {
     #[test]
     fn unsuitable_inputs_say_why() {
         let choice = mma(16, 16, 1, 8, 3, SplitK(1));
-        let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().to_string();
+        let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().0;
         assert_eq!(reason(&problem(16, 100, 4096, false)), "n must be a multiple of 16, found 100");
         assert_eq!(reason(&problem(16, 64, 100, false)), "k must be a multiple of 8, found 100");
         assert_eq!(reason(&problem(4, 64, 64, false)), "m must be at least 8 to be worth it, found 4");
         let small = Limits { shared_memory: 100 * 1024, ..H200 };
-        assert!(
-            choice
-                .launch(&problem(16, 64, 64, false), &small)
-                .unwrap_err()
-                .to_string()
-                .contains("shared memory")
-        );
+        assert!(choice.launch(&problem(16, 64, 64, false), &small).unwrap_err().0.contains("shared memory"));
         assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64, false), &A100).is_err());
         let old = Limits { capability: (7, 5), ..H200 };
-        assert!(choice.launch(&problem(16, 64, 64, false), &old).unwrap_err().to_string().contains("8.0"));
+        assert!(choice.launch(&problem(16, 64, 64, false), &old).unwrap_err().0.contains("8.0"));
     }
 }

@@ -111,10 +111,8 @@ impl Mm {
     /// Returns how to launch the kernel on this input.
     pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Ineligibility> {
         let ([m, k, n], transposed) = (product.sizes(), product.transposed());
-        limits.capability((8, 0), "8.0")?;
-        if self.wgmma && limits.capability.0 != 9 {
-            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
-        }
+        limits.capability(limits.capability.0 >= 8, "8.0")?;
+        limits.capability(!self.wgmma || limits.capability.0 == 9, "9.0 (wgmma)")?;
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
@@ -194,12 +192,12 @@ mod tests {
     fn unsuitable_inputs_say_why() {
         let narrow = mm(false, 16, 128, 64, 4, 1, 4, 1);
         let transposed = Product::dense([16, 512, 512], [true, false], [Element::F16; 2], false);
-        assert!(narrow.launch(&transposed, &H200).unwrap_err().to_string().contains("BLOCK-M"));
+        assert!(narrow.launch(&transposed, &H200).unwrap_err().0.contains("BLOCK-M"));
         let hopper = mm(true, 128, 256, 64, 4, 8, 1, 1);
-        assert!(hopper.launch(&problem(512, 512, 512), &A100).unwrap_err().to_string().contains("wgmma"));
+        assert!(hopper.launch(&problem(512, 512, 512), &A100).unwrap_err().0.contains("wgmma"));
         let split = mm(false, 64, 64, 64, 4, 2, 2, 4);
         assert_eq!(
-            split.launch(&problem(64, 64, 255), &H200).unwrap_err().to_string(),
+            split.launch(&problem(64, 64, 255), &H200).unwrap_err().0,
             "k must be at least 256 to be worth it, found 255"
         );
     }

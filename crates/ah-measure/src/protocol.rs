@@ -277,35 +277,35 @@ impl From<&Context> for WireContext {
 impl WireContext {
     /// Returns the context: each feature of the schema must be there, with a value of its kind.
     pub fn context(&self, schema: &Schema) -> Result<Context, String> {
-        if let Some(missing) = schema.features().iter().find(|f| !self.0.contains_key(&f.name)) {
-            return Err(format!("the context lacks the feature {:?}", missing.name));
-        }
-        let value = |(name, json): (&String, &Json)| {
-            let kind = schema.get(name).map(|feature| feature.kind);
+        let mut context = Context::new();
+        for (name, json) in &self.0 {
+            let is_number = schema.get(name).is_some_and(|feature| feature.kind == FeatureKind::Numerical);
             let value = match json {
                 Json::Number(x) => x.as_f64().map(Value::Number),
-                Json::String(text) if kind == Some(FeatureKind::Numerical) => {
-                    text.parse().ok().filter(|x: &f64| !x.is_finite()).map(Value::Number)
-                }
-                Json::String(text) => Some(Value::from(text.as_str())),
                 Json::Bool(b) => Some(Value::from(*b)),
+                Json::String(text) => Some(match text.parse::<f64>() {
+                    Ok(x) if is_number && !x.is_finite() => Value::Number(x),
+                    _ => Value::from(text.as_str()),
+                }),
                 _ => None,
             };
-            let value =
-                value.filter(|value| kind.is_none_or(|kind| kind == value.kind())).ok_or_else(|| {
-                    let kind = kind.map_or_else(|| "no feature".to_owned(), |kind| kind.to_string());
-                    format!("{name:?} is {kind}, found {}", shorten(&json.to_string()))
-                })?;
-            match value {
-                Value::Number(x)
-                    if x.is_finite() && x.fract() != 0.0 && schema.get(name).is_some_and(|f| f.integer) =>
-                {
-                    Err(format!("{name:?} is an integer, found {x}"))
-                }
-                value => Ok((name.clone(), value)),
+            let value = value.ok_or_else(|| {
+                format!(
+                    "{name:?}: expected a number, a text or a truth value, found {}",
+                    shorten(&json.to_string())
+                )
+            })?;
+            context.set(name, value);
+        }
+        for (feature, value) in schema.features().iter().zip(context.row(schema).map_err(|e| e.to_string())?)
+        {
+            if let (true, Value::Number(x)) = (feature.integer, value)
+                && x.is_finite()
+                && x.fract() != 0.0
+            {
+                return Err(format!("{:?} is an integer, found {x}", feature.name));
             }
-        };
-        let values: Result<Vec<_>, String> = self.0.iter().map(value).collect();
-        values.map(|values| values.into_iter().collect())
+        }
+        Ok(context)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ah_cli::{exit, printable, stdout};
 use ah_measure::sampling::Seed;
-use ah_measure::{Experiment, Failure, Measurement};
+use ah_measure::{Experiment, Measurement};
 use ah_types::{Context, Outcome, TimingPolicy};
 
 use super::options::seconds;
@@ -67,22 +67,18 @@ impl CheckWorkerFlags {
 
     /// Calls `each` with every finding. An error is a fault that leaves nothing to ask.
     fn check(&self, each: &mut dyn FnMut(Result<String, String>)) -> Result<(), String> {
-        let mut worker = self.start()?;
-        let experiment = worker.experiment().clone();
-        let (name, choices) =
-            (&experiment.optimization.name, count(experiment.choices.len() as u64, "choice"));
-        each(Ok(format!("describe: {name:?}, {choices}, on {}", experiment.device)));
-        let mut second = self.start()?;
+        let (mut worker, mut second) = (self.start()?, self.start()?);
+        let Experiment { optimization, choices, device, .. } = worker.experiment();
+        let choices = count(choices.len() as u64, "choice");
+        each(Ok(format!("describe: {:?}, {choices}, on {device}", optimization.name)));
         let contexts = if let Some(path) = &self.inputs {
             plan::read_inputs(path, &mut worker).map_err(|e| e.to_string())?
         } else {
-            let draw = |worker: &mut Worker| -> Result<Vec<Context>, Failure> {
-                (0..8).map(|i| worker.draw(Seed(0, i))).collect()
+            let draw = |worker: &mut Worker| -> Result<Vec<Context>, String> {
+                (0..8).map(|i| worker.draw(Seed(0, i)).map_err(|e| e.reason().to_owned())).collect()
             };
-            let drawn = [draw(&mut worker), draw(&mut worker), draw(&mut second)];
-            let [first, again, other] = drawn.map(|drawn| drawn.map_err(|e| e.reason().to_owned()));
-            let first = first?;
-            each(match (again? == first, other? == first, first.iter().all(|c| *c == first[0])) {
+            let (first, again, other) = (draw(&mut worker)?, draw(&mut worker)?, draw(&mut second)?);
+            each(match (again == first, other == first, first.iter().all(|c| *c == first[0])) {
                 (false, ..) => Err("draw: the same seed gives different inputs".to_owned()),
                 (_, false, _) => Err("draw: another process draws other inputs".to_owned()),
                 (_, _, true) => Err(format!("draw: eight seeds give one input, {}", first[0])),
@@ -108,62 +104,47 @@ impl CheckWorkerFlags {
     }
 }
 
-/// Measures all choices on one input: by the worker's own policy, then by [`steady`], whose times must be plausible.
+/// Measures all choices on one input, a dozen samples of each in one request.
 fn input(worker: &mut Worker, context: &Context, seed: Seed) -> Result<String, String> {
     worker.accepts(context)?;
-    let Experiment { choices, timing, .. } = worker.experiment().clone();
-    let measured = worker.measure(context, seed, &timing).map_err(|e| e.to_string())?;
-    if let Some(reason) = measured.lost {
-        return Err(reason);
-    }
-    let fault = |(name, outcome): (&String, &Option<Outcome>)| match outcome {
-        Some(Outcome::Failed { reason }) => Some(format!("{name:?} failed: {reason}")),
-        None => Some(format!("{name:?} has no time: the machine is at fault")),
-        _ => None,
-    };
-    let faults: Vec<String> = choices.iter().zip(&measured.outcomes).filter_map(fault).collect();
-    if !faults.is_empty() {
-        return Err(faults.join("; "));
-    }
-    let mut fault = None;
-    for _ in 0..if worker.description().simulated { 0 } else { MOST_TRIES } {
-        fault = implausible(&choices, &worker.measure(context, seed, &steady()).map_err(|e| e.to_string())?);
-        if fault.is_none() {
-            break;
+    let choices = worker.experiment().choices.clone();
+    let (max_samples, burst, min_sample_ms) = (SAMPLES, SAMPLES, 2.0);
+    let policy = TimingPolicy { max_samples, burst, min_sample_ms, ..TimingPolicy::default() };
+    let mut faults = String::new();
+    for _ in 0..MOST_TRIES {
+        let measured = worker.measure(context, seed, &policy).map_err(|e| e.to_string())?;
+        let failed = |(name, outcome): (&String, &Option<Outcome>)| match outcome {
+            Some(Outcome::Failed { reason }) => Some(format!("{name:?} failed: {reason}")),
+            None => Some(format!("{name:?} has no time, through no fault of its own")),
+            _ => None,
+        };
+        let failed = choices.iter().zip(&measured.outcomes).filter_map(failed).chain(measured.lost.clone());
+        let failed = failed.collect::<Vec<_>>().join("; ");
+        if !failed.is_empty() {
+            return Err(failed);
+        }
+        faults = if worker.description().simulated { failed } else { implausible(&choices, &measured) };
+        if faults.is_empty() {
+            let timed = measured.outcomes.iter().flatten().filter_map(Outcome::median).count();
+            let (timed, skipped) = (count(timed as u64, "choice"), choices.len() - timed);
+            return Ok(format!("input {context}: {timed} timed, {skipped} skipped"));
         }
     }
-    let timed = measured.outcomes.iter().flatten().filter(|outcome| outcome.median().is_some()).count();
-    let (timed, skipped) = (count(timed as u64, "choice"), choices.len() - timed);
-    fault.map_or(Ok(format!("input {context}: {timed} timed, {skipped} skipped")), Err)
-}
-
-/// Returns the policy for times that are compared: a dozen samples of each choice, in one request, of many runs.
-fn steady() -> TimingPolicy {
-    let (min_samples, max_samples, burst) = (SAMPLES, SAMPLES, SAMPLES);
-    let (target_relative_error, early_stop_ratio, min_sample_ms) = (0.0, f64::INFINITY, 2.0);
-    TimingPolicy {
-        min_samples,
-        max_samples,
-        burst,
-        target_relative_error,
-        early_stop_ratio,
-        min_sample_ms,
-        ..TimingPolicy::default()
-    }
+    Err(faults)
 }
 
 /// Returns what is wrong with the times of an input.
 fn implausible(
     choices: &[String],
     Measurement { outcomes, measuring, kernel_ms, .. }: &Measurement,
-) -> Option<String> {
+) -> String {
     let passed_ms = measuring.as_secs_f64() * 1e3;
     if passed_ms > 5.0 && kernel_ms * MOST_NOISE < passed_ms {
-        return Some(format!(
+        return format!(
             "its times make {kernel_ms:.3} ms, and the answers took {passed_ms:.0} ms; are they milliseconds?"
-        ));
+        );
     }
-    choices.iter().zip(outcomes).find_map(|(name, outcome)| {
+    let fault = |(name, outcome): (&String, &Option<Outcome>)| {
         let Some(Outcome::Measured { feedback }) = outcome else { return None };
         let mut times = feedback.clone();
         times.sort_by(f64::total_cmp);
@@ -173,5 +154,6 @@ fn implausible(
         }
         let copied = least == most && times.len() == SAMPLES as usize;
         copied.then(|| format!("{name:?}: its {SAMPLES} samples are all {least} ms, as if copied"))
-    })
+    };
+    choices.iter().zip(outcomes).filter_map(fault).collect::<Vec<_>>().join("; ")
 }

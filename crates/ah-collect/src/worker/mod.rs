@@ -65,6 +65,8 @@ impl Worker {
         })?;
         let experiment = description::experiment(&description, named).map_err(CollectError::Worker)?;
         let schema = experiment.optimization.schema()?;
+        draws::check(&description.inputs, &experiment.optimization)
+            .map_err(|e| CollectError::Worker(format!("inputs{e}")))?;
         let name = &experiment.optimization.name;
         let conditions =
             Conditions::of(&experiment, &schema).map_err(|e| CollectError::Usage(format!("{name}: {e}")))?;

@@ -162,7 +162,10 @@ fn workers_that_cannot_go_on_end_the_run() {
         ("says nothing", "crashed: the worker process ended with exit status: 3"),
         ("cannot begin", "no device"),
         ("no inputs", "the feature \"size\" has no range; add \"size\" to the inputs, or give --inputs"),
-        ("contexts of text", "the worker's `draw`: \"size\" is numerical, found \"large\""),
+        (
+            "contexts of text",
+            "the worker's `draw`: the feature \"size\" should be numerical, found \"large\"",
+        ),
         (
             "always dies",
             "10 inputs in a row failed, each with all its choices, and nothing of them is recorded; the last one: crashed",
@@ -379,7 +382,10 @@ fn the_example_of_the_book_passes_the_check_and_is_measured() {
         ("garbage", "a line begins with { and is no answer"),
         ("too few times", "expected 1 times, found 0"),
         ("impossible times", "impossible times"),
-        ("contexts of text", "fault  the worker's `draw`: \"size\" is numerical, found \"large\""),
+        (
+            "contexts of text",
+            "fault  the worker's `draw`: the feature \"size\" should be numerical, found \"large\"",
+        ),
         ("twins", "the choice \"good\" is there twice"),
         ("version 2", "it speaks version 2"),
     ];

@@ -167,8 +167,8 @@ fn metadata(options: &Options, worker: &Worker) -> Metadata {
         decision_ns,
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
         commands_hash: worker.description().commands_hash.clone(),
-        timeout_ms: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
+        ..Collection::default()
     };
     Metadata::new(&experiment.optimization.name, worker.schema(), experiment.choices.clone(), collection)
 }

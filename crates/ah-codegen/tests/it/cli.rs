@@ -205,7 +205,12 @@ fn completions_name_every_flag() {
 fn labels_are_coloured_where_they_are_asked_for() {
     let error = |variable: &str, arguments: &[&str]| {
         let mut command = Command::cargo_bin("ah-codegen").unwrap();
-        command.env_remove("NO_COLOR").env("TERM", "xterm").env(variable, "1").arg("missing.json").args(arguments);
+        command
+            .env_remove("NO_COLOR")
+            .env("TERM", "xterm")
+            .env(variable, "1")
+            .arg("missing.json")
+            .args(arguments);
         String::from_utf8(command.output().unwrap().stderr).unwrap()
     };
     assert!(error("ANY", &[]).starts_with("error: missing.json"), "a pipe is no terminal");

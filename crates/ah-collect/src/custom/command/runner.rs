@@ -84,8 +84,8 @@ impl CommandRunner {
 
     /// Prepares and runs a choice once. Returns milliseconds.
     fn time(&self, input: &Input, choice: &CommandChoice) -> Result<f64, Failure> {
-        self.run_command(self.commands.prepare.as_deref(), input, Some(choice), Output::Dropped)?;
-        let clock = self.commands.clock;
+        self.run_command(self.commands.table.prepare.as_deref(), input, Some(choice), Output::Dropped)?;
+        let clock = self.commands.table.time;
         let output = if clock == Clock::Wall { Output::Dropped } else { Output::Kept };
         let run = self.run_command(Some(&choice.command), input, Some(choice), output)?;
         let Some(Success { elapsed, output }) = run else { return Err(Failure::failed("no command")) };
@@ -115,12 +115,12 @@ impl BenchmarkRunner for CommandRunner {
     }
 
     fn inputs(&self) -> Option<&Inputs> {
-        Some(&self.commands.inputs)
+        Some(&self.commands.table.inputs)
     }
 
     /// A command may print a time that did not pass here.
     fn is_simulated(&self) -> bool {
-        self.commands.clock != Clock::Wall
+        self.commands.table.time != Clock::Wall
     }
 
     fn commands_hash(&self) -> Option<String> {
@@ -131,19 +131,20 @@ impl BenchmarkRunner for CommandRunner {
         let folder = tempfile::Builder::new().prefix("ah-collect-").tempdir();
         let folder = folder.map_err(|e| Failure::Unmeasured(format!("no folder can be made: {e}")))?;
         let input = Input { context: context.clone(), folder };
-        let setup = self.run_command(self.commands.setup.as_deref(), &input, None, Output::Dropped);
+        let setup = self.run_command(self.commands.table.setup.as_deref(), &input, None, Output::Dropped);
         setup.map(|_| input).map_err(|failure| Failure::Failed(format!("setup: {}", failure.reason())))
     }
 
     fn unload(&mut self, input: Input) -> Result<(), Failure> {
-        let cleanup = self.run_command(self.commands.cleanup.as_deref(), &input, None, Output::Dropped);
+        let cleanup = self.run_command(self.commands.table.cleanup.as_deref(), &input, None, Output::Dropped);
         cleanup.map(|_| ()).map_err(|failure| Failure::failed(format!("cleanup: {}", failure.reason())))
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         let choice = &self.commands.choices[choice.index()];
         self.time(input, choice)?;
-        let check = self.run_command(self.commands.check.as_deref(), input, Some(choice), Output::Dropped);
+        let check =
+            self.run_command(self.commands.table.check.as_deref(), input, Some(choice), Output::Dropped);
         check.map(|_| ()).map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
     }
 

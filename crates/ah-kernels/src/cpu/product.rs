@@ -8,7 +8,7 @@ use super::clock;
 use super::kernels::pad_mm::{self, ALIGNMENT, PRODUCT, Padded};
 use super::kernels::{MatMul, reference};
 use super::operands::{LARGEST, elements, random, size};
-use crate::features::{self, Layout, Padding};
+use crate::features::{self, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -135,7 +135,8 @@ impl BenchmarkRunner for ProductRunner {
                 break shape;
             }
         };
-        let (a, b) = (Layout::draw(rng).strides(m, k), Layout::draw(rng).strides(k, n));
+        let mut strides = |size| features::dense(!sampling::flag(rng, 0.5), size);
+        let (a, b) = (strides((m, k)), strides((k, n)));
         let context = features::product(shape, (a, "torch.float32"), (b, "torch.float32"));
         let context = match self.pads {
             true => PADDING.describe(context, shape, [false; 2]),

@@ -4,7 +4,7 @@ use ah_types::Context;
 
 use super::arena::Buffer;
 use super::element::Element;
-use crate::features::{self, Layout};
+use crate::features;
 
 /// The largest size: kernels count in 32 bits.
 const LARGEST: u32 = 1 << 24;
@@ -69,12 +69,9 @@ impl Product {
         tf32: bool,
     ) -> Self {
         let [m, k, n] = [m, k, n].map(|size| size as usize);
-        let [left, right] = transposed.map(Layout::transposed);
-        Self::new(
-            Matrix::new(a, (m, k), left.strides(m, k)),
-            Matrix::new(b, (k, n), right.strides(k, n)),
-            tf32,
-        )
+        let matrix =
+            |element, size, transposed| Matrix::new(element, size, features::dense(transposed, size));
+        Self::new(matrix(a, (m, k), transposed[0]), matrix(b, (k, n), transposed[1]), tf32)
     }
 
     /// Reads the features of a product; its matrices have no memory.

@@ -28,7 +28,6 @@ unsafe impl Send for Cublas {}
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         Library::Cublas.require()?;
-        gpu.enter()?;
         let bytes = if gpu.identity().capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
         let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;

@@ -76,7 +76,6 @@ pub(crate) struct PlannedProduct {
 impl CublasLt {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         Library::CublasLt.require()?;
-        gpu.enter()?;
         let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
         Ok(Self { handle: result::create_handle().map_err(lt("open cuBLASLt"))?, workspace })
     }

@@ -22,7 +22,7 @@ use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure, Times};
 
-/// One GPU, opened.
+/// One GPU, opened; it is used by the thread that opened it, where its context is the current one.
 pub(crate) struct Gpu {
     stream: Arc<CudaStream>,
     identity: Cuda,
@@ -147,11 +147,6 @@ impl Gpu {
 
     pub(super) fn stream(&self) -> sys::CUstream {
         self.stream.cu_stream()
-    }
-
-    /// Makes this the device of the calling thread. Every public entry calls it first.
-    pub(crate) fn enter(&self) -> Result<(), CudaError> {
-        self.context().bind_to_thread().map_err(CudaError::driver("use the device"))
     }
 
     /// Returns memory for the operands of one input; the memory of the last input becomes invalid.

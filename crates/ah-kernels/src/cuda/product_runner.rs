@@ -98,7 +98,6 @@ impl<O: Operation> BenchmarkRunner for ProductRunner<O> {
         let seed = rng.random();
         let mut product = self.operation.product(context).map_err(Failure::skipped)?;
         let mut further = self.operation.further(&product);
-        self.gpu.enter()?;
         let matrices = [&mut product.a, &mut product.b, &mut product.c].into_iter().chain(&mut further);
         let matrices: Vec<&mut Matrix> = matrices.collect();
         let bytes: Vec<usize> = matrices.iter().map(|matrix| matrix.bytes() + GUARD).collect();
@@ -113,7 +112,6 @@ impl<O: Operation> BenchmarkRunner for ProductRunner<O> {
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         let Self { gpu, operands, operation, .. } = self;
-        gpu.enter()?;
         let method = operation.method(gpu, input, choice.index())?;
         let result = operation.result(input, &method);
         operands.poison(gpu, &result)?;
@@ -126,7 +124,6 @@ impl<O: Operation> BenchmarkRunner for ProductRunner<O> {
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.gpu.enter()?;
         let method = self.operation.method(&self.gpu, input, choice.index())?;
         self.gpu.time(burst, || self.operation.run(&self.gpu, input, &method))
     }

@@ -100,7 +100,6 @@ impl BenchmarkRunner for SoftmaxRunner {
         let [rows, columns] = [size(context, "rows"), size(context, "columns")];
         let (rows, columns) = (rows.map_err(Failure::skipped)?, columns.map_err(Failure::skipped)?);
         let gpu = &self.gpu;
-        gpu.enter()?;
         let matrix = Matrix::row_major(Element::F32, rows, columns);
         let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
         let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });
@@ -113,7 +112,6 @@ impl BenchmarkRunner for SoftmaxRunner {
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        self.gpu.enter()?;
         let kernel = self.kernel(input, choice)?;
         self.gpu.fill(input.y.buffer, 0xff)?;
         self.run(input, &kernel)?;
@@ -121,7 +119,6 @@ impl BenchmarkRunner for SoftmaxRunner {
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.gpu.enter()?;
         let kernel = self.kernel(input, choice)?;
         self.gpu.time(burst, || self.run(input, &kernel))
     }

@@ -282,7 +282,6 @@ impl BenchmarkRunner for UserRunner {
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<UserInput, Failure> {
         let plan = (self.plan)(context).map_err(Failure::skipped)?;
         let seed = rng.random();
-        self.gpu.enter()?;
         let sizes = plan.buffers.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
         let outputs = plan.buffers.iter().zip(&sizes).filter(|(b, _)| b.is_output).map(|(_, size)| *size);
         let all: Vec<usize> = sizes.iter().copied().chain(outputs).collect();
@@ -302,7 +301,6 @@ impl BenchmarkRunner for UserRunner {
     }
 
     fn check(&mut self, input: &mut UserInput, choice: ChoiceId) -> Result<(), Failure> {
-        self.gpu.enter()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         // A kernel may also have changed a buffer that it should only read.
@@ -325,7 +323,6 @@ impl BenchmarkRunner for UserRunner {
         choice: ChoiceId,
         burst: Burst,
     ) -> Result<Times, Failure> {
-        self.gpu.enter()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid(), &input.arguments))

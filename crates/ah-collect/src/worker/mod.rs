@@ -4,7 +4,7 @@
 //! `docs/workers.md` defines the protocol, `ah_measure::protocol` has its messages, and `ah_measure::serve` is the other
 //! side in Rust. [`Worker`] starts a `process` and, if that does not answer in time, dies, or loses its device, ends it,
 //! starts another one and makes the same input again. The samples of the other choices are kept. `description`
-//! checks what a worker describes, and leaves out what cannot run on an input.
+//! checks what a worker describes.
 
 mod description;
 mod process;
@@ -21,8 +21,8 @@ use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, me
 use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
 use serde_json::Value;
 
+use crate::condition::Condition;
 use crate::error::CollectError;
-use description::Conditions;
 use process::{Fault, GRACE, Process};
 
 pub use description::{Named, difference};
@@ -45,7 +45,8 @@ pub struct Worker {
     experiment: Experiment,
     schema: Schema,
     description: Description,
-    conditions: Conditions,
+    /// By choice: the condition under which it is offered, if it has one.
+    conditions: Vec<Option<Condition>>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
     /// The current input, for the next process.
@@ -81,9 +82,13 @@ impl Worker {
         let schema = experiment.optimization.schema()?;
         draws::check(&description.inputs, &experiment.optimization)
             .map_err(|e| CollectError::Worker(format!("inputs{e}")))?;
-        let name = &experiment.optimization.name;
-        let conditions =
-            Conditions::of(&experiment, &schema).map_err(|e| CollectError::Usage(format!("{name}: {e}")))?;
+        let (name, eligible) = (&experiment.optimization.name, experiment.optimization.eligible());
+        let condition = |choice: &String| {
+            let Some(text) = eligible.get(choice) else { return Ok(None) };
+            let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
+            Condition::new(text, &schema).map(Some).map_err(|e| CollectError::Usage(wrong(e)))
+        };
+        let conditions = experiment.choices.iter().map(condition).collect::<Result<_, _>>()?;
         Ok(Self {
             start,
             limits,
@@ -163,7 +168,8 @@ impl Worker {
         seed: Seed,
         policy: &TimingPolicy,
     ) -> Result<Measurement, Failure> {
-        self.refusals = self.conditions.refusals(context, &self.schema)?;
+        let row = context.row(&self.schema).map_err(Failure::skipped)?;
+        self.refusals = self.conditions.iter().map(|condition| condition.as_ref()?.refusal(&row)).collect();
         self.input = None;
         let wire = WireContext::from(context);
         self.ask(Request::Prepare { context: wire.clone(), seed })?;

@@ -12,11 +12,12 @@ use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
 use super::arguments::Arguments;
-use super::expression::{Condition, Located};
+use super::expression::{Located, condition};
 use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
+use crate::condition::Condition;
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -53,10 +54,10 @@ impl CudaKernel {
     ) -> Result<Self, Mistake> {
         let features = optimization.schema().map_err(|e| Mistake::anywhere(e.to_string()))?;
         let all = parameters::extend(&features, &table.parameters)?;
-        let conditions =
-            table.constraints.iter().map(|c| Condition::new("cuda.constraints", c, &all, features.len()));
+        let conditions = table.constraints.iter().map(|c| condition("cuda.constraints", c, &all));
+        let conditions = conditions.collect::<Result<Vec<_>, _>>()?.into_iter();
         let (of_input, of_parameters): (Vec<_>, Vec<_>) =
-            conditions.collect::<Result<Vec<_>, _>>()?.into_iter().partition(|c| c.uses_features);
+            conditions.partition(|condition| condition.uses_first(features.len()));
         let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
         let launch = LaunchExpressions::new(
             "cuda",
@@ -117,8 +118,8 @@ impl CudaKernel {
 
     fn launch(&self, features: &[Value], choice: &CudaChoice) -> Result<LaunchPlan, Failure> {
         let row = [features, &choice.values].concat();
-        if let Some(broken) = self.constraints.iter().find(|c| !c.holds(&row)) {
-            return Err(Failure::skipped(format!("not eligible: {}", broken.text)));
+        if let Some(refusal) = self.constraints.iter().find_map(|c| c.refusal(&row)) {
+            return Err(refusal);
         }
         let plan = self.launch.plan(&row, &choice.defines).map_err(Failure::failed)?;
         let threads: u64 = plan.block.iter().map(|n| u64::from(*n)).product();

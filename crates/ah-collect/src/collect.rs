@@ -104,31 +104,19 @@ struct Record {
     is_known_to_work: bool,
 }
 
-/// How an input went.
-enum Course {
-    /// A choice has a time.
-    Timed,
-    /// The input, or each of its choices, cannot be measured here.
-    Skipped,
-    /// It failed with all its choices, with the first reason.
-    Failed(String),
-}
-
-fn course(result: &Result<Measurement, Failure>) -> Course {
-    let measurement = match result {
-        Ok(measurement) => measurement,
-        Err(Failure::Skipped(_)) => return Course::Skipped,
-        Err(failure) => return Course::Failed(failure.reason().to_owned()),
-    };
-    if measurement.winner().is_some() {
-        return Course::Timed;
+/// Returns the first reason why an input, or each of its choices, failed; `None` if a choice has a time, or nothing can be
+/// measured here.
+fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
+    match result {
+        Err(Failure::Skipped(_)) => None,
+        Err(failure) => Some(failure.reason().to_owned()),
+        Ok(measurement) if measurement.winner().is_some() => None,
+        Ok(measurement) => measurement.outcomes.iter().find_map(|outcome| match outcome {
+            Some(Outcome::Failed { reason }) => Some(reason.clone()),
+            None => Some("the machine was at fault".to_owned()),
+            _ => None,
+        }),
     }
-    let failed = measurement.outcomes.iter().find_map(|outcome| match outcome {
-        Some(Outcome::Failed { reason }) => Some(reason.clone()),
-        None => Some("the machine was at fault".to_owned()),
-        _ => None,
-    });
-    failed.map_or(Course::Skipped, Course::Failed)
 }
 
 impl Record {
@@ -142,35 +130,30 @@ impl Record {
             }
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
-        match course(&input.result) {
-            Course::Timed => {
-                self.is_known_to_work = true;
-                self.skipped_in_a_row = 0;
-                self.append_failed()?;
-                self.append(&input)
+        if let Some(reason) = failed(&input.result) {
+            self.failed.push(input);
+            if self.failed.len() < MAX_FAILED {
+                return Ok(());
             }
-            Course::Skipped => {
-                self.skipped_in_a_row += 1;
-                self.append(&input)?;
-                match &input.result {
-                    // The plan counts these.
-                    _ if input.planned.flaw.is_some() => Ok(()),
-                    Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED => {
-                        Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
-                    }
-                    _ => Ok(()),
-                }
+            return Err(CollectError::Device(format!(
+                "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
+                 last one: {reason}"
+            )));
+        }
+        if input.result.as_ref().is_ok_and(|measurement| measurement.winner().is_some()) {
+            self.is_known_to_work = true;
+            self.skipped_in_a_row = 0;
+            self.append_failed()?;
+            return self.append(&input);
+        }
+        self.skipped_in_a_row += 1;
+        self.append(&input)?;
+        match &input.result {
+            // The plan counts those with a flaw.
+            Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED && input.planned.flaw.is_none() => {
+                Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
             }
-            Course::Failed(reason) => {
-                self.failed.push(input);
-                if self.failed.len() < MAX_FAILED {
-                    return Ok(());
-                }
-                Err(CollectError::Device(format!(
-                    "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
-                     last one: {reason}"
-                )))
-            }
+            _ => Ok(()),
         }
     }
 
@@ -180,7 +163,7 @@ impl Record {
     /// Every input failed, and nothing is known to work.
     fn end(&mut self) -> Result<(), CollectError> {
         if let Some(last) = self.failed.last().filter(|_| !self.is_known_to_work)
-            && let Course::Failed(reason) = course(&last.result)
+            && let Some(reason) = failed(&last.result)
         {
             let failed = count(self.failed.len() as u64, "input");
             return Err(CollectError::TooLittle(format!(

@@ -87,7 +87,7 @@ impl CheckWorkerFlags {
             first
         };
         if worker.can("compile") {
-            worker.compile(&contexts[..contexts.len().min(2)]);
+            worker.compile(contexts.iter().take(2));
         }
         for (context, place) in contexts.iter().zip(0..2) {
             each(input(&mut worker, context, Seed(0, place)).map_err(|e| format!("{context}: {e}")));

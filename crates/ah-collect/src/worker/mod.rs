@@ -153,8 +153,8 @@ impl Worker {
     }
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
-    pub fn compile(&mut self, contexts: &[Context]) {
-        let contexts = contexts.iter().map(WireContext::from).collect();
+    pub fn compile<'a>(&mut self, contexts: impl Iterator<Item = &'a Context>) {
+        let contexts = contexts.map(WireContext::from).collect();
         let _ = self.ask(Request::Compile { contexts });
     }
 

@@ -1,6 +1,6 @@
 //! `ah-collect report`: a page about a log, or its facts as text or JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ah_cli::{exit, page, status, stdout};
 use ah_types::log::{Log, LogError, ReadOptions, read_with};
@@ -49,7 +49,11 @@ impl ReportFlags {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
         }
-        if let Some(input) = self.logs.iter().find(|input| is_same_file(input, &self.output)) {
+        // Through links too.
+        let same = |log: &&PathBuf| {
+            log.canonicalize().ok().is_some_and(|log| self.output.canonicalize().is_ok_and(|o| o == log))
+        };
+        if let Some(input) = self.logs.iter().find(same) {
             return Err(CollectError::Usage(format!(
                 "--output {} would overwrite the log {}; name another file for the page",
                 self.output.display(),
@@ -78,9 +82,4 @@ impl ReportFlags {
         }
         Ok(optimization)
     }
-}
-
-/// Returns whether two paths name one file, through links too.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,15 +1,14 @@
-//! What a worker describes: its choices and features, checked, and the conditions under which choices can run.
+//! What a worker describes: its choices and features, checked.
 
 use std::collections::HashSet;
 
 use ah_measure::protocol::Description;
-use ah_measure::{Experiment, Failure, this_cpu};
-use ah_types::expr::{self, Expr};
-use ah_types::{ChoiceRule, Context, Feature, Optimization, Schema, TimingPolicy};
+use ah_measure::{Experiment, this_cpu};
+use ah_types::{ChoiceRule, Feature, Optimization, TimingPolicy};
 use serde_json::json;
 
 /// More choices than this are a mistake.
-const MOST_CHOICES: usize = 10_000;
+pub const MOST_CHOICES: usize = 10_000;
 
 /// Where the optimization of a worker comes from.
 #[derive(Clone, Debug)]
@@ -69,17 +68,9 @@ pub fn difference(before: &Description, now: &Description) -> Option<String> {
 /// Checks the choices and the times that a worker describes.
 fn check(described: &Description) -> Result<(), String> {
     let Description { choices, fallback, eligible, features, feature_ms, decision_ns, .. } = described;
-    if !(2..=MOST_CHOICES).contains(&choices.len()) {
-        return Err(format!("expected 2 to {MOST_CHOICES} choices, found {}", choices.len()));
-    }
-    let mut seen = HashSet::new();
-    for choice in choices {
-        if !is_name(choice) {
-            return Err(format!("the choice {choice:?}: expected a name of one line"));
-        }
-        if !seen.insert(choice) {
-            return Err(format!("the choice {choice:?} is there twice"));
-        }
+    check_choices(choices)?;
+    if let Some(choice) = choices.iter().find(|choice| !is_name(choice)) {
+        return Err(format!("the choice {choice:?}: expected a name of one line"));
     }
     for (name, ms) in feature_ms {
         if !features.iter().any(|feature| feature.name == *name) {
@@ -92,10 +83,21 @@ fn check(described: &Description) -> Result<(), String> {
     if let Some((language, ns)) = decision_ns.iter().find(|(_, ns)| !(ns.is_finite() && **ns > 0.0)) {
         return Err(format!("decision_ns: expected nanoseconds in {language:?}, found {ns}"));
     }
-    match fallback.iter().chain(eligible.keys()).find(|name| !seen.contains(name)) {
+    let known: HashSet<&String> = choices.iter().collect();
+    match fallback.iter().chain(eligible.keys()).find(|name| !known.contains(name)) {
         Some(unknown) => Err(format!("{unknown:?}, of fallback or eligible, is none of the choices")),
         None => Ok(()),
     }
+}
+
+/// Checks that there are several choices, and each once.
+pub fn check_choices(choices: &[String]) -> Result<(), String> {
+    if !(2..=MOST_CHOICES).contains(&choices.len()) {
+        return Err(format!("expected 2 to {MOST_CHOICES} choices, found {}", choices.len()));
+    }
+    let mut seen = HashSet::new();
+    let twice = choices.iter().find(|choice| !seen.insert(*choice));
+    twice.map_or(Ok(()), |choice| Err(format!("the choice {choice:?} is there twice")))
 }
 
 fn is_name(text: &str) -> bool {
@@ -156,46 +158,4 @@ fn timing(described: &Description) -> Result<TimingPolicy, String> {
         );
     }
     Ok(policy)
-}
-
-/// By choice: the condition under which it is offered, if it has one, as text and read.
-#[derive(Debug)]
-pub(super) struct Conditions(Vec<Option<(String, Expr)>>);
-
-impl Conditions {
-    /// Reads the conditions of an experiment's choices.
-    ///
-    /// # Errors
-    /// The first mistake, with the choice and its expression.
-    pub(super) fn of(experiment: &Experiment, schema: &Schema) -> Result<Self, String> {
-        let mut conditions = vec![None; experiment.choices.len()];
-        for (choice, text) in experiment.optimization.eligible() {
-            let parsed = expr::parse(&text).map_err(|e| e.to_string());
-            let holds = parsed.and_then(|e| e.resolve_bool(schema).map_err(|e| e.to_string()));
-            let holds =
-                holds.map_err(|e| format!("the choice {choice:?} is eligible where {text:?}: {e}"))?;
-            if let Some(at) = experiment.choices.iter().position(|name| *name == choice) {
-                conditions[at] = Some((text, holds));
-            }
-        }
-        Ok(Self(conditions))
-    }
-
-    /// Returns for each choice the reason why it cannot run on this input, or `None` if it can. An undefined condition
-    /// counts as false.
-    ///
-    /// # Errors
-    /// The context lacks a feature.
-    pub(super) fn refusals(
-        &self,
-        context: &Context,
-        schema: &Schema,
-    ) -> Result<Vec<Option<Failure>>, Failure> {
-        let values = context.row(schema).map_err(Failure::skipped)?;
-        let refusal = |condition: &Option<(String, Expr)>| {
-            let (text, _) = condition.as_ref().filter(|(_, holds)| holds.truth(&values) != Some(true))?;
-            Some(Failure::skipped(format!("not eligible: {text}")))
-        };
-        Ok(self.0.iter().map(refusal).collect())
-    }
 }

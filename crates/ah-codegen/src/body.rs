@@ -434,6 +434,11 @@ fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step>
     if left == right {
         return left.into_iter().zip(right).map(|(a, b)| pooled(a, b)).collect();
     }
+    let size = |steps: &[Step]| {
+        let mut count = 0;
+        walk(steps, 0, &mut |_, _| count += 1);
+        count
+    };
     let [at_left, at_right] = conditions;
     let (condition, then, rest) =
         if size(&left) <= size(&right) { (at_left, left, right) } else { (at_right, right, left) };
@@ -456,27 +461,14 @@ fn pooled(a: Step, b: Step) -> Step {
     }
 }
 
-fn size(steps: &[Step]) -> usize {
-    steps.iter().map(|step| if let Step::If { then, .. } = step { 1 + size(then) } else { 1 }).sum()
-}
-
-/// Returns the number of returns with a choice.
-pub fn leaves(steps: &[Step]) -> usize {
-    let count = |step: &Step| match step {
-        Step::If { then, .. } => leaves(then),
-        Step::Return(Outcome::Decline, _) | Step::Let { .. } => 0,
-        Step::Return(..) => 1,
-    };
-    steps.iter().map(count).sum()
-}
-
-/// Returns the depth of nesting.
-pub fn depth(steps: &[Step]) -> usize {
-    steps
-        .iter()
-        .map(|step| if let Step::If { then, .. } = step { 1 + depth(then) } else { 0 })
-        .max()
-        .unwrap_or(0)
+/// Calls `visit` with every step, and with the number of conditions around it.
+pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Step, usize)) {
+    for step in steps {
+        visit(step, around);
+        if let Step::If { then, .. } = step {
+            walk(then, around + 1, visit);
+        }
+    }
 }
 
 /// Walks backwards: `read` has the variables that later steps read.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree, contains};
 
-use crate::body::{Builder, Outcome, Step, depth, feature, leaves, without_unread};
+use crate::body::{Builder, Outcome, Step, feature, walk, without_unread};
 use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
@@ -82,12 +82,19 @@ impl Plan<'_> {
     pub fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
         let model = self.request.model;
         let mut planned = Planned::default();
-        let is_small = model.boosters.is_empty();
+        let mut is_small = model.boosters.is_empty();
         if is_small {
             planned.body = Builder::new(model, syntax, names, &mut planned.helpers).function();
-            planned.leaves = leaves(&planned.body);
+            walk(&planned.body, 0, &mut |step, around| {
+                is_small &= around <= DEEPEST;
+                match step {
+                    Step::Return(Outcome::Decline, _) => planned.declines = true,
+                    Step::Return(..) => planned.leaves += 1,
+                    _ => {}
+                }
+            });
         }
-        if !is_small || planned.leaves > MOST_LEAVES || depth(&planned.body) > DEEPEST {
+        if !is_small || planned.leaves > MOST_LEAVES {
             planned.helpers.clear();
             self.with_tables(syntax, names, &mut planned);
         } else if self.ranked {
@@ -181,7 +188,12 @@ impl Plan<'_> {
         let facts = Facts::new(model, S::IS_TYPED);
         let mut reads = BTreeSet::new();
         for steps in [&planned.body, &planned.leaf, &planned.conditions.0] {
-            all_reads(steps, &mut reads);
+            walk(steps, 0, &mut |step, _| match step {
+                Step::Let { value: code, .. } | Step::If { condition: code, .. } => {
+                    reads.extend(code.reads.iter().cloned());
+                }
+                Step::Return(..) => {}
+            });
         }
         let columns = planned.tables.iter().flat_map(|tables| &tables.columns);
         let codes = columns.chain(planned.conditions.1.iter().map(|(code, _)| code));
@@ -194,28 +206,7 @@ impl Plan<'_> {
                 }
             }
         }
-        planned.declines = planned.tables.is_some() || has_decline(&planned.body);
-    }
-}
-
-fn has_decline(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::If { then, .. } => has_decline(then),
-        Step::Return(outcome, _) => *outcome == Outcome::Decline,
-        Step::Let { .. } => false,
-    })
-}
-
-fn all_reads(steps: &[Step], reads: &mut BTreeSet<String>) {
-    for step in steps {
-        match step {
-            Step::Let { value, .. } => reads.extend(value.reads.iter().cloned()),
-            Step::If { condition, then } => {
-                reads.extend(condition.reads.iter().cloned());
-                all_reads(then, reads);
-            }
-            Step::Return(..) => {}
-        }
+        planned.declines |= planned.tables.is_some();
     }
 }
 

@@ -30,7 +30,7 @@ static HEAD: LazyLock<String> = LazyLock::new(|| {
     let _ = multi.run(&[16.into(), "f32".into()], |kernel| Ok::<_, String>(kernel()), None);
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, _) = text.split_once("\"picks\": [").unwrap();
-    assert!(builder().lookup_text(&text).build().unwrap().pick(&[16.into(), "f32".into()]).is_some());
+    assert!(builder().lookup(&text).build().unwrap().pick(&[16.into(), "f32".into()]).is_some());
     head.to_owned()
 });
 
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
         Some(whole) => whole.to_owned(),
         None => format!("{}\"picks\": [{text}]}}", *HEAD),
     };
-    let multi = builder().lookup_text(&text).build().expect("a recording that cannot be used is no error");
+    let multi = builder().lookup(&text).build().expect("a recording that cannot be used is no error");
     // Without picks every run is the fallback's.
     if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
         return;

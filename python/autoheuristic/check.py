@@ -22,9 +22,11 @@ Errors = Sequence[tuple[str, Any]]
 class Outputs:
     """The outputs of a kernel on one input."""
 
-    def __init__(self, arguments: Mapping[str, Any], named: Sequence[str] | None, tolerance: float | None):
+    def __init__(
+        self, arguments: Mapping[str, Any], named: Sequence[str] | None, tolerance: float | None, compares: bool = True
+    ):
         """Copies the tensors among the arguments, or those of them that are ``named``."""
-        self._tolerance = tolerance
+        self._tolerance, self._compares = tolerance, compares
         self._named = named is not None
         tensors = {name: value for name, value in arguments.items() if _is_tensor(value)}
         self._tensors = {name: tensors[name] for name in named} if named is not None else tensors
@@ -50,7 +52,8 @@ class Outputs:
 
     def errors(self) -> Errors:
         """Returns the differences of the outputs from the expected ones, without waiting for the device."""
-        return [(name, _error(self._tensors[name], expected)) for name, expected in self._expected.items()]
+        compared = self._expected.items() if self._compares else ()
+        return [(name, _error(self._tensors[name], expected)) for name, expected in compared]
 
     def seem_right(self, errors: Errors) -> bool:
         """Waits for the differences, and returns whether all are allowed. A NaN that is expected seems wrong here."""

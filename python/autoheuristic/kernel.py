@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 import triton.runtime.errors
@@ -72,6 +72,24 @@ class Kernel:
             if not warmup or any(map(_is_descriptor, named.values())):
                 config.pre_hook({**named, **chosen})
         return self.run(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
+
+    def launch_first(
+        self, call: Call, candidates: Iterable[int], failed: Any, warn: Callable[[str, Exception], None]
+    ) -> tuple[int | None, Any]:
+        """Launches the first of these configurations that can be launched, and returns it with what its launch returns.
+
+        It is not the one that ``failed`` already. Warns of each that cannot be launched.
+        """
+        for index in candidates:
+            if self.configs[index] is failed:
+                continue
+            try:
+                return index, self.launch(call, index)
+            except Exception as error:
+                if not cannot_launch(error):
+                    raise
+                warn(f"{self.names[index]} cannot be launched ({error}); the next one runs", error)
+        return None, None
 
     def prepared(self, call: Call, index: int) -> Launch:
         """Returns the launch of one configuration, with the hooks around it."""

@@ -130,23 +130,18 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if known is not None and failed is None:
             self.best_config = known
             return self.kernel.launch(call, self.configs.index(known))
-        for index in picker.candidates(features, self._offered(call)):
-            if failed is not None and self.configs[index] is known:
-                continue
-            try:
-                result = self.kernel.launch(call, index)
-            except Exception as error:
-                if not cannot_launch(error):
-                    raise
-                failed = error
-                self._warn(
-                    f"{self.name}: {self.kernel.names[index]} cannot be launched ({error}); the next one runs", error
-                )
-                continue
-            self._remember(picker, key, call, index)
-            return result
-        assert failed is not None
-        raise failed
+        errors = [] if failed is None else [failed]
+
+        def warn(message: str, error: Exception) -> None:
+            errors.append(error)
+            self._warn(f"{self.name}: {message}", error)
+
+        candidates = picker.candidates(features, self._offered(call))
+        index, result = self.kernel.launch_first(call, candidates, None if failed is None else known, warn)
+        if index is None:
+            raise errors[-1]
+        self._remember(picker, key, call, index)
+        return result
 
     def _remember(self, picker: Picker, key: Key, call: Call, index: int) -> None:
         if len(self.cache) >= MOST_KEYS:

@@ -130,21 +130,18 @@ class Worker:
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
-        self._compiled_now(self._to_compile(request["groups"]), ())
+        self._compiled_now(self._to_compile(request["contexts"]), ())
         return {}
 
-    def _to_compile(self, groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Call, Sequence[int]]]:
+    def _to_compile(self, contexts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Call, Sequence[int]]]:
         """Returns, for each input, the kind of its arguments, its call, and its configurations."""
-        for group in groups:
-            names = group.get("choices")
-            wanted = range(len(self._kernel.names)) if names is None else [self._index[name] for name in names]
-            for context in group["contexts"]:
-                try:
-                    call = self._source.call(context)
-                    kept = frozenset(self._source.worth_measuring(self._kernel.pruned(call), context))
-                    yield self._kernel.specialization(call), call, [i for i in wanted if i in kept]
-                except Exception:  # It shows again when the input is prepared.
-                    continue
+        for context in contexts:
+            try:
+                call = self._source.call(context)
+                kept = self._source.worth_measuring(self._kernel.pruned(call), context)
+                yield self._kernel.specialization(call), call, kept
+            except Exception:  # It shows again when the input is prepared.
+                continue
 
     def _compiled_now(self, inputs: Iterable[tuple[Any, Call, Sequence[int]]], choices: Sequence[int]) -> Sequence[int]:
         """Compiles what is new of these inputs, and returns those of ``choices`` that can be measured by then."""

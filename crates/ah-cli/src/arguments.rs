@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 
-#[cfg(feature = "shell")]
-use clap::ColorChoice;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, Parser};
 
-use crate::messages::{Color, Verbosity, set_style};
+use crate::messages::set_style;
 
 /// The flags for what a tool prints.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -19,20 +17,12 @@ pub struct TerminalFlags {
     /// Print details too
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// When to colour messages
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    color: Color,
 }
 
 impl TerminalFlags {
     /// Sets the style of all messages of this process.
     pub fn apply(self) {
-        let verbosity = match self {
-            Self { quiet: true, .. } => Verbosity::Quiet,
-            Self { verbose: true, .. } => Verbosity::Verbose,
-            _ => Verbosity::Normal,
-        };
-        set_style(self.color, verbosity);
+        set_style(self.quiet, self.verbose);
     }
 }
 
@@ -52,24 +42,7 @@ fn version() -> &'static str {
 
 /// Matches these arguments against a command, the program's name included; see [`parse`].
 pub fn matches(command: Command, arguments: Vec<OsString>) -> clap::ArgMatches {
-    #[cfg(feature = "shell")]
-    let command = command.color(color(&arguments));
     command.version(version()).get_matches_from(arguments)
-}
-
-/// Returns the value of `--color`: clap prints its own errors before all arguments are known.
-#[cfg(feature = "shell")]
-fn color(arguments: &[OsString]) -> ColorChoice {
-    let mut words = arguments.iter().filter_map(|word| word.to_str());
-    while let Some(word) = words.next() {
-        let separate = || (word == "--color").then(|| words.next()).flatten();
-        match word.strip_prefix("--color=").or_else(separate) {
-            Some("always") => return ColorChoice::Always,
-            Some("never") => return ColorChoice::Never,
-            _ => {}
-        }
-    }
-    ColorChoice::Auto
 }
 
 /// Returns the parser of a flag that takes one of these names.

@@ -5,7 +5,7 @@
 //! - [`stdout`] prints results and [`stderr`] prints messages. Neither panics on a closed pipe or a
 //!   full disk, as `println!` and `eprintln!` do.
 //! - [`error`], [`warning`], [`note`], [`status`] and [`detail`] print messages in one style, as much as `-q`
-//!   and `-v` ask for and in the colours of `--color`.
+//!   and `-v` ask for.
 //! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommand
 //!   `completions`.
 //! - [`page`] is the frame of the reports.
@@ -25,7 +25,7 @@ pub mod page;
 mod shell;
 
 pub use error::{FatalError, finish};
-pub use messages::{Color, Verbosity, detail, error, is_quiet, is_verbose, note, set_style, status, warning};
+pub use messages::{detail, error, is_quiet, is_verbose, note, status, warning};
 pub use output::{OutputError, printable, stderr, stdout};
 #[cfg(feature = "shell")]
 pub use shell::ShellCommand;

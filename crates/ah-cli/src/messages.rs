@@ -1,61 +1,35 @@
 //! Messages on standard error: errors, warnings, notes and the progress of the work, in one style.
 
+#[cfg(feature = "cli")]
 use std::io::IsTerminal as _;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::output::stderr;
 
-/// When the labels of messages are coloured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Everywhere.
-    Always,
-    /// Nowhere.
-    Never,
-}
-
-/// How much a tool prints on standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
-    /// Warnings and errors.
-    Quiet,
-    /// The progress of the work too.
-    #[default]
-    Normal,
-    /// Details too.
-    Verbose,
-}
-
 static COLORED: AtomicBool = AtomicBool::new(false);
-static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
+static QUIET: AtomicBool = AtomicBool::new(false);
+static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Sets the style of all messages of this process.
-pub fn set_style(color: Color, verbosity: Verbosity) {
-    let colored = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            let forbids = |name, is: fn(&str) -> bool| std::env::var(name).is_ok_and(|value| is(&value));
-            let forbidden = forbids("NO_COLOR", |v| !v.is_empty()) || forbids("TERM", |v| v == "dumb");
-            !forbidden && std::io::stderr().is_terminal()
-        }
-    };
-    COLORED.store(colored, Ordering::Relaxed);
-    VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
+/// Sets how much this process prints. Its messages are coloured on a terminal, unless `NO_COLOR` is set, and everywhere if
+/// `CLICOLOR_FORCE` is.
+#[cfg(feature = "cli")]
+pub(crate) fn set_style(quiet: bool, verbose: bool) {
+    let is = |name, value: fn(&str) -> bool| std::env::var(name).is_ok_and(|found| value(&found));
+    let forbidden = is("NO_COLOR", |v| !v.is_empty()) || is("TERM", |v| v == "dumb");
+    let forced = is("CLICOLOR_FORCE", |v| !["", "0"].contains(&v));
+    COLORED.store(!forbidden && (forced || std::io::stderr().is_terminal()), Ordering::Relaxed);
+    QUIET.store(quiet, Ordering::Relaxed);
+    VERBOSE.store(verbose, Ordering::Relaxed);
 }
 
 /// Returns true if the tool prints only results, warnings and errors (`-q`).
 pub fn is_quiet() -> bool {
-    VERBOSITY.load(Ordering::Relaxed) == Verbosity::Quiet as u8
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Returns true if the tool prints details too (`-v`).
 pub fn is_verbose() -> bool {
-    VERBOSITY.load(Ordering::Relaxed) == Verbosity::Verbose as u8
+    VERBOSE.load(Ordering::Relaxed)
 }
 
 /// Prints an error.

@@ -310,7 +310,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the conditions that a number has fewer trailing zeros than these, and that all have at least as many.
     fn multiples(&mut self, numbers: &[Expr], zeros: f64, facts: &Facts<'_>) -> [Code; 2] {
-        let [of, zero] = [zeros.exp2(), 0.0].map(|x| Code::literal(self.syntax.float(x)));
+        let of = Code::literal(self.syntax.float(zeros.exp2()));
         let mut rests = Vec::new();
         for number in numbers {
             let value = self.known.multiples.get(number).cloned().unwrap_or_else(|| {
@@ -320,11 +320,10 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             self.known.multiples.insert(number.clone(), value.clone());
             rests.push(Code::binary(Binds::Product, &value, "%", &of));
         }
-        let all = |operator: &str, binds, word: &str| {
-            let compared = rests.iter().map(|rest| Code::binary(Binds::Comparison, rest, operator, &zero));
-            compared.reduce(|a, b| Code::binary(binds, &a, word, &b)).expect("a number")
-        };
-        [all("!=", Binds::Or, S::WORDS.or), all("==", Binds::And, S::WORDS.and)]
+        let any =
+            rests.into_iter().reduce(|a, b| Code::binary(Binds::Or, &a, S::WORDS.or, &b)).expect("a number");
+        let all = self.syntax.not(&any);
+        [any, all]
     }
 
     fn set_split(
@@ -406,14 +405,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) -> Vec<Step> {
         let model = self.model;
         let mut asked = None;
-        let counts = |ranked: &&RankedChoice| ranked.expected || Some(ranked.choice) == model.fallback;
-        // The fallback is always allowed.
-        let ranked = |ranked: &RankedChoice| {
-            let mut entry = ranked.ranked();
-            entry.allowed |= Some(ranked.choice) == model.fallback;
-            entry
-        };
-        let picked = pick(leaf.ranking.iter().filter(counts).map(ranked), model.fallback, |choice| {
+        let ranking = leaf.ranking.iter().map(|ranked| ranked.ranked(model.fallback));
+        let picked = pick(ranking.filter(|ranked| ranked.expected), model.fallback, |choice| {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
                 return true;
             };

@@ -166,9 +166,8 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     if let Some(code) = &planned.tables {
         tables(&mut values, code, model);
     }
-    let mut text = skeleton::render("c/header.h", &values)?;
-    values.insert("needs_same", &text.contains(&format!("{package}_same(")));
-    text = skeleton::render("c/header.h", &values)?;
+    values.insert("needs_same", &skeleton::mentions(&values, &format!("{package}_same(")));
+    let text = skeleton::render("c/header.h", &values)?;
     Ok(Output::file(plan, &format!("{package}.h"), text, planned.signature(&names)))
 }
 
@@ -209,8 +208,8 @@ fn tables(values: &mut tera::Context, code: &TableCode, model: &Model) {
     insert("end", tables.ends.iter().map(ToString::to_string).collect());
     insert("choice", tables.ranking.iter().map(|r| r.choice.to_string()).collect());
     insert("score", tables.ranking.iter().map(|r| float(r.score)).collect());
-    let flags = tables.ranking.iter().zip(&tables.expected);
-    insert("flags", flags.map(|(r, e)| (u8::from(r.allowed) + 2 * u8::from(*e)).to_string()).collect());
+    let flags = |r: &ah_decide::Ranked| (u8::from(r.allowed) + 2 * u8::from(r.expected)).to_string();
+    insert("flags", tables.ranking.iter().map(flags).collect());
     insert("column", boosters.columns.iter().map(|column| column.0.to_string()).collect());
     insert("column_end", boosters.columns.iter().map(|column| column.1.to_string()).collect());
     insert("threshold", boosters.thresholds.iter().map(|x| float(*x)).collect());

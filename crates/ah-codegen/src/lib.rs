@@ -75,7 +75,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         let plan = Plan { request, ranked, used: plan::used(request.model) };
         let package = names::identifier(&request.model.heuristic, names::Case::Snake, "heuristic");
         let output = (target.files)(&plan)?;
-        let changes = write::write(&output.place, &output.files, request.mode)?;
+        let changes = write::write(&output, request.mode)?;
         let (target, usage) = (target.name, (target.usage)(&output.place, &package));
         report.generated.push(GeneratedFiles { target, usage, output, changes });
     }

@@ -205,8 +205,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenErr
         tables(&mut values, code, model);
         values.insert("column_steps", &lines().print(&planned.body, 2, true));
     }
-    let is_text = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains("math."));
-    let needs_math = values.clone().into_json().as_object().is_some_and(|all| all.values().any(is_text));
+    let needs_math = skeleton::mentions(&values, "math.");
     let helpers = ["floor", "ceil", "ctz", "log2"];
     values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.helpers.contains(name))));
     Ok((values, names, planned))
@@ -235,7 +234,7 @@ fn tables(values: &mut tera::Context, code: &TableCode, model: &Model) {
     values.insert("columns", &columns.collect::<String>());
     let entry = |at: usize| {
         let r = &tables.ranking[at];
-        let [allowed, expected] = [r.allowed, tables.expected[at]].map(|truth| syntax.truth(truth));
+        let [allowed, expected] = [r.allowed, r.expected].map(|truth| syntax.truth(truth));
         format!("({}, {}, {allowed}, {expected})", r.choice, syntax.float(r.score))
     };
     let starts = std::iter::once(&0).chain(&tables.ends);

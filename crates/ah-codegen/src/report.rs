@@ -5,7 +5,7 @@ use std::fmt;
 use similar::TextDiff;
 
 use crate::target::{Output, WriteMode};
-use crate::write::{Change, path_of};
+use crate::write::Change;
 
 /// The result of [`generate`](crate::generate).
 #[derive(Clone, Debug)]
@@ -25,17 +25,14 @@ pub struct GeneratedFiles {
     pub usage: String,
     /// The files.
     pub output: Output,
-    /// The change of each file against the disk.
-    pub changes: Vec<(String, Change)>,
+    /// Each file beside the one on disk.
+    pub changes: Vec<Change>,
 }
 
 impl Report {
     /// Returns the files that differ from those on the disk.
-    fn changed(&self) -> impl Iterator<Item = (&GeneratedFiles, &str, &Change)> {
-        let all = self.generated.iter().flat_map(|generated| {
-            generated.changes.iter().map(move |(file, change)| (generated, file.as_str(), change))
-        });
-        all.filter(|(.., change)| **change != Change::Same)
+    fn changed(&self) -> impl Iterator<Item = &Change> {
+        self.generated.iter().flat_map(|generated| &generated.changes).filter(|change| !change.is_same())
     }
 
     /// Returns true if the disk had exactly the generated files.
@@ -45,10 +42,10 @@ impl Report {
 
     /// Returns the differences as a unified diff, from the disk to the generated files; empty if there is none.
     pub fn diff(&self) -> String {
-        let of = |(generated, file, change): (&GeneratedFiles, &str, &Change)| {
-            let old = if let Change::Differs(old) = change { old } else { "" };
-            let path = path_of(&generated.output.place, file).display().to_string();
-            let diff = TextDiff::from_lines(old, &generated.output.files[file]);
+        let of = |Change { path, old, new }: &Change| {
+            let [old, new] = [old, new].map(|text| text.as_deref().unwrap_or_default());
+            let path = path.display().to_string();
+            let diff = TextDiff::from_lines(old, new);
             diff.unified_diff().context_radius(3).header(&path, &format!("{path} (generated)")).to_string()
         };
         self.changed().map(of).collect()
@@ -56,10 +53,7 @@ impl Report {
 
     /// Returns the changed files, one a line.
     pub fn changed_files(&self) -> String {
-        let line = |(generated, file, change): (&GeneratedFiles, &str, &Change)| {
-            format!("  {}: {}\n", change.name(), path_of(&generated.output.place, file).display())
-        };
-        self.changed().map(line).collect()
+        self.changed().map(|change| format!("  {}: {}\n", change.name(), change.path.display())).collect()
     }
 }
 
@@ -68,13 +62,13 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for GeneratedFiles { target, usage, output, changes } in &self.generated {
             let place = output.place.display();
-            let changed = changes.iter().filter(|(_, change)| *change != Change::Same).count();
+            let changed = changes.iter().filter(|change| !change.is_same()).count();
             let count = changes.len();
             let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
             match (self.mode, changed) {
                 (_, 0) => writeln!(f, "{target}: {place} is up to date ({files})")?,
                 (WriteMode::Write, _) => {
-                    let is_new = changes.iter().all(|(_, change)| *change == Change::New);
+                    let is_new = changes.iter().all(|change| change.old.is_none());
                     let changed = if is_new { String::new() } else { format!(", {changed} changed") };
                     writeln!(f, "{target}: wrote {place} ({files}{changed}); {usage}")?;
                 }

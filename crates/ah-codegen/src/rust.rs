@@ -179,9 +179,8 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     for name in ["Cargo.toml", "README.md"] {
         files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
     }
-    if planned.tables.is_some() {
-        files.insert("src/decide.rs".to_owned(), format!("// {}\n{}", mark(), ah_decide::SOURCE));
-    }
+    let executor = planned.tables.as_ref().map(|_| format!("// {}\n{}", mark(), ah_decide::SOURCE));
+    files.insert("src/decide.rs".to_owned(), executor.unwrap_or_default());
     Ok(Output { place: plan.request.out.join(&names.package), signature: planned.signature(&names), files })
 }
 
@@ -265,13 +264,12 @@ fn insert_tables(values: &mut tera::Context, code: &TableCode) {
         column => format!("Node({column}, {:?}, {})", node.1, node.2),
     };
     let ranked = |r: &ah_decide::Ranked| {
-        format!("ranked_({}, {}, {})", r.choice, RustSyntax.float(r.score), r.allowed)
+        format!("ranked_({}, {}, {}, {})", r.choice, RustSyntax.float(r.score), r.allowed, r.expected)
     };
     let row = |row: &[i8; ah_decide::LANES]| format!("[{}]", row.map(|x| x.to_string()).join(", "));
     insert("nodes", tables.nodes.iter().map(node).collect());
     insert("ends", tables.ends.iter().map(ToString::to_string).collect());
     insert("entries", tables.ranking.iter().map(ranked).collect());
-    insert("expected", tables.expected.iter().map(ToString::to_string).collect());
     insert("boosted_columns", boosters.columns.iter().map(|column| format!("{column:?}")).collect());
     insert("thresholds", boosters.thresholds.iter().map(|x| format!("{x:?}")).collect());
     let splits = boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3));

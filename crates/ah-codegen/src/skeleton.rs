@@ -58,6 +58,12 @@ pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
     values
 }
 
+/// Returns true if a text among the values contains this one.
+pub fn mentions(values: &Context, part: &str) -> bool {
+    let has = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains(part));
+    values.clone().into_json().as_object().is_some_and(|all| all.values().any(has))
+}
+
 /// Renders a skeleton.
 pub fn render(name: &str, values: &Context) -> Result<String, CodegenError> {
     let tera = TERA.as_ref().map_err(|problem| CodegenError::Skeleton { problem: problem.clone() })?;

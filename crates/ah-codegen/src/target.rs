@@ -83,7 +83,8 @@ pub struct Plan<'a> {
 pub struct Output {
     /// The file, or the folder of all files.
     pub place: PathBuf,
-    /// The texts by their paths below the folder; a single file has the path "".
+    /// The texts by their paths below the folder; a single file has the path "". One without text is removed: it was generated from
+    /// another model.
     pub files: Files,
     /// The slots of the logged features that a caller gives, with their identifiers.
     pub signature: Vec<(usize, String)>,

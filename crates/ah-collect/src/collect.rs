@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ah_measure::{Experiment, Failure, Measurement};
+use ah_measure::{Failure, Measurement};
 use ah_types::{FeatureKind, Outcome};
 
 use crate::append::Appender;
-use crate::cli::Options;
-use crate::cli::Progress;
+use crate::cli::{Options, progress};
 use crate::error::CollectError;
 use crate::measuring::{MeasuredInput, measure_inputs};
 use crate::plan::{Plan, PlannedInput};
@@ -32,42 +31,40 @@ pub(crate) fn collect(
     workers: &mut [Worker],
     options: &Options,
     stop: &AtomicBool,
-    progress: &mut Progress,
 ) -> Result<Summary, CollectError> {
-    let experiment = common_subject(workers)?;
-    let schema = experiment.optimization.schema()?;
-    let (appender, earlier, torn_line) = Appender::open(options, &workers[0])?;
+    let first = common_subject(workers)?;
+    let (appender, earlier, torn_line) = Appender::open(options, first)?;
     let (done, short) = (earlier.done(), earlier.short());
-    let plan = Plan::new(options, earlier, schema.clone());
-    progress.start(done, plan.goal(), options.max_seconds);
+    let plan = Plan::new(options, earlier, first.schema().clone());
+    progress::start(done, plan.goal(), options.max_seconds);
     let log = options.output.display();
     if let Some(line) = torn_line {
         let shown: String = line.chars().take(60).collect();
-        progress.warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
+        progress::warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
     }
     if done > 0 {
-        progress.message(&format!("{log} holds {} already", count(done, "input")));
+        progress::message(&format!("{log} holds {} already", count(done, "input")));
     }
     if short > 0 {
-        progress.message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
+        progress::message(&format!("{log}: measuring the missing choices of {}", count(short, "input")));
     }
-    let numerical = schema.features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
+    let numerical = first.schema().features().iter().filter(|feature| feature.kind == FeatureKind::Numerical);
     let mut record = Record {
         appender,
         summary: Summary::new(done, workers.len()),
         undefined: numerical.map(|feature| feature.name.clone()).collect(),
-        choices: experiment.choices,
+        choices: first.experiment().choices.clone(),
         failed: Vec::new(),
         skipped_in_a_row: 0,
         is_known_to_work: done > 0,
     };
-    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input, progress));
-    let result = result.and_then(|()| record.end(progress));
-    progress.finish();
+    let result = measure_inputs(workers, &plan, options.policy, stop, |input| record.take(input));
+    let result = result.and_then(|()| record.end());
+    progress::finish();
     if record.summary.measured > 0 {
         let inputs = count(record.summary.measured, "input");
         for name in &record.undefined {
-            progress.warning(&format!(
+            progress::warning(&format!(
                 "the feature {name:?} is NaN on each of the {inputs} of this run, so no heuristic can use it; mend the \
                  function that computes it, or take it out"
             ));
@@ -77,8 +74,8 @@ pub(crate) fn collect(
     result.map(|()| record.summary)
 }
 
-/// Returns the experiment of all workers.
-fn common_subject(workers: &[Worker]) -> Result<Experiment, CollectError> {
+/// Returns the first worker, if all have devices of one kind.
+fn common_subject(workers: &[Worker]) -> Result<&Worker, CollectError> {
     let Some(first) = workers.first() else {
         return Err(CollectError::Usage("there is nothing to measure".to_owned()));
     };
@@ -88,7 +85,7 @@ fn common_subject(workers: &[Worker]) -> Result<Experiment, CollectError> {
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
-    Ok(first.experiment().clone())
+    Ok(first)
 }
 
 /// Where measured inputs go.
@@ -107,73 +104,56 @@ struct Record {
     is_known_to_work: bool,
 }
 
-/// How an input went.
-enum Course {
-    /// A choice has a time.
-    Timed,
-    /// The input, or each of its choices, cannot be measured here.
-    Skipped,
-    /// It failed with all its choices, with the first reason.
-    Failed(String),
-}
-
-fn course(result: &Result<Measurement, Failure>) -> Course {
-    let measurement = match result {
-        Ok(measurement) => measurement,
-        Err(Failure::Skipped(_)) => return Course::Skipped,
-        Err(failure) => return Course::Failed(failure.reason().to_owned()),
-    };
-    if measurement.winner().is_some() {
-        return Course::Timed;
+/// Returns the first reason why an input, or each of its choices, failed; `None` if a choice has a time, or nothing can be
+/// measured here.
+fn failed(result: &Result<Measurement, Failure>) -> Option<String> {
+    match result {
+        Err(Failure::Skipped(_)) => None,
+        Err(failure) => Some(failure.reason().to_owned()),
+        Ok(measurement) if measurement.winner().is_some() => None,
+        Ok(measurement) => measurement.outcomes.iter().find_map(|outcome| match outcome {
+            Some(Outcome::Failed { reason }) => Some(reason.clone()),
+            None => Some("the machine was at fault".to_owned()),
+            _ => None,
+        }),
     }
-    let failed = measurement.outcomes.iter().find_map(|outcome| match outcome {
-        Some(Outcome::Failed { reason }) => Some(reason.clone()),
-        None => Some("the machine was at fault".to_owned()),
-        _ => None,
-    });
-    failed.map_or(Course::Skipped, Course::Failed)
 }
 
 impl Record {
     /// Takes an input: appends it, or lets it wait.
-    fn take(&mut self, input: MeasuredInput, progress: &mut Progress) -> Result<(), CollectError> {
+    fn take(&mut self, input: MeasuredInput) -> Result<(), CollectError> {
         let lost = input.lost_device().map(str::to_owned);
         if let Some(reason) = lost {
             // What is known of it is appended; the rest is for another run.
             if input.result.is_ok() {
-                self.append(&input, progress)?;
+                self.append(&input)?;
             }
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
-        match course(&input.result) {
-            Course::Timed => {
-                self.is_known_to_work = true;
-                self.skipped_in_a_row = 0;
-                self.append_failed(progress)?;
-                self.append(&input, progress)
+        if let Some(reason) = failed(&input.result) {
+            self.failed.push(input);
+            if self.failed.len() < MAX_FAILED {
+                return Ok(());
             }
-            Course::Skipped => {
-                self.skipped_in_a_row += 1;
-                self.append(&input, progress)?;
-                match &input.result {
-                    // The plan counts these.
-                    _ if input.planned.flaw.is_some() => Ok(()),
-                    Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED => {
-                        Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
-                    }
-                    _ => Ok(()),
-                }
+            return Err(CollectError::Device(format!(
+                "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
+                 last one: {reason}"
+            )));
+        }
+        if input.result.as_ref().is_ok_and(|measurement| measurement.winner().is_some()) {
+            self.is_known_to_work = true;
+            self.skipped_in_a_row = 0;
+            self.append_failed()?;
+            return self.append(&input);
+        }
+        self.skipped_in_a_row += 1;
+        self.append(&input)?;
+        match &input.result {
+            // The plan counts those with a flaw.
+            Err(failure) if self.skipped_in_a_row >= MAX_SKIPPED && input.planned.flaw.is_none() => {
+                Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")))
             }
-            Course::Failed(reason) => {
-                self.failed.push(input);
-                if self.failed.len() < MAX_FAILED {
-                    return Ok(());
-                }
-                Err(CollectError::Device(format!(
-                    "{MAX_FAILED} inputs in a row failed, each with all its choices, and nothing of them is recorded; the \
-                     last one: {reason}"
-                )))
-            }
+            _ => Ok(()),
         }
     }
 
@@ -181,24 +161,24 @@ impl Record {
     ///
     /// # Errors
     /// Every input failed, and nothing is known to work.
-    fn end(&mut self, progress: &mut Progress) -> Result<(), CollectError> {
+    fn end(&mut self) -> Result<(), CollectError> {
         if let Some(last) = self.failed.last().filter(|_| !self.is_known_to_work)
-            && let Course::Failed(reason) = course(&last.result)
+            && let Some(reason) = failed(&last.result)
         {
             let failed = count(self.failed.len() as u64, "input");
             return Err(CollectError::TooLittle(format!(
                 "nothing has a time, and nothing is recorded: {failed} failed; the last one: {reason}"
             )));
         }
-        self.append_failed(progress)
+        self.append_failed()
     }
 
-    fn append_failed(&mut self, progress: &mut Progress) -> Result<(), CollectError> {
+    fn append_failed(&mut self) -> Result<(), CollectError> {
         let failed = std::mem::take(&mut self.failed);
-        failed.iter().try_for_each(|input| self.append(input, progress))
+        failed.iter().try_for_each(|input| self.append(input))
     }
 
-    fn append(&mut self, input: &MeasuredInput, progress: &mut Progress) -> Result<(), CollectError> {
+    fn append(&mut self, input: &MeasuredInput) -> Result<(), CollectError> {
         let result = self.appender.append(input)?;
         self.summary.count(&self.choices, &input.result);
         if input.result.is_ok() {
@@ -208,7 +188,7 @@ impl Record {
         // First what is new: a terminal cuts a long line at its end.
         let PlannedInput { context, text, flaw, .. } = &input.planned;
         let shown = if flaw.is_some() { format!("{text:?}") } else { context.to_string() };
-        progress.input_done(&format!("{result}: {shown}"));
+        progress::input_done(&format!("{result}: {shown}"));
         Ok(())
     }
 }

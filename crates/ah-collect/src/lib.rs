@@ -22,6 +22,7 @@
 mod append;
 mod cli;
 mod collect;
+mod condition;
 mod custom;
 mod error;
 mod measuring;

@@ -133,11 +133,11 @@ impl Boosters<'_> {
         }
         let (rows, parts) = (self.thresholds.len() + self.columns.len(), sums.len());
         for (block, first_rows) in self.first_rows.chunks(BLOCK).enumerate() {
+            let left = remaining(&self.masks[block * rows..], codes);
             // The first parts of the rows.
-            let mut starts =
-                remaining(&self.masks[block * rows..], codes).map(|left| left.trailing_zeros() as usize);
-            for (start, first) in starts.iter_mut().zip(first_rows) {
-                *start = (usize::from(*first) + *start) * parts;
+            let mut starts = [0; BLOCK];
+            for ((start, left), first) in starts.iter_mut().zip(left).zip(first_rows) {
+                *start = (usize::from(*first) + left.trailing_zeros() as usize) * parts;
             }
             for (part, sum) in sums.iter_mut().enumerate() {
                 // A copy stays in registers.
@@ -187,8 +187,10 @@ pub struct Ranked {
     pub choice: u32,
     /// The least is best; of equal ones the first.
     pub score: f64,
-    /// False if the promise does not allow the choice.
+    /// False if the promise does not allow the choice. The fallback is always allowed.
     pub allowed: bool,
+    /// False if a program that does not list its choices is not expected to offer it. The fallback always is.
+    pub expected: bool,
 }
 
 /// The scores of choices, and which are allowed.
@@ -208,7 +210,7 @@ impl Rule {
     ///
     /// `score(c) = leaf.score + unit * sums[c]`, and `c` is allowed if it is the fallback, or if the leaf allows it and
     /// `score(c) <= score(fallback) - margin`. Without the fallback in the leaf, a margin allows nothing.
-    pub fn ranked(self, leaf: &[Ranked], sums: &[i16]) -> impl Iterator<Item = Ranked> {
+    pub fn ranked(self, leaf: &[Ranked], sums: &[i16]) -> impl Iterator<Item = Ranked> + Clone {
         let score = move |ranked: &Ranked| {
             sums.get(ranked.choice as usize)
                 .map_or(ranked.score, |sum| ranked.score + self.unit * f64::from(*sum))
@@ -219,8 +221,8 @@ impl Rule {
         });
         leaf.iter().map(move |ranked| {
             let score = score(ranked);
-            let allowed = is_fallback(ranked) || ranked.allowed && score <= most;
-            Ranked { choice: ranked.choice, score, allowed }
+            let allowed = ranked.allowed && (score <= most || is_fallback(ranked));
+            Ranked { score, allowed, ..*ranked }
         })
     }
 }
@@ -229,12 +231,19 @@ impl Rule {
 ///
 /// `None` declines: nothing is allowed, or only the fallback and an offered choice that is not allowed is better. The ranking can
 /// have any order. `offered` is asked only for a choice that may change the answer.
-pub fn pick(
-    ranking: impl IntoIterator<Item = Ranked>,
+pub fn pick<I: IntoIterator<Item = Ranked, IntoIter: Clone>>(
+    ranking: I,
     fallback: Option<u32>,
     mut offered: impl FnMut(u32) -> bool,
 ) -> Option<u32> {
+    let ranking = ranking.into_iter();
     let is_fallback = |choice: u32| Some(choice) == fallback;
+    // The first of the best nearly always is the answer, and no branch depends on the scores before it.
+    let least = ranking.clone().fold(f64::INFINITY, |least, r| if r.score < least { r.score } else { least });
+    let first = ranking.clone().find(|ranked| ranked.score <= least)?;
+    if first.allowed && (is_fallback(first.choice) || offered(first.choice)) {
+        return Some(first.choice);
+    }
     let (mut best, mut forbidden): (Option<Ranked>, Option<f64>) = (None, None);
     for ranked in ranking {
         if best.is_some_and(|best| best.score <= ranked.score) {

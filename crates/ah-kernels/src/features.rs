@@ -1,35 +1,11 @@
 //! The features of matrix products: sizes, layouts, types and padding, written into contexts and read back.
 
-use ah_measure::sampling::{self, Rng};
 use ah_types::Context;
 
-/// The order of a dense matrix's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Row by row.
-    RowMajor,
-    /// Column by column: the transposed view of a row-major matrix.
-    ColumnMajor,
-}
-
-impl Layout {
-    /// Draws one of the two with equal probability.
-    pub fn draw(rng: &mut Rng) -> Self {
-        Self::transposed(!sampling::flag(rng, 0.5))
-    }
-
-    /// Returns the layout of a matrix that is transposed in memory, or not.
-    pub fn transposed(transposed: bool) -> Self {
-        if transposed { Self::ColumnMajor } else { Self::RowMajor }
-    }
-
-    /// Returns the strides of a dense `rows × columns` matrix in elements.
-    pub fn strides<T: From<u8>>(self, rows: T, columns: T) -> (T, T) {
-        match self {
-            Self::RowMajor => (columns, T::from(1)),
-            Self::ColumnMajor => (T::from(1), rows),
-        }
-    }
+/// Returns the strides of a dense `rows × columns` matrix in elements; a transposed one is the transposed view of a row-major
+/// matrix.
+pub fn dense<T: From<u8>>(transposed: bool, (rows, columns): (T, T)) -> (T, T) {
+    if transposed { (T::from(1), rows) } else { (columns, T::from(1)) }
 }
 
 /// Strides and element type of an operand.
@@ -87,10 +63,10 @@ impl Padding {
     }
 
     /// Checks the padded lengths of a context.
-    pub fn check(self, context: &Context, sizes: [usize; 3]) -> Result<(), String> {
+    pub fn check(self, context: &Context, sizes: [u64; 3]) -> Result<(), String> {
         for (dimension, size) in ["m", "k", "n"].into_iter().zip(sizes) {
             let name = format!("{dimension}_padded_length");
-            let expected = self.length(size as u64) as f64;
+            let expected = self.length(size) as f64;
             if context.number(&name) != Some(expected) {
                 return Err(format!(
                     "{name} must be {expected}: {dimension} is padded to a multiple of {}",
@@ -120,7 +96,7 @@ pub fn strides(
 ) -> Result<(usize, usize), String> {
     let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"), most);
     let found = (stride(0)?, stride(1)?);
-    let dense = [Layout::RowMajor, Layout::ColumnMajor].map(|layout| layout.strides(rows, columns));
+    let dense = [false, true].map(|transposed| dense(transposed, (rows, columns)));
     if dense.contains(&found) {
         return Ok(found);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{Context, FeatureKind, Optimization, Value};
+use ah_types::{Context, Feature, FeatureKind, Optimization, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::sampling::{self, Rng};
@@ -65,61 +65,47 @@ impl Draw {
     }
 }
 
-/// Checks how the features are drawn. Returns them in the order of the features; `None` for a feature that is not
-/// drawn.
+/// How the features of an input are drawn, by name.
+pub type Inputs = BTreeMap<String, Draw>;
+
+/// Checks how the features are drawn.
 ///
 /// # Errors
 /// The first mistake, as the rest of a sentence that begins with the name of the table.
-pub fn check(
-    inputs: &BTreeMap<String, Draw>,
-    optimization: &Optimization,
-) -> Result<Vec<Option<Draw>>, String> {
-    if let Some(name) = inputs.keys().find(|n| !optimization.features.iter().any(|f| f.name == **n)) {
-        return Err(format!(": {name:?} is not a feature; add a [[feature]] of this name"));
-    }
-    let draws = optimization.features.iter().map(|feature| {
-        let Some(draw) = inputs.get(&feature.name) else { return Ok(None) };
+pub fn check(inputs: &Inputs, optimization: &Optimization) -> Result<(), String> {
+    for (name, draw) in inputs {
+        let Some(feature) = optimization.features.iter().find(|f| f.name == *name) else {
+            return Err(format!(": {name:?} is not a feature; add a [[feature]] of this name"));
+        };
         let problem = match draw {
-            Draw::OneOf(values) if values.is_empty() => Some("no value to choose from".to_owned()),
-            Draw::OneOf(values) => values
-                .iter()
-                .find(|v| v.value().kind() != feature.kind)
-                .map(|v| format!("the feature is {}, found {v:?}", feature.kind)),
+            Draw::OneOf(values) if values.is_empty() => "no value to choose from".to_owned(),
+            Draw::OneOf(values) => match values.iter().find(|v| v.value().kind() != feature.kind) {
+                Some(value) => format!("the feature is {}, found {value:?}", feature.kind),
+                None => continue,
+            },
             Draw::Range { .. } if feature.kind == FeatureKind::Categorical => {
-                Some("a categorical feature has no range; list its values".to_owned())
+                "a categorical feature has no range; list its values".to_owned()
             }
             Draw::Range { from, to } if *from == 0 || from > to => {
-                Some(format!("expected 1 <= from <= to, found {from} and {to}"))
+                format!("expected 1 <= from <= to, found {from} and {to}")
             }
-            Draw::Range { .. } => None,
+            Draw::Range { .. } => continue,
         };
-        match problem {
-            Some(problem) => Err(format!(".{}: {problem}", feature.name)),
-            None => Ok(Some(draw.clone())),
-        }
-    });
-    draws.collect()
+        return Err(format!(".{name}: {problem}"));
+    }
+    Ok(())
 }
 
-/// Checks that every feature has a range.
+/// Draws a context: each feature in the order of the optimization.
 ///
 /// # Errors
-/// A sentence that names the first of them; `table` is where ranges are listed.
-pub fn complete(optimization: &Optimization, draws: &[Option<Draw>], table: &str) -> Result<(), String> {
-    let missing = optimization.features.iter().zip(draws).find(|(_, draw)| draw.is_none());
-    missing.map_or(Ok(()), |(feature, _)| {
-        let name = &feature.name;
-        Err(format!("the feature {name:?} has no range; add {name:?} to {table}, or give --inputs"))
-    })
-}
-
-/// Draws a context. A feature without a range is left out.
-pub fn draw(optimization: &Optimization, draws: &[Option<Draw>], rng: &mut Rng) -> Context {
-    let mut context = Context::new();
-    for (feature, draw) in optimization.features.iter().zip(draws) {
-        if let Some(draw) = draw {
-            context.set(&feature.name, draw.draw(rng));
+/// A sentence that names the first feature without a range.
+pub fn draw(optimization: &Optimization, inputs: &Inputs, rng: &mut Rng) -> Result<Context, String> {
+    let value = |Feature { name, .. }: &Feature| match inputs.get(name) {
+        Some(draw) => Ok((name.clone(), draw.draw(rng))),
+        None => {
+            Err(format!("the feature {name:?} has no range; add {name:?} to the inputs, or give --inputs"))
         }
-    }
-    context
+    };
+    optimization.features.iter().map(value).collect()
 }

@@ -53,19 +53,18 @@ pub fn measure_choices<B: Bench + ?Sized>(
 ) -> Measurement {
     let race = Race::new(policy, choices, seed);
     let result = Measurement { outcomes: Vec::new(), measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
-    let mut run = InputRun { race, policy, result };
     let batch = bench.batch().max(1);
-    let all: Vec<ChoiceId> = (0..choices).map(choice_id).collect();
-    for some in all.chunks(batch) {
-        run.admit(bench, some);
-    }
-    loop {
+    let mut run = InputRun { bench, race, policy, result };
+    let all: Vec<usize> = (0..choices).collect();
+    all.chunks(batch).for_each(|some| run.admit(some));
+    while run.result.lost.is_none() {
         let turn = run.race.turn(batch);
         if turn.is_empty() {
-            return run.finish();
+            break;
         }
-        run.sample(bench, &turn);
+        run.sample(&turn);
     }
+    run.finish()
 }
 
 fn choice_id(index: usize) -> ChoiceId {
@@ -80,19 +79,24 @@ struct Timed {
     spent_ms: f64,
 }
 
-struct InputRun<'p> {
+struct InputRun<'p, B: ?Sized> {
+    bench: &'p mut B,
     race: Race<'p>,
     policy: &'p TimingPolicy,
     /// Without outcomes until the end.
     result: Measurement,
 }
 
-impl InputRun<'_> {
+impl<B: Bench + ?Sized> InputRun<'_, B> {
     /// Checks the results of some choices, warms them up and finds how many runs of each fill a sample.
-    fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId]) {
+    fn admit(&mut self, choices: &[usize]) {
+        if self.result.lost.is_some() {
+            return;
+        }
+        let ids: Vec<ChoiceId> = choices.iter().copied().map(choice_id).collect();
         let start = Instant::now();
-        let checked = self.guarded(choices.len(), || bench.check(choices));
-        let elapsed = start.elapsed().saturating_sub(bench.interruption());
+        let checked = self.bench.check(&ids);
+        let elapsed = start.elapsed().saturating_sub(self.bench.interruption());
         let check_ms = elapsed.as_secs_f64() * 1e3 / choices.len().max(1) as f64;
         let mut right = Vec::new();
         for (choice, result) in choices.iter().zip(checked) {
@@ -101,15 +105,14 @@ impl InputRun<'_> {
                 Err(failure) => self.withdraw(*choice, failure),
             }
         }
-        self.warm_up(bench, &right, check_ms);
+        self.warm_up(&right, check_ms);
     }
 
-    fn warm_up<B: Bench + ?Sized>(&mut self, bench: &mut B, choices: &[ChoiceId], check_ms: f64) {
+    fn warm_up(&mut self, choices: &[usize], check_ms: f64) {
         let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return };
         let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
-        let cells: Vec<Cell> = choices.iter().map(|&choice| Cell { choice, burst: first }).collect();
         let mut fastest: BTreeMap<usize, f64> = BTreeMap::new();
-        for Timed { choice, times, spent_ms } in self.time(bench, &cells) {
+        for Timed { choice, times, spent_ms } in self.time(choices.iter().map(|choice| (*choice, first))) {
             // A check that took no time ran nothing, so this run may include a lazy start.
             if times[0].min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
                 self.race.record(choice, times[0], spent_ms.max(times[0]));
@@ -119,11 +122,10 @@ impl InputRun<'_> {
         }
         if more > 0 {
             let burst = Burst { samples: more, runs: 1, cold: false };
-            let cells: Vec<Cell> =
-                fastest.keys().map(|&choice| Cell { choice: choice_id(choice), burst }).collect();
+            let timed = self.time(fastest.keys().map(|choice| (*choice, burst)));
             let least =
-                |timed: Timed| (timed.choice, timed.times.into_iter().fold(fastest[&timed.choice], f64::min));
-            fastest = self.time(bench, &cells).into_iter().map(least).collect();
+                |Timed { choice, times, .. }| (choice, times.into_iter().fold(fastest[&choice], f64::min));
+            fastest = timed.into_iter().map(least).collect();
         }
         for (choice, ms) in fastest {
             let lane = &mut self.race.lanes[choice];
@@ -135,18 +137,15 @@ impl InputRun<'_> {
     }
 
     /// Takes the samples of one turn.
-    fn sample<B: Bench + ?Sized>(&mut self, bench: &mut B, turn: &[usize]) {
-        let cell = |&choice: &usize| {
+    fn sample(&mut self, turn: &[usize]) {
+        let burst = |&choice: &usize| {
             let lane = &self.race.lanes[choice];
             let left = self.policy.max_samples as usize - lane.samples.len();
             let samples = lane.burst.min(u32::try_from(left).unwrap_or(u32::MAX));
-            Cell {
-                choice: choice_id(choice),
-                burst: Burst { samples, runs: lane.runs, cold: self.policy.cold },
-            }
+            (choice, Burst { samples, runs: lane.runs, cold: self.policy.cold })
         };
-        let cells: Vec<Cell> = turn.iter().map(cell).collect();
-        for Timed { choice, times, spent_ms } in self.time(bench, &cells) {
+        let bursts: Vec<(usize, Burst)> = turn.iter().map(burst).collect();
+        for Timed { choice, times, spent_ms } in self.time(bursts) {
             let spent = spent_ms / times.len() as f64;
             for ms in times {
                 self.race.record(choice, ms, spent);
@@ -156,24 +155,26 @@ impl InputRun<'_> {
 
     /// Runs the bursts, and withdraws the choices that give no times. A sample that is not a positive, finite time is a
     /// failure.
-    fn time<B: Bench + ?Sized>(&mut self, bench: &mut B, cells: &[Cell]) -> Vec<Timed> {
-        if cells.is_empty() {
+    fn time(&mut self, bursts: impl IntoIterator<Item = (usize, Burst)>) -> Vec<Timed> {
+        let cell = |(choice, burst)| Cell { choice: choice_id(choice), burst };
+        let cells: Vec<Cell> = bursts.into_iter().map(cell).collect();
+        if cells.is_empty() || self.result.lost.is_some() {
             return Vec::new();
         }
         let start = Instant::now();
-        let results = self.guarded(cells.len(), || bench.time(cells));
+        let results = self.bench.time(&cells);
         // The replacement of a process is no work of the choices: it must not use their budgets up.
-        let elapsed = start.elapsed().saturating_sub(bench.interruption());
+        let elapsed = start.elapsed().saturating_sub(self.bench.interruption());
         self.result.measuring += elapsed;
         let mut timed = Vec::new();
-        for (&Cell { choice, burst }, result) in cells.iter().zip(results) {
+        for (Cell { choice, burst }, result) in cells.iter().zip(results) {
             match result.and_then(plausible) {
                 Ok(times) => {
                     let run_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
                     self.result.kernel_ms += run_ms;
                     timed.push(Timed { choice: choice.index(), times, spent_ms: run_ms });
                 }
-                Err(failure) => self.withdraw(choice, failure),
+                Err(failure) => self.withdraw(choice.index(), failure),
             }
         }
         // The time that passed is divided as the runs are.
@@ -182,27 +183,17 @@ impl InputRun<'_> {
         timed
     }
 
-    /// Calls `run` for `count` choices unless the device is lost.
-    fn guarded<T>(
-        &self,
-        count: usize,
-        run: impl FnOnce() -> Vec<Result<T, Failure>>,
-    ) -> Vec<Result<T, Failure>> {
-        match &self.result.lost {
-            Some(reason) => (0..count).map(|_| Err(Failure::Unmeasured(reason.clone()))).collect(),
-            None => run(),
-        }
-    }
-
-    fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
+    fn withdraw(&mut self, choice: usize, failure: Failure) {
         if let Failure::DeviceLost(reason) = &failure {
             self.result.lost = Some(reason.clone());
         }
-        self.race.withdraw(choice.index(), failure);
+        self.race.withdraw(choice, failure);
     }
 
     fn finish(self) -> Measurement {
         let outcomes = self.race.lanes.into_iter().map(|lane| match lane.failure {
+            // The device was lost before it was done.
+            None if lane.is_running => None,
             None => Some(Outcome::Measured { feedback: lane.samples }),
             Some(Failure::Skipped(reason)) => Some(Outcome::Skipped { reason }),
             Some(Failure::Failed(reason)) => Some(Outcome::Failed { reason }),

@@ -1,15 +1,13 @@
 //! The messages between a collector and its worker: JSON, one object a line. `docs/workers.md` defines them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use ah_types::{Context, Device, Feature, FeatureKind, Schema, Value};
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use crate::bench::Burst;
-use crate::draws::Draw;
+use crate::draws::Inputs;
 use crate::failure::Failure;
 use crate::runner::{BenchmarkRunner, Experiment};
 use crate::sampling::Seed;
@@ -38,8 +36,8 @@ pub enum Request {
     },
     /// Compile what these inputs need.
     Compile {
-        /// The inputs.
-        groups: Vec<WireGroup>,
+        /// Their features.
+        contexts: Vec<WireContext>,
     },
     /// Make the input of the next requests.
     Prepare {
@@ -70,13 +68,6 @@ pub struct WireCell {
     /// The samples of a time.
     #[serde(flatten)]
     pub burst: Option<Burst>,
-}
-
-/// Inputs to compile all choices for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WireGroup {
-    /// The inputs.
-    pub contexts: Vec<WireContext>,
 }
 
 /// A request with its number.
@@ -115,7 +106,7 @@ pub struct Description {
     pub feature_ms: BTreeMap<String, f64>,
     /// How features are drawn, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inputs: BTreeMap<String, Draw>,
+    pub inputs: Inputs,
     /// The device that the choices run on.
     #[serde(default)]
     pub device: Option<Device>,
@@ -148,6 +139,7 @@ impl Description {
         let Experiment { optimization, device, choices, timing } = runner.experiment().clone();
         let is_here = |name: &String| choices.contains(name);
         let timing = serde_json::to_value(timing).ok();
+        let draws = runner.inputs().is_none().then_some("draw");
         let ahead = runner.compiles_ahead().then_some("compile");
         Self {
             protocol: VERSION,
@@ -158,10 +150,15 @@ impl Description {
             choices,
             features: optimization.features,
             feature_ms: optimization.feature_ms,
-            inputs: BTreeMap::new(),
+            inputs: runner.inputs().cloned().unwrap_or_default(),
             device: Some(device),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
-            can: ["draw", "accept", "check", "release"].into_iter().chain(ahead).map(str::to_owned).collect(),
+            can: ["accept", "check", "release"]
+                .into_iter()
+                .chain(draws)
+                .chain(ahead)
+                .map(str::to_owned)
+                .collect(),
             batch: BATCH,
             simulated: runner.is_simulated(),
             decision_ns: BTreeMap::new(),
@@ -174,86 +171,77 @@ fn one() -> usize {
     1
 }
 
-/// A line from the worker, without its number.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer(pub Map<String, Json>);
-
-impl<'de> Deserialize<'de> for Answer {
-    /// Reads an object; refuses one that has a key twice, or a time beside the reason why there is none.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Answer;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answer, A::Error> {
-                let mut fields = Map::new();
-                while let Some((key, value)) = map.next_entry::<String, Json>()? {
-                    if fields.contains_key(&key) {
-                        return Err(A::Error::custom(format!("the key {key:?} is there twice")));
-                    }
-                    fields.insert(key, value);
-                }
-                let outcomes = ["ms"].into_iter().chain(REASONS);
-                let said: Vec<&str> = outcomes.filter(|key| fields.contains_key(*key)).collect();
-                if said.len() > 1 {
-                    return Err(A::Error::custom(format!("{:?} contradicts {:?}", said[0], said[1])));
-                }
-                Ok(Answer(fields))
-            }
-        }
-        deserializer.deserialize_map(Fields)
-    }
+/// A line from the worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// The number of the request.
+    #[serde(skip_serializing)]
+    pub id: Option<u64>,
+    /// The position of the cell that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<usize>,
+    /// The times of the cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ms: Option<Vec<f64>>,
+    /// The features of a drawn input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<WireContext>,
+    /// The progress of the work: the answer comes later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub working: Option<String>,
+    /// A description, or the reason why there is no answer: [`Failure`] as JSON.
+    #[serde(flatten)]
+    pub rest: Map<String, Json>,
 }
 
-/// The keys of the reasons why there is no answer: [`Failure`] as JSON.
-const REASONS: [&str; 4] = ["skipped", "failed", "unmeasured", "lost"];
-
 impl Answer {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// It is no answer: it has a key twice, for example, or a time beside the reason why there is none.
+    pub fn read(line: &str) -> Result<Self, String> {
+        let answer: Self = serde_json::from_str(line).map_err(|e| e.to_string())?;
+        match answer.reason().filter(|_| answer.ms.is_some()) {
+            Some((key, _)) => Err(format!("\"ms\" contradicts {key:?}")),
+            None => Ok(answer),
+        }
+    }
+
+    fn reason(&self) -> Option<(&'static str, &Json)> {
+        ["skipped", "failed", "unmeasured", "lost"]
+            .into_iter()
+            .find_map(|key| Some((key, self.rest.get(key)?)))
+    }
+
     /// Returns the reason that stands in place of an answer.
     pub fn failure(&self) -> Option<Failure> {
-        let (key, reason) = REASONS.into_iter().find_map(|key| Some((key, self.0.get(key)?)))?;
+        let (key, reason) = self.reason()?;
         let reason = reason.as_str().map_or_else(|| reason.to_string(), str::to_owned);
         serde_json::from_value(json!({ key: reason })).ok()
     }
 
-    /// Returns the position of the cell that it answers.
-    pub fn cell(&self) -> Option<usize> {
-        self.0.get("cell")?.as_u64().and_then(|cell| usize::try_from(cell).ok())
-    }
-
-    /// Returns a field, or what was found instead.
-    pub fn field(&self, key: &str) -> Result<&Json, String> {
-        self.0.get(key).ok_or_else(|| format!("expected the field {key:?}, found {}", self.shown()))
-    }
-
     /// Returns the context of a drawn input.
     pub fn context(&self, schema: &Schema) -> Result<Context, String> {
-        let context = self.field("context")?;
-        let wire: WireContext = serde_json::from_value(context.clone())
-            .map_err(|_| format!("expected a context, found {}", shorten(&context.to_string())))?;
-        wire.context(schema)
+        self.context.as_ref().ok_or_else(|| self.lacks("context"))?.context(schema)
     }
 
     /// Returns the times of a cell.
     pub fn times(&self, samples: u32) -> Result<Vec<f64>, String> {
-        let ms = self.field("ms")?;
-        let times: Option<Vec<f64>> = ms.as_array().and_then(|ms| ms.iter().map(Json::as_f64).collect());
-        match times {
-            Some(times) if times.len() == samples as usize => Ok(times),
+        match &self.ms {
+            Some(times) if times.len() == samples as usize => Ok(times.clone()),
             Some(times) => Err(format!("expected {samples} times, found {}", times.len())),
-            None => {
-                Err(format!("expected \"ms\" to be a list of numbers, found {}", shorten(&ms.to_string())))
-            }
+            None => Err(self.lacks("ms")),
         }
+    }
+
+    fn lacks(&self, key: &str) -> String {
+        format!("expected the field {key:?}, found {}", self.shown())
     }
 
     /// Returns the answer for messages.
     pub fn shown(&self) -> String {
-        shorten(&Json::Object(self.0.clone()).to_string())
+        shorten(&json!(self).to_string())
     }
 }
 
@@ -289,35 +277,35 @@ impl From<&Context> for WireContext {
 impl WireContext {
     /// Returns the context: each feature of the schema must be there, with a value of its kind.
     pub fn context(&self, schema: &Schema) -> Result<Context, String> {
-        if let Some(missing) = schema.features().iter().find(|f| !self.0.contains_key(&f.name)) {
-            return Err(format!("the context lacks the feature {:?}", missing.name));
-        }
-        let value = |(name, json): (&String, &Json)| {
-            let kind = schema.get(name).map(|feature| feature.kind);
+        let mut context = Context::new();
+        for (name, json) in &self.0 {
+            let is_number = schema.get(name).is_some_and(|feature| feature.kind == FeatureKind::Numerical);
             let value = match json {
                 Json::Number(x) => x.as_f64().map(Value::Number),
-                Json::String(text) if kind == Some(FeatureKind::Numerical) => {
-                    text.parse().ok().filter(|x: &f64| !x.is_finite()).map(Value::Number)
-                }
-                Json::String(text) => Some(Value::from(text.as_str())),
                 Json::Bool(b) => Some(Value::from(*b)),
+                Json::String(text) => Some(match text.parse::<f64>() {
+                    Ok(x) if is_number && !x.is_finite() => Value::Number(x),
+                    _ => Value::from(text.as_str()),
+                }),
                 _ => None,
             };
-            let value =
-                value.filter(|value| kind.is_none_or(|kind| kind == value.kind())).ok_or_else(|| {
-                    let kind = kind.map_or_else(|| "no feature".to_owned(), |kind| kind.to_string());
-                    format!("{name:?} is {kind}, found {}", shorten(&json.to_string()))
-                })?;
-            match value {
-                Value::Number(x)
-                    if x.is_finite() && x.fract() != 0.0 && schema.get(name).is_some_and(|f| f.integer) =>
-                {
-                    Err(format!("{name:?} is an integer, found {x}"))
-                }
-                value => Ok((name.clone(), value)),
+            let value = value.ok_or_else(|| {
+                format!(
+                    "{name:?}: expected a number, a text or a truth value, found {}",
+                    shorten(&json.to_string())
+                )
+            })?;
+            context.set(name, value);
+        }
+        for (feature, value) in schema.features().iter().zip(context.row(schema).map_err(|e| e.to_string())?)
+        {
+            if let (true, Value::Number(x)) = (feature.integer, value)
+                && x.is_finite()
+                && x.fract() != 0.0
+            {
+                return Err(format!("{:?} is an integer, found {x}", feature.name));
             }
-        };
-        let values: Result<Vec<_>, String> = self.0.iter().map(value).collect();
-        values.map(|values| values.into_iter().collect())
+        }
+        Ok(context)
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Lane {
     median: f64,
     spent_ms: f64,
     /// Whether it gets more samples.
-    is_running: bool,
+    pub(crate) is_running: bool,
 }
 
 impl<'p> Race<'p> {

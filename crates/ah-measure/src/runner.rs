@@ -3,6 +3,7 @@
 use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
 
 use crate::bench::{Burst, Times};
+use crate::draws::Inputs;
 use crate::failure::Failure;
 use crate::sampling::Rng;
 
@@ -39,14 +40,14 @@ pub trait BenchmarkRunner {
 
     /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the same seed
     /// gives the same inputs.
-    fn draw(&self, rng: &mut Rng) -> Context;
+    fn draw(&self, rng: &mut Rng) -> Context {
+        let _ = rng;
+        Context::new()
+    }
 
-    /// Checks that [`draw`](Self::draw) can be called.
-    ///
-    /// # Errors
-    /// The reason why the user has to list the inputs.
-    fn can_draw(&self) -> Result<(), String> {
-        Ok(())
+    /// Returns how each feature is drawn by itself, if that is all; then [`draw`](Self::draw) is not called.
+    fn inputs(&self) -> Option<&Inputs> {
+        None
     }
 
     /// Checks that a context from the user is in the optimization's domain.

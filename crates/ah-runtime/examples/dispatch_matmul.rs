@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use ah_kernels::cpu::kernels::{KernelError, MatMul, MatRef};
+use ah_kernels::cpu::kernels::{KernelError, MatMul, matrix};
 use ah_measure::sampling;
 use ah_runtime::ah_types::{Optimization, Scalar};
 use ah_runtime::multi_kernel::Dimension;
@@ -91,8 +91,8 @@ impl Product {
 
     fn run(&mut self, choice: MatMul) -> Result<(), KernelError> {
         let ([m, k, n], [a, b]) = (self.shape.sizes, self.shape.strides);
-        let a = MatRef::new(&self.operands.0, m, k, (a[0], a[1]))?;
-        let b = MatRef::new(&self.operands.1, k, n, (b[0], b[1]))?;
+        let a = matrix(&self.operands.0, (m, k), (a[0], a[1]))?;
+        let b = matrix(&self.operands.1, (k, n), (b[0], b[1]))?;
         choice.run(a, b, &mut self.result)
     }
 }

@@ -179,9 +179,6 @@ pub struct ExplainArgs {
     /// training measured nearly everywhere]
     #[arg(long, value_name = "CHOICE,...", value_delimiter = ',')]
     pub offered: Vec<String>,
-    /// Print JSON instead of sentences.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Clone, Args)]

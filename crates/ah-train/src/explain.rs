@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_types::shown::{did_you_mean, listed};
-use ah_types::{ChoiceId, Explanation, Feature, FeatureKind, Model, Unsure, Value};
+use ah_types::{ChoiceId, Feature, FeatureKind, Model, Unsure, Value};
 
 use crate::error::TrainError;
 
@@ -12,7 +12,7 @@ use crate::error::TrainError;
 ///
 /// # Errors
 /// [`TrainError`] names a wrong pair, and the features that are not given where the decision needs them.
-pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<Explanation, TrainError> {
+pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<String, TrainError> {
     let (values, absent) = values(model, input)?;
     let unknown = |name: &String| TrainError::UnknownChoice {
         flag: "--offered",

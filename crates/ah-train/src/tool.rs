@@ -245,8 +245,7 @@ fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
 
 fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
-    let explanation = crate::explain(&model, &args.input, &args.offered)?;
-    Ok(stdout(&if args.json { format!("{}\n", json!(explanation)) } else { explanation.to_string() })?)
+    Ok(stdout(&crate::explain(&model, &args.input, &args.offered)?)?)
 }
 
 fn warn(warnings: &[String]) {

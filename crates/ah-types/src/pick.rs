@@ -8,8 +8,8 @@ use crate::choice::ChoiceId;
 /// Returns the choice to take: the best one that is allowed and offered. The fallback always counts as offered.
 ///
 /// `None` declines: nothing is allowed, or only the fallback and an offered choice that is not allowed is better.
-pub fn pick(
-    ranking: impl IntoIterator<Item = Ranked>,
+pub fn pick<I: IntoIterator<Item = Ranked, IntoIter: Clone>>(
+    ranking: I,
     fallback: Option<ChoiceId>,
     mut offered: impl FnMut(ChoiceId) -> bool,
 ) -> Option<ChoiceId> {

@@ -162,9 +162,11 @@ pub struct RankedChoice {
 }
 
 impl RankedChoice {
-    /// Returns the choice without its evidence.
-    pub fn ranked(&self) -> Ranked {
-        Ranked { choice: self.choice.0, score: self.score, allowed: self.allowed }
+    /// Returns the choice without its evidence. The fallback is always allowed and expected.
+    pub fn ranked(&self, fallback: Option<ChoiceId>) -> Ranked {
+        let is_fallback = Some(self.choice) == fallback;
+        let (allowed, expected) = (self.allowed || is_fallback, self.expected || is_fallback);
+        Ranked { choice: self.choice.0, score: self.score, allowed, expected }
     }
 }
 
@@ -196,9 +198,9 @@ impl Leaf {
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
     /// fallback and the expected choices.
     pub fn choose(&self, fallback: Option<ChoiceId>) -> Option<&RankedChoice> {
-        let ranked = self.ranking.iter().map(RankedChoice::ranked);
-        let offered = |choice| Some(choice) == fallback || self.is_expected(choice);
-        pick(ranked, fallback, offered).and_then(|choice| self.ranked(choice))
+        let ranked = self.ranking.iter().map(|ranked| ranked.ranked(fallback));
+        pick(ranked.filter(|ranked| ranked.expected), fallback, |_| true)
+            .and_then(|choice| self.ranked(choice))
     }
 }
 

@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Callable, NamedTuple
 
-from ..errors import shown
-from ..features import MOST_KEYS, not_yet
-from ..kernel import Call, cannot_launch
+from ..choices import distinct
+from ..errors import HeuristicError, shown
+from ..features import MOST_KEYS, Features, not_yet
+from ..heuristic import Heuristic
+from ..kernel import Call, Kernel, cannot_launch
 from .calls import describe
+from .identity import Identity, identify
 from .session import Session, is_capturing
-from .state import State
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
@@ -32,6 +34,51 @@ class Decision(NamedTuple):
 
     answer: str
     candidates: Sequence[int] = ()
+
+
+class State:
+    """What is known of a kernel as long as its configurations stay the same."""
+
+    def __init__(self, autotuner: Any, session: Session, call: Call):
+        """Finds the heuristic.
+
+        Raises:
+            AutoHeuristicError: The kernel cannot be attached.
+
+        """
+        self.configs = autotuner.configs
+        self.count = len(self.configs)
+        self.kernel = Kernel(autotuner, distinct(autotuner.configs))
+        self.identity: Identity = identify(self.kernel)
+        self.features = Features.of_call(self.kernel, call)
+        self.index = {name: i for i, name in enumerate(self.kernel.names)}
+        self.all_names = frozenset(self.kernel.names)
+        collects = session.settings.mode == "collect"
+        self.heuristic: Heuristic | None = None
+        self.trouble: str | None = None
+        """Why a heuristic that exists does not serve."""
+        if not collects:
+            self._find(session)
+        self.names: Sequence[str] = self.features.names()
+        """The features that a decision depends on; an author's pruning may depend on any."""
+        if autotuner.early_config_prune is None and not collects:
+            of_package = self.features.of_package(autotuner.keys)
+            self.names = of_package if self.heuristic is None else self.heuristic.features
+
+    def is_of(self, autotuner: Any) -> bool:
+        """Whether the autotuner still has the configurations of this state."""
+        return autotuner.configs is self.configs and len(self.configs) == self.count
+
+    def _find(self, session: Session) -> None:
+        try:
+            self.heuristic = session.folder.heuristic(self.identity)
+            if self.heuristic is not None:
+                self.heuristic.check_choices(self.kernel.names)
+                lacking = [name for name in self.heuristic.features if name not in self.features.names()]
+                if lacking:
+                    raise HeuristicError(f"{self.heuristic.shown}: the call lacks its feature {lacking[0]!r}")
+        except HeuristicError as error:
+            self.heuristic, self.trouble = None, str(error)
 
 
 class AttachedKernel:
@@ -108,21 +155,9 @@ class AttachedKernel:
         if decided is None:
             return self._package(args, kwargs)
         state, features, decision = decided
-        kernel = state.kernel
-        for index in decision.candidates:
-            if kernel.configs[index] is failed:
-                continue
-            try:
-                result = kernel.launch(call, index)
-            except Exception as error:
-                if not cannot_launch(error):
-                    raise
-                self._warn(f"{kernel.names[index]} cannot be launched ({error}); the next one runs")
-                continue
-            self._launched(state, call, features, decision, index)
-            return result
-        self._launched(state, call, features, decision, None)
-        return self._package(args, kwargs)
+        index, result = state.kernel.launch_first(call, decision.candidates, failed, self._warn)
+        self._launched(state, call, features, decision, index)
+        return self._package(args, kwargs) if index is None else result
 
     def _ready(self, call: Call) -> State | None:
         """Returns the state for the configurations as they are now; ``None`` if there is nothing to choose."""
@@ -200,7 +235,7 @@ class AttachedKernel:
         config = (None, None) if index is None else (state.kernel.all_kwargs[index], state.kernel.configs[index])
         self._hot[key] = config
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: str, error: Exception | None = None) -> None:
         function = getattr(self.autotuner.base_fn, "__name__", "a kernel")
         self._session.warn(f"{self.autotuner.base_fn.__module__}.{function}: {message}")
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..check import Errors, Outputs
+from ..check import Outputs
 from ..choices import choice_name, distinct
 from ..errors import UsageError
 from ..example import Column
@@ -23,18 +23,6 @@ from ..log import Log
 from .calls import key_of, restored, to_measure
 from .identity import identify
 from .portfolio import worth_measuring
-
-
-class Restored(Outputs):
-    """The outputs of a package's kernel: given back after each launch, and not compared.
-
-    The author answers for the configurations. Some write partial sums whose places depend on the configuration, so
-    their buffers differ where the results do not.
-    """
-
-    def errors(self) -> Errors:
-        """Returns no difference."""
-        return []
 
 
 class Recorded:
@@ -71,8 +59,12 @@ class Recorded:
         return _call(self._autotuner, self._lines[key_of(context, self._names)]["call"])
 
     def outputs(self, call: Call) -> Outputs:
-        """Returns the outputs of a call, which are not compared."""
-        return Restored(self.kernel.named_args(call), None, None)
+        """Returns the outputs of a call: given back after each launch, and not compared.
+
+        The author answers for the configurations. Some write partial sums whose places depend on the configuration, so
+        their buffers differ where the results do not.
+        """
+        return Outputs(self.kernel.named_args(call), None, None, compares=False)
 
     def worth_measuring(self, offered: Sequence[int], context: Mapping[str, Any]) -> Sequence[int]:
         """Returns the configurations to measure, of those that pruning leaves, by what the log has so far."""

@@ -193,7 +193,7 @@ fn names_from_models_do_not_move_the_cursor() {
 #[test]
 fn completions_name_every_flag() {
     let folder = tempfile::tempdir().unwrap();
-    let flags = ["target", "with", "mode", "quiet", "verbose", "color"];
+    let flags = ["target", "with", "mode", "quiet", "verbose"];
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (code, script, err) = codegen(folder.path(), &["completions", shell]);
         assert_eq!((code, err.as_str()), (0, ""));
@@ -203,13 +203,21 @@ fn completions_name_every_flag() {
 
 #[test]
 fn labels_are_coloured_where_they_are_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let error = |flags: &[&str]| codegen(folder.path(), &[&["missing.json"], flags].concat()).2;
-    assert!(error(&[]).starts_with("error: missing.json"), "a pipe is no terminal");
-    assert!(error(&["--color", "always"]).starts_with("\u{1b}[1;31merror:\u{1b}[0m missing.json"));
+    let error = |variable: &str, arguments: &[&str]| {
+        let mut command = Command::cargo_bin("ah-codegen").unwrap();
+        command
+            .env_remove("NO_COLOR")
+            .env("TERM", "xterm")
+            .env(variable, "1")
+            .arg("missing.json")
+            .args(arguments);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    assert!(error("ANY", &[]).starts_with("error: missing.json"), "a pipe is no terminal");
+    assert!(error("CLICOLOR_FORCE", &[]).starts_with("\u{1b}[1;31merror:\u{1b}[0m missing.json"));
     // clap's own errors too.
-    assert!(error(&["--color=always", "--target", "x"]).contains("\u{1b}["));
-    assert!(!error(&["--color", "never", "--target", "x"]).contains('\u{1b}'));
+    assert!(error("CLICOLOR_FORCE", &["--target", "x"]).contains("\u{1b}["));
+    assert!(!error("NO_COLOR", &["--target", "x"]).contains('\u{1b}'));
 }
 
 #[test]

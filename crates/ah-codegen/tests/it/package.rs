@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{CodegenError, PYTHON, RUST, Request, Target, generate};
+use ah_codegen::{CodegenError, PYTHON, RUST, Request, Target, WriteMode, generate};
 use ah_types::{Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -85,6 +85,26 @@ fn it_packages_and_documents_itself() {
 }
 
 /// rustfmt and clippy find nothing in what is shipped, in any of the forms.
+#[test]
+fn the_executor_goes_with_the_tables_that_need_it() {
+    let small = model(&["a", "b"]);
+    let mut random = (0..).map(|seed| models::model(&mut Pcg64::seed_from_u64(seed), "Small", 2, 9));
+    let large = random.find(|model| !model.boosters.is_empty()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let executor = folder.path().join("small/src/decide.rs");
+    write(&large, folder.path()).unwrap();
+    assert!(executor.exists());
+    let request = Request { mode: WriteMode::Check, ..Request::new(&small, &[&RUST], folder.path()) };
+    let report = generate(&request).unwrap();
+    assert!(report.changed_files().contains(&format!("removed: {}", executor.display())), "{report}");
+    write(&small, folder.path()).unwrap();
+    assert!(!executor.exists());
+    fs::write(&executor, "// not generated").unwrap();
+    write(&small, folder.path()).unwrap();
+    assert!(executor.exists());
+    assert!(generate(&request).unwrap().is_same());
+}
+
 #[test]
 fn shipped_models_are_clean() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated");

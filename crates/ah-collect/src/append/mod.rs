@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use ah_measure::Measurement;
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
-use ah_types::{Outcome, Schema, TimingPolicy};
+use ah_types::{Outcome, TimingPolicy};
 
 use crate::cli::Options;
 use crate::error::CollectError;
@@ -41,8 +41,7 @@ impl Appender {
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), CollectError> {
         let (path, policy, experiment) = (&options.output, options.policy, worker.experiment());
-        let schema = experiment.optimization.schema()?;
-        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker, &schema), &schema)?;
+        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), worker.schema())?;
         let log_file = LogFile::open(path)?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
@@ -153,7 +152,7 @@ impl LogFile {
 }
 
 /// Returns the first line of the log.
-fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
+fn metadata(options: &Options, worker: &Worker) -> Metadata {
     let experiment = worker.experiment();
     let mut decision_ns = worker.description().decision_ns.clone();
     decision_ns.insert("rust".to_owned(), ah_measure::decision_ns());
@@ -168,8 +167,8 @@ fn metadata(options: &Options, worker: &Worker, schema: &Schema) -> Metadata {
         decision_ns,
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
         commands_hash: worker.description().commands_hash.clone(),
-        timeout_ms: None,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
+        ..Collection::default()
     };
-    Metadata::new(&experiment.optimization.name, schema, experiment.choices.clone(), collection)
+    Metadata::new(&experiment.optimization.name, worker.schema(), experiment.choices.clone(), collection)
 }

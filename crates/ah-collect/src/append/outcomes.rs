@@ -5,7 +5,6 @@
 //! it again. A choice that is skipped for the same reason on every input is recorded once.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -36,9 +35,11 @@ pub(super) struct OutcomesFile {
 }
 
 impl OutcomesFile {
-    /// Opens or makes the file that belongs to `log`.
+    /// Opens or makes the file that belongs to `log`: `train.txt.outcomes.jsonl` beside `train.txt`.
     pub(super) fn open(log: &Path) -> Result<Self, LogError> {
-        let path = beside(log);
+        let mut path = log.as_os_str().to_owned();
+        path.push(".outcomes.jsonl");
+        let path = PathBuf::from(path);
         let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
         let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
         Ok(Self { path, file, skips: HashSet::new() })
@@ -106,11 +107,4 @@ impl OutcomesFile {
             source,
         })
     }
-}
-
-/// `train.txt` → `train.txt.outcomes.jsonl`.
-pub(super) fn beside(log: &Path) -> PathBuf {
-    let mut name = OsString::from(log.as_os_str());
-    name.push(".outcomes.jsonl");
-    PathBuf::from(name)
 }

@@ -1,6 +1,5 @@
 //! The lock that keeps two collectors from measuring the same inputs into one log.
 
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +25,7 @@ impl RunLock {
             return Ok(Self { part: None });
         }
         locked(log, shard, outcomes.try_lock_shared())?;
-        let mut path = OsString::from(log.as_os_str());
+        let mut path = log.as_os_str().to_owned();
         path.push(format!(".{}.lock", shard.to_string().replace('/', "-of-")));
         let path = PathBuf::from(path);
         loop {

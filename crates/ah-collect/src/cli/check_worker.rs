@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ah_cli::{exit, printable, stdout};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench as _, Burst, Cell, Failure};
-use ah_types::{ChoiceId, Context};
+use ah_measure::{Experiment, Measurement};
+use ah_types::{Context, Outcome, TimingPolicy};
 
 use super::options::seconds;
 use crate::error::CollectError;
@@ -16,14 +16,13 @@ use crate::units::count;
 use crate::worker::{Limits, Named, Worker, difference};
 use crate::{plan, process_group};
 
-/// How often a choice is timed before its times are a fault: a busy machine must not make a good worker fail.
+/// How often an input is timed before its times are a fault: a busy machine must not make a good worker fail.
 const MOST_TRIES: u32 = 3;
 /// The time that a worker has to end when its input ends.
 const END: Duration = Duration::from_secs(5);
-/// The samples of a time that are compared, and the milliseconds that they should fill.
+/// The samples of a choice that are compared.
 const SAMPLES: u32 = 12;
-const FILL_MS: f64 = 24.0;
-/// The greatest ratio of samples, and of an answer to the times in it, that noise explains.
+/// The greatest ratio of samples, and of the time that passed to the times in the answers, that noise explains.
 const MOST_NOISE: f64 = 50.0;
 
 /// The flags of `ah-collect check-worker`.
@@ -68,23 +67,18 @@ impl CheckWorkerFlags {
 
     /// Calls `each` with every finding. An error is a fault that leaves nothing to ask.
     fn check(&self, each: &mut dyn FnMut(Result<String, String>)) -> Result<(), String> {
-        let mut worker = self.start()?;
-        let experiment = worker.experiment().clone();
-        let (name, choices) =
-            (&experiment.optimization.name, count(experiment.choices.len() as u64, "choice"));
-        each(Ok(format!("describe: {name:?}, {choices}, on {}", experiment.device)));
-        let mut second = self.start()?;
+        let (mut worker, mut second) = (self.start()?, self.start()?);
+        let Experiment { optimization, choices, device, .. } = worker.experiment();
+        let choices = count(choices.len() as u64, "choice");
+        each(Ok(format!("describe: {:?}, {choices}, on {device}", optimization.name)));
         let contexts = if let Some(path) = &self.inputs {
-            let schema = experiment.optimization.schema().map_err(|e| e.to_string())?;
-            plan::read_inputs(path, &mut worker, &schema).map_err(|e| e.to_string())?
+            plan::read_inputs(path, &mut worker).map_err(|e| e.to_string())?
         } else {
-            let draw = |worker: &mut Worker| -> Result<Vec<Context>, Failure> {
-                (0..8).map(|i| worker.draw(Seed(0, i))).collect()
+            let draw = |worker: &mut Worker| -> Result<Vec<Context>, String> {
+                (0..8).map(|i| worker.draw(Seed(0, i)).map_err(|e| e.reason().to_owned())).collect()
             };
-            let drawn = [draw(&mut worker), draw(&mut worker), draw(&mut second)];
-            let [first, again, other] = drawn.map(|drawn| drawn.map_err(|e| e.reason().to_owned()));
-            let first = first?;
-            each(match (again? == first, other? == first, first.iter().all(|c| *c == first[0])) {
+            let (first, again, other) = (draw(&mut worker)?, draw(&mut worker)?, draw(&mut second)?);
+            each(match (again == first, other == first, first.iter().all(|c| *c == first[0])) {
                 (false, ..) => Err("draw: the same seed gives different inputs".to_owned()),
                 (_, false, _) => Err("draw: another process draws other inputs".to_owned()),
                 (_, _, true) => Err(format!("draw: eight seeds give one input, {}", first[0])),
@@ -93,7 +87,7 @@ impl CheckWorkerFlags {
             first
         };
         if worker.can("compile") {
-            worker.compile(&contexts[..contexts.len().min(2)]);
+            worker.compile(contexts.iter().take(2));
         }
         for (context, place) in contexts.iter().zip(0..2) {
             each(input(&mut worker, context, Seed(0, place)).map_err(|e| format!("{context}: {e}")));
@@ -110,59 +104,60 @@ impl CheckWorkerFlags {
     }
 }
 
-/// Checks and times all choices on one input.
+/// Measures all choices on one input, a dozen samples of each in one request.
 fn input(worker: &mut Worker, context: &Context, seed: Seed) -> Result<String, String> {
     worker.accepts(context)?;
-    worker.load(context, seed).map_err(|e| e.to_string())?;
-    let (mut timed, mut skipped, mut reasons) = (0, 0, Vec::new());
-    for (choice, name) in (0..).map(ChoiceId).zip(worker.experiment().choices.clone()) {
-        match times(worker, choice) {
-            Ok(()) => timed += 1,
-            Err(Failure::Skipped(_)) => skipped += 1,
-            Err(failure) => reasons.push(format!("{name:?} {failure}")),
-        }
-    }
-    match reasons.is_empty() {
-        true => Ok(format!("input {context}: {} timed, {skipped} skipped", count(timed, "choice"))),
-        false => Err(reasons.join("; ")),
-    }
-}
-
-/// Checks and times one choice.
-fn times(worker: &mut Worker, choice: ChoiceId) -> Result<(), Failure> {
-    worker.check(&[choice]).remove(0)?;
-    let mut fault = None;
+    let choices = worker.experiment().choices.clone();
+    let (max_samples, burst, min_sample_ms) = (SAMPLES, SAMPLES, 2.0);
+    let policy = TimingPolicy { max_samples, burst, min_sample_ms, ..TimingPolicy::default() };
+    let mut faults = String::new();
     for _ in 0..MOST_TRIES {
-        fault = implausible(worker, choice)?;
-        if fault.is_none() {
-            return Ok(());
+        let measured = worker.measure(context, seed, &policy).map_err(|e| e.to_string())?;
+        let failed = |(name, outcome): (&String, &Option<Outcome>)| match outcome {
+            Some(Outcome::Failed { reason }) => Some(format!("{name:?} failed: {reason}")),
+            None => Some(format!("{name:?} has no time, through no fault of its own")),
+            _ => None,
+        };
+        let mut found: Vec<String> = choices.iter().zip(&measured.outcomes).filter_map(failed).collect();
+        found.extend(measured.lost.clone());
+        let is_noise = found.is_empty();
+        if !worker.description().simulated {
+            found.extend(implausible(&choices, &measured));
+        }
+        if found.is_empty() {
+            let timed = measured.outcomes.iter().flatten().filter_map(Outcome::median).count();
+            let (timed, skipped) = (count(timed as u64, "choice"), choices.len() - timed);
+            return Ok(format!("input {context}: {timed} timed, {skipped} skipped"));
+        }
+        faults = found.join("; ");
+        if !is_noise {
+            break;
         }
     }
-    Err(Failure::Failed(fault.unwrap_or_default()))
+    Err(faults)
 }
 
-/// Times one choice. Returns what is wrong with its times.
-fn implausible(worker: &mut Worker, choice: ChoiceId) -> Result<Option<String>, Failure> {
-    let mut time =
-        |samples, runs, cold| worker.time(&[Cell { choice, burst: Burst { samples, runs, cold } }]).remove(0);
-    time(1, 1, true)?;
-    let runs = (FILL_MS / f64::from(SAMPLES) / time(1, 1, false)?[0]).clamp(1.0, 10_000.0) as u32;
-    let start = Instant::now();
-    let mut times = time(SAMPLES, runs, false)?;
-    let (elapsed_ms, sum_ms) =
-        (start.elapsed().as_secs_f64() * 1e3, times.iter().sum::<f64>() * f64::from(runs));
-    times.sort_by(f64::total_cmp);
-    let [least, second, last] = [times[0], times[1], times[times.len() - 2]];
-    Ok(match () {
-        () if worker.description().simulated => None,
-        () if !(least > 0.0 && sum_ms.is_finite()) => Some(format!("a sample took {least} ms")),
-        () if last / second > MOST_NOISE => Some(format!("its samples jump from {second} to {last} ms")),
-        () if least == times[times.len() - 1] => {
-            Some(format!("its {SAMPLES} samples are all {least} ms, as if copied"))
+/// Returns what is wrong with the times of an input.
+fn implausible(
+    choices: &[String],
+    Measurement { outcomes, measuring, kernel_ms, .. }: &Measurement,
+) -> Vec<String> {
+    let passed_ms = measuring.as_secs_f64() * 1e3;
+    if passed_ms > 5.0 && kernel_ms * MOST_NOISE < passed_ms {
+        return vec![format!(
+            "its times make {kernel_ms:.3} ms, and the answers took {passed_ms:.0} ms; are they milliseconds?"
+        )];
+    }
+    let fault = |(name, outcome): (&String, &Option<Outcome>)| {
+        let Some(Outcome::Measured { feedback }) = outcome else { return None };
+        let mut times = feedback.clone();
+        times.sort_by(f64::total_cmp);
+        let [least, second, .., before, most] = times[..] else { return None };
+        if before / second > MOST_NOISE {
+            return Some(format!("{name:?}: its samples jump from {second} to {before} ms"));
         }
-        () if elapsed_ms > 5.0 && sum_ms * MOST_NOISE < elapsed_ms => Some(format!(
-            "its times make {sum_ms:.3} ms, and the answer took {elapsed_ms:.0} ms; are they milliseconds?"
-        )),
-        () => None,
-    })
+        let copied = least == most && times.len() == SAMPLES as usize;
+        copied.then(|| format!("{name:?}: its {SAMPLES} samples are all {least} ms, as if copied"))
+    };
+    choices.iter().zip(outcomes).filter_map(fault).collect()
 }

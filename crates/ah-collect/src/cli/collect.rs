@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::options::{Options, seconds};
 use super::program::Program;
-use super::progress::Progress;
 use super::signals;
 use crate::collect;
 use crate::error::CollectError;
@@ -50,17 +49,15 @@ impl<F: clap::Args> CollectFlags<F> {
         let Some(worker) = workers.first_mut() else {
             return Err(CollectError::Usage("there is nothing to measure".to_owned()));
         };
-        let experiment = worker.experiment().clone();
         let mut options = self.options;
         if let Some(path) = &self.inputs {
-            let schema = experiment.optimization.schema()?;
-            options.listed = Some(plan::read_inputs(path, worker, &schema)?);
+            options.listed = Some(plan::read_inputs(path, worker)?);
         } else if options.max_seconds.is_none() && options.draws.is_none() {
             options.num_samples.get_or_insert(NUM_SAMPLES);
         }
-        options.policy = policy(experiment.timing, self.num_reps);
+        options.policy = policy(worker.experiment().timing, self.num_reps);
         let stop = signals::stop_on_signal();
-        let summary = collect::collect(&mut workers, &options, &stop, &mut Progress::default())?;
+        let summary = collect::collect(&mut workers, &options, &stop)?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
         if self.json {
             stdout(&format!("{}\n", json!({ "log": options.output, "run": summary })))?;

@@ -7,7 +7,7 @@ mod check_worker;
 mod collect;
 mod options;
 mod program;
-mod progress;
+pub(crate) mod progress;
 mod report;
 mod signals;
 #[cfg(feature = "kernels")]
@@ -30,7 +30,6 @@ pub(crate) use options::Options;
 use options::seconds;
 use program::ListFlags;
 pub(crate) use program::{NoFlags, Program};
-pub(crate) use progress::{Progress, working};
 use report::ReportFlags;
 
 #[derive(Debug, clap::Parser)]

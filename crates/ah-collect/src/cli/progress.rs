@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ah_cli::{is_quiet, is_verbose, printable, status, warning};
+use ah_cli::{is_quiet, is_verbose, printable, status};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::units;
@@ -12,105 +12,90 @@ use crate::units;
 /// Time between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// What the threads of a run share: the bar, on a terminal only, and the time of the last plain line.
-struct Shown {
-    bar: Option<ProgressBar>,
-    last_line: Instant,
-}
+/// The run in progress; its threads and workers report to it.
+static RUN: Mutex<Option<Progress>> = Mutex::new(None);
 
-/// `None`: no run is in progress.
-static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
-
-fn shown() -> MutexGuard<'static, Option<Shown>> {
-    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shows what a worker works on, in a long request of a run.
-pub(crate) fn working(text: &str) {
-    match &mut *shown() {
-        Some(Shown { bar: Some(bar), .. }) => bar.set_message(printable(text).into_owned()),
-        Some(Shown { last_line, .. }) if last_line.elapsed() >= EVERY => {
-            *last_line = Instant::now();
-            status(&format!("{text}\n"));
-        }
-        _ => {}
-    }
-}
-
-/// Shows the progress of a run.
-#[derive(Debug)]
-pub(crate) struct Progress {
+struct Progress {
+    /// On a terminal only.
     bar: Option<ProgressBar>,
     done: u64,
     goal: Option<u64>,
     start: Instant,
+    last_line: Instant,
 }
 
-impl Default for Progress {
-    fn default() -> Self {
-        Self { bar: None, done: 0, goal: None, start: Instant::now() }
+fn run() -> MutexGuard<'static, Option<Progress>> {
+    RUN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The run starts. The log holds `done` inputs and will hold `goal`; without a goal the run ends after
+/// `max_time`, if at all.
+pub(crate) fn start(done: u64, goal: Option<u64>, max_time: Option<Duration>) {
+    let terminal = std::io::stderr().is_terminal() && !is_quiet();
+    let start = Instant::now();
+    let bar = terminal.then(|| bar(done, goal, max_time, start));
+    *run() = Some(Progress { bar, done, goal, start, last_line: start });
+}
+
+/// The run ends.
+pub(crate) fn finish() {
+    if let Some(Progress { bar: Some(bar), .. }) = run().take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// Shows what a worker works on, in a long request of a run.
+pub(crate) fn working(text: &str) {
+    if let Some(progress) = &mut *run() {
+        progress.show(text, false, || format!("{text}\n"));
+    }
+}
+
+/// One more input is done; `result` is its winner and its features in a few words.
+pub(crate) fn input_done(result: &str) {
+    let Some(progress) = &mut *run() else { return };
+    progress.done += 1;
+    let (done, goal, start) = (progress.done, progress.goal, progress.start);
+    match &progress.bar {
+        Some(bar) if goal.is_some() => bar.inc(1),
+        Some(bar) => bar.set_prefix(units::count(done, "input")),
+        None => {}
+    }
+    progress.show(result, is_verbose(), || {
+        let done = match goal {
+            Some(goal) => format!("{done} of {}", units::count(goal, "input")),
+            None => units::count(done, "input"),
+        };
+        format!("{done}, {}: {result}\n", units::duration(start.elapsed()))
+    });
+}
+
+/// Reports a message to the user.
+pub(crate) fn message(text: &str) {
+    above_the_bar(run().as_ref(), || status(&format!("{text}\n")));
+}
+
+/// Reports a warning to the user.
+pub(crate) fn warning(text: &str) {
+    above_the_bar(run().as_ref(), || ah_cli::warning(text));
+}
+
+fn above_the_bar(progress: Option<&Progress>, print: impl FnOnce()) {
+    match progress {
+        Some(Progress { bar: Some(bar), .. }) => bar.suspend(print),
+        _ => print(),
     }
 }
 
 impl Progress {
-    /// The run starts. The log holds `done` inputs and will hold `goal`; without a goal the run ends after
-    /// `max_time`, if at all.
-    pub fn start(&mut self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
-        let terminal = std::io::stderr().is_terminal() && !is_quiet();
-        let start = Instant::now();
-        let bar = terminal.then(|| bar(done, goal, max_time, start));
-        *shown() = Some(Shown { bar: bar.clone(), last_line: start });
-        *self = Self { bar, done, goal, start };
-    }
-
-    /// One more input is done; `result` is its winner and its features in a few words.
-    pub fn input_done(&mut self, result: &str) {
-        self.done += 1;
+    /// Shows a text in the bar, or a line if one is due, and always with `prints`.
+    fn show(&mut self, text: &str, prints: bool, line: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(printable(result).into_owned());
-            if self.goal.is_some() {
-                bar.inc(1);
-            } else {
-                bar.set_prefix(units::count(self.done, "input"));
-            }
+            bar.set_message(printable(text).into_owned());
         }
-        let is_due = |shown: &mut Shown| {
-            let is_due = is_verbose() || shown.bar.is_none() && shown.last_line.elapsed() >= EVERY;
-            shown.last_line = if is_due { Instant::now() } else { shown.last_line };
-            is_due
-        };
-        if shown().as_mut().is_some_and(is_due) {
-            let done = match self.goal {
-                Some(goal) => format!("{} of {}", self.done, units::count(goal, "input")),
-                None => units::count(self.done, "input"),
-            };
-            self.print(|| status(&format!("{done}, {}: {result}\n", units::duration(self.start.elapsed()))));
-        }
-    }
-
-    /// Reports a message to the user.
-    pub fn message(&mut self, text: &str) {
-        self.print(|| status(&format!("{text}\n")));
-    }
-
-    /// Reports a warning to the user.
-    pub fn warning(&mut self, text: &str) {
-        self.print(|| warning(text));
-    }
-
-    /// The run ends.
-    pub fn finish(&mut self) {
-        *shown() = None;
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-
-    /// Prints above the bar.
-    fn print(&self, print: impl FnOnce()) {
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
+        if prints || self.bar.is_none() && self.last_line.elapsed() >= EVERY {
+            self.last_line = Instant::now();
+            above_the_bar(Some(self), || status(&line()));
         }
     }
 }

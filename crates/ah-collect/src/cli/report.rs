@@ -1,14 +1,14 @@
 //! `ah-collect report`: a page about a log, or its facts as text or JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ah_cli::{exit, page, status, stdout};
-use ah_types::log::{self, Log, LogError, ReadOptions, read_with};
+use ah_types::log::{Log, LogError, ReadOptions, read_with};
 use ah_types::{LogOptimization, Optimization, artefact};
 use serde_json::json;
 
 use crate::error::CollectError;
-use crate::report::{LogReport, RepeatNoise};
+use crate::report::LogReport;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,9 +33,6 @@ pub(super) struct ReportFlags {
     /// Print the facts as JSON instead
     #[arg(long, conflicts_with_all = ["output", "text"])]
     json: bool,
-    /// With --text or --json: how well the times repeat in this second log of the same inputs
-    #[arg(long, value_name = "LOG")]
-    repeat: Option<PathBuf>,
     /// The optimization of the log (TOML), which names the fallback
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
@@ -46,15 +43,17 @@ pub(super) struct ReportFlags {
 
 impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
-        let read = |logs: &[PathBuf]| read_with(logs, ReadOptions { skip_bad_rows: self.skip_bad_rows });
-        let log = read(&self.logs)?;
-        let mut report = LogReport::of(&log, &self.optimization(&log)?);
-        report.repeat = self.repeat.as_ref().map(|second| self.noise(&log, second)).transpose()?;
+        let log = read_with(&self.logs, ReadOptions { skip_bad_rows: self.skip_bad_rows })?;
+        let report = LogReport::of(&log, &self.optimization(&log)?);
         if self.text || self.json {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;
             return Ok(exit::SUCCESS);
         }
-        if let Some(input) = self.logs.iter().find(|input| is_same_file(input, &self.output)) {
+        // Through links too.
+        let same = |log: &&PathBuf| {
+            log.canonicalize().ok().is_some_and(|log| self.output.canonicalize().is_ok_and(|o| o == log))
+        };
+        if let Some(input) = self.logs.iter().find(same) {
             return Err(CollectError::Usage(format!(
                 "--output {} would overwrite the log {}; name another file for the page",
                 self.output.display(),
@@ -83,17 +82,4 @@ impl ReportFlags {
         }
         Ok(optimization)
     }
-
-    fn noise(&self, log: &Log, second: &PathBuf) -> Result<RepeatNoise, CollectError> {
-        let noise = RepeatNoise::between(log, &log::read(&[second])?);
-        noise.ok_or_else(|| {
-            let first = self.logs[0].display();
-            CollectError::TooLittle(format!("{first} and {} share no input", second.display()))
-        })
-    }
-}
-
-/// Returns whether two paths name one file, through links too.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,7 +1,7 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -97,10 +97,16 @@ impl ToolFlags {
     /// Returns the file of --optimization.
     fn file(&self) -> Result<Option<OptimizationFile>, CollectError> {
         let file = self.optimization.as_deref().map(OptimizationFile::read).transpose()?;
-        if let (Some(file), Some(name)) = (&file, &self.name) {
-            expect_name(name, &file.optimization.name, &file.path)?;
+        match (&file, &self.name) {
+            (Some(OptimizationFile { optimization, path, .. }), Some(name)) if optimization.name != *name => {
+                Err(CollectError::Usage(format!(
+                    "{} is the optimization {:?}, expected {name:?}; leave --name out, or give another file",
+                    path.display(),
+                    optimization.name
+                )))
+            }
+            _ => Ok(file),
         }
-        Ok(file)
     }
 
     /// Returns where to measure: a GPU if there is one and kernels for it.
@@ -259,17 +265,6 @@ impl Program for Tool {
             .map(|name| list(&ToolFlags { name: Some(name.to_owned()), ..flags.clone() }));
         Ok(all.collect::<Result<Vec<_>, _>>()?.concat())
     }
-}
-
-/// Refuses the optimization that was `found` in a file if it is not the `expected` one.
-fn expect_name(expected: &str, found: &str, path: &Path) -> Result<(), CollectError> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(CollectError::Usage(format!(
-        "{} is the optimization {found:?}, expected {expected:?}; leave --name out, or give another file",
-        path.display()
-    )))
 }
 
 #[cfg(test)]

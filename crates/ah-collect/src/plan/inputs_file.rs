@@ -13,11 +13,7 @@ const MOST_BYTES: u64 = 512 << 20;
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
-pub(crate) fn read_inputs(
-    path: &Path,
-    worker: &mut Worker,
-    schema: &Schema,
-) -> Result<Vec<Context>, LogError> {
+pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Context>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
     let mut bytes = Vec::new();
     let read = ah_types::log::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -27,7 +23,7 @@ pub(crate) fn read_inputs(
             MOST_BYTES >> 20
         ))));
     }
-    let contexts = if bytes.starts_with(b"{") { of_log } else { of_csv }(path, &bytes, schema)?;
+    let contexts = if bytes.starts_with(b"{") { of_log } else { of_csv }(path, &bytes, worker.schema())?;
     for (line, context) in &contexts {
         if let Err(reason) = worker.accepts(context) {
             let expected =

@@ -74,10 +74,8 @@ pub(crate) struct Plan {
     deadline: Option<Instant>,
     schema: Schema,
     places: Mutex<Places>,
-    /// The texts of the inputs that were compiled for.
+    /// The texts of the inputs that were compiled for; locked while a device compiles.
     compiled: Mutex<HashSet<String>>,
-    /// Held while a device compiles.
-    compiling: Mutex<()>,
 }
 
 /// What the devices of a run share.
@@ -115,7 +113,6 @@ impl Plan {
             schema,
             places: Mutex::new(Places { next: 0, left, seen, ahead, flawed: 0, earlier }),
             compiled: Mutex::default(),
-            compiling: Mutex::default(),
         }
     }
 
@@ -218,12 +215,11 @@ impl Plan {
 
     /// Has the worker compile what `input` and those after it need, once for all devices: one compiles at a time.
     pub fn compile(&self, worker: &mut Worker, input: &PlannedInput) {
-        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if !worker.can("compile") || input.flaw.is_some() || compiled().contains(&input.text) {
+        if !worker.can("compile") || input.flaw.is_some() {
             return;
         }
-        let _compiling = self.compiling.lock();
-        if compiled().contains(&input.text) {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if compiled.contains(&input.text) {
             return;
         }
         while self.places().ahead.len() < LOOK_AHEAD - 1 {
@@ -231,14 +227,11 @@ impl Plan {
             let Ok(Some(drawn)) = self.draw(worker) else { break };
             self.places().ahead.push_back(drawn);
         }
-        let mut inputs = vec![(input.text.clone(), input.context.clone())];
         let ahead = self.places().ahead.clone();
-        let ahead =
-            ahead.into_iter().filter(|ahead| ahead.flaw.is_none() && !compiled().contains(&ahead.text));
-        inputs.extend(ahead.map(|ahead| (ahead.text, ahead.context)));
-        let (texts, contexts): (Vec<String>, Vec<Context>) = inputs.into_iter().unzip();
-        worker.compile(&contexts);
-        compiled().extend(texts);
+        let new = [input].into_iter().chain(&ahead).filter(|input| input.flaw.is_none());
+        let new: Vec<&PlannedInput> = new.filter(|input| !compiled.contains(&input.text)).collect();
+        worker.compile(new.iter().map(|input| &input.context));
+        compiled.extend(new.iter().map(|input| input.text.clone()));
     }
 
     /// Notes the result of an input. One that was not measured does not count. If a choice was skipped, other inputs may

@@ -1,13 +1,13 @@
-//! How well times repeat: their spread, and winners that change, between the repetitions of a log or between two logs.
+//! How well times repeat: their spread, and winners that change, between the repetitions of a log.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use ah_types::log::Log;
 use ah_types::median;
 use serde::Serialize;
 
-use super::podium::{CLEAR_GAP, Medians, Podium, Times, medians, share, times};
+use super::podium::{CLEAR_GAP, Medians, Podium, Times, share, times};
 
 /// How well the repetitions of a log agree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,15 +46,6 @@ pub struct Flips {
     pub loss: f64,
 }
 
-/// The differences between two logs of the same inputs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RepeatNoise {
-    /// The spread of the medians.
-    pub spread: Spread,
-    /// The winners of the first and of the second log.
-    pub flips: Flips,
-}
-
 impl Repeats {
     /// Returns how well the repetitions of `log` agree.
     pub fn of(log: &Log) -> Self {
@@ -81,29 +72,6 @@ impl Repeats {
         };
         let halves = inputs.iter().map(|input| (half(input, false), half(input, true)));
         Self { spreads: all.into_iter().chain(parts).collect(), flips: Flips::between(halves) }
-    }
-}
-
-impl RepeatNoise {
-    /// Compares two logs input by input; `None` if they share no time.
-    pub fn between(first: &Log, second: &Log) -> Option<Self> {
-        let ids: Vec<_> = second.choices.iter().map(|name| first.choice_id(name)).collect();
-        let inputs = second.inputs.iter().zip(medians(second));
-        let mut theirs: HashMap<&str, Medians> = inputs
-            .map(|(input, times)| {
-                let ours = times.into_iter().filter_map(|(choice, ms)| Some((ids[choice as usize]?.0, ms)));
-                (&*input.text, ours.collect())
-            })
-            .collect();
-        let both = first.inputs.iter().zip(medians(first));
-        let both: Vec<(Medians, Medians)> =
-            both.filter_map(|(input, ours)| Some((ours, theirs.remove(&*input.text)?))).collect();
-        let deviations = both.iter().flat_map(|(a, b)| {
-            let finite = |choice: &u32, x: f64| b.get(choice).filter(|y| y.is_finite() && x.is_finite());
-            a.iter().filter_map(move |(choice, x)| finite(choice, *x).map(|y| (x - y).abs() / x.min(*y)))
-        });
-        let spread = Spread::of("all".to_owned(), deviations.collect())?;
-        Some(Self { spread, flips: Flips::between(both.into_iter()) })
     }
 }
 
@@ -175,22 +143,6 @@ impl fmt::Display for Repeats {
             f,
             "flips: the halves of the repetitions have different winners on {changed:.1} % of {inputs} inputs, and on \
              {clear_changed:.1} % of the {clear} with a lead above 3 %; taking the other half's winner loses {loss:.2} %"
-        )
-    }
-}
-
-impl fmt::Display for RepeatNoise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            spread: Spread { median, p95, .. },
-            flips: Flips { inputs, changed, clear, clear_changed, .. },
-        } = self;
-        let [median, p95, changed, clear_changed] =
-            [median, p95, changed, clear_changed].map(|share| 100.0 * share);
-        write!(
-            f,
-            "repeat: {inputs} inputs in both; median relative deviation {median:.2} %, 95th percentile {p95:.2} %; the \
-             winner changes on {changed:.1} % of the inputs, and on {clear_changed:.1} % of the {clear} whose gap exceeds 3 %"
         )
     }
 }

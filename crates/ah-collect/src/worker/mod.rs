@@ -3,27 +3,27 @@
 //!
 //! `docs/workers.md` defines the protocol, `ah_measure::protocol` has its messages, and `ah_measure::serve` is the other
 //! side in Rust. [`Worker`] starts a `process` and, if that does not answer in time, dies, or loses its device, ends it,
-//! starts another one and makes the same input again (`link`). The samples of the other choices are kept. `description`
-//! checks what a worker describes, and leaves out what cannot run on an input.
+//! starts another one and makes the same input again. The samples of the other choices are kept. `description`
+//! checks what a worker describes.
 
 mod description;
-mod link;
 mod process;
 #[cfg(any(test, feature = "fuzzing"))]
 mod scripted;
 
 use std::process::Command;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use ah_measure::draws::{self, Draw};
-use ah_measure::protocol::{Answer, Description, Request, WireCell, WireContext, WireGroup};
+use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
-use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, measure_choices};
+use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
 use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
+use serde_json::Value;
 
+use crate::condition::Condition;
 use crate::error::CollectError;
-use description::Conditions;
-use link::Link;
+use process::{Fault, GRACE, Process};
 
 pub use description::{Named, difference};
 pub use process::{Limits, command};
@@ -33,17 +33,29 @@ pub use scripted::measure_scripted;
 /// A time may exceed the time that its answer took by this factor: two clocks differ a little.
 const CLOCKS_DIFFER: f64 = 1.1;
 
-/// What is measured: a process that knows one optimization on one device; see the [module](self).
+/// How a worker process is started.
+type Start = Box<dyn FnMut() -> Result<Process, String> + Send>;
+
+/// What is measured: a process that knows one optimization on one device, and everything needed to start another process in
+/// the same state; see the [module](self).
 pub struct Worker {
+    start: Start,
+    limits: Limits,
+    process: Option<Process>,
     experiment: Experiment,
     schema: Schema,
     description: Description,
-    /// How features are drawn, in their order; `None`: the worker draws.
-    draws: Option<Vec<Option<Draw>>>,
-    conditions: Conditions,
+    /// By choice: the condition under which it is offered, if it has one.
+    conditions: Vec<Option<Condition>>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
-    link: Link,
+    /// The current input, for the next process.
+    input: Option<(WireContext, Seed)>,
+    /// The time that replacements took since it was asked for, with that of the requests before and after each.
+    interruption: Duration,
+    /// How many more requests start something for the first time in a process that replaced another one: the kernels, and
+    /// then what empties the caches.
+    first_requests: u32,
 }
 
 impl Worker {
@@ -53,37 +65,53 @@ impl Worker {
     /// # Errors
     /// It cannot be started, or describes something that cannot be measured.
     pub fn start(
-        command: Command,
+        mut command: Command,
         limits: Limits,
         named: Named,
         shows_errors: bool,
     ) -> Result<Self, CollectError> {
-        Self::over(Link::new(command, limits, shows_errors), named)
+        Self::over(Box::new(move || Process::start(&mut command, shows_errors)), limits, named)
     }
 
-    fn over(mut link: Link, named: Named) -> Result<Self, CollectError> {
-        let description = link.start().map_err(|failure| match failure {
+    fn over(mut start: Start, limits: Limits, named: Named) -> Result<Self, CollectError> {
+        let (process, description) = open(&mut start, limits).map_err(|failure| match failure {
             Failure::DeviceLost(reason) => CollectError::Device(reason),
             mistake => CollectError::Worker(mistake.reason().to_owned()),
         })?;
         let experiment = description::experiment(&description, named).map_err(CollectError::Worker)?;
         let schema = experiment.optimization.schema()?;
-        let draws = match description.inputs.is_empty() {
-            true => None,
-            false => {
-                let draws = draws::check(&description.inputs, &experiment.optimization);
-                Some(draws.map_err(|e| CollectError::Worker(format!("inputs{e}")))?)
-            }
+        draws::check(&description.inputs, &experiment.optimization)
+            .map_err(|e| CollectError::Worker(format!("inputs{e}")))?;
+        let (name, eligible) = (&experiment.optimization.name, experiment.optimization.eligible());
+        let condition = |choice: &String| {
+            let Some(text) = eligible.get(choice) else { return Ok(None) };
+            let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
+            Condition::new(text, &schema).map(Some).map_err(|e| CollectError::Usage(wrong(e)))
         };
-        let name = &experiment.optimization.name;
-        let conditions =
-            Conditions::of(&experiment, &schema).map_err(|e| CollectError::Usage(format!("{name}: {e}")))?;
-        Ok(Self { experiment, schema, description, draws, conditions, refusals: Vec::new(), link })
+        let conditions = experiment.choices.iter().map(condition).collect::<Result<_, _>>()?;
+        Ok(Self {
+            start,
+            limits,
+            process: Some(process),
+            experiment,
+            schema,
+            description,
+            conditions,
+            refusals: Vec::new(),
+            input: None,
+            interruption: Duration::ZERO,
+            first_requests: 0,
+        })
     }
 
     /// Returns the decision, the device, the choices and how they are timed.
     pub fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// Returns the features of its inputs.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// Returns the rest of what the worker describes.
@@ -102,15 +130,12 @@ impl Worker {
     /// [`Failure::Skipped`] if the worker refuses this input, [`Failure::Failed`] if it died on it; any other failure, or
     /// [`Failure::DeviceLost`], concerns all inputs.
     pub fn draw(&mut self, seed: Seed) -> Result<Context, Failure> {
-        if let Some(draws) = &self.draws {
-            let optimization = &self.experiment.optimization;
-            draws::complete(optimization, draws, "the worker's `inputs`").map_err(Failure::DeviceLost)?;
-            return Ok(draws::draw(optimization, draws, &mut seed.rng()));
+        let inputs = &self.description.inputs;
+        if !inputs.is_empty() || !self.can("draw") {
+            let drawn = draws::draw(&self.experiment.optimization, inputs, &mut seed.rng());
+            return drawn.map_err(Failure::DeviceLost);
         }
-        if !self.can("draw") {
-            return Err(Failure::DeviceLost("the worker draws no inputs; give --inputs FILE".to_owned()));
-        }
-        let answer = self.link.ask(Request::Draw { seed })?;
+        let answer = self.ask(Request::Draw { seed })?;
         let context = answer.context(&self.schema);
         context.map_err(|mistake| Failure::DeviceLost(format!("the worker's `draw`: {mistake}")))
     }
@@ -123,39 +148,36 @@ impl Worker {
         if !self.can("accept") {
             return Ok(());
         }
-        let answer = self.link.ask(Request::Accept { context: context.into() });
+        let answer = self.ask(Request::Accept { context: context.into() });
         answer.map(|_| ()).map_err(|failure| failure.reason().to_owned())
     }
 
     /// Compiles what these inputs need, so that they do not wait for it. What fails here is reported when a choice is checked.
-    pub fn compile(&mut self, contexts: &[Context]) {
-        let contexts = contexts.iter().map(WireContext::from).collect();
-        let _ = self.link.ask(Request::Compile { groups: vec![WireGroup { contexts }] });
-    }
-
-    /// Makes an input. [`Bench`] checks and times its choices.
-    ///
-    /// # Errors
-    /// [`Failure::Skipped`] if it cannot be measured here, [`Failure::Failed`] if making it failed.
-    pub fn load(&mut self, context: &Context, seed: Seed) -> Result<(), Failure> {
-        self.refusals = self.conditions.refusals(context, &self.schema)?;
-        self.link.prepare(WireContext::from(context), seed)
+    pub fn compile<'a>(&mut self, contexts: impl Iterator<Item = &'a Context>) {
+        let contexts = contexts.map(WireContext::from).collect();
+        let _ = self.ask(Request::Compile { contexts });
     }
 
     /// Measures all choices on one input.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// [`Failure::Skipped`] if it cannot be measured here, [`Failure::Failed`] if making it failed.
     pub fn measure(
         &mut self,
         context: &Context,
         seed: Seed,
         policy: &TimingPolicy,
     ) -> Result<Measurement, Failure> {
-        self.load(context, seed)?;
+        let row = context.row(&self.schema).map_err(Failure::skipped)?;
+        self.refusals = self.conditions.iter().map(|condition| condition.as_ref()?.refusal(&row)).collect();
+        self.input = None;
+        let wire = WireContext::from(context);
+        self.ask(Request::Prepare { context: wire.clone(), seed })?;
+        self.input = Some((wire, seed));
         let choices = self.experiment.choices.len();
         let mut measurement = measure_choices(self, choices, policy, seed);
-        if let Err(failure) = self.link.release(self.description.can.contains("release")) {
+        self.input = None;
+        if let Err(failure) = self.release() {
             measurement.lost.get_or_insert_with(|| failure.reason().to_owned());
         }
         Ok(measurement)
@@ -163,7 +185,75 @@ impl Worker {
 
     /// Ends the worker's input. Returns whether the worker ends within the limit.
     pub fn ends_with_its_input(mut self, limit: Duration) -> bool {
-        self.link.take().is_none_or(|process| process.ends_with_its_input(limit))
+        self.process.take().is_none_or(|process| process.ends_with_its_input(limit))
+    }
+
+    /// Tells the process, if it knows that request, to forget its input.
+    ///
+    /// # Errors
+    /// The next inputs would be spoilt.
+    fn release(&mut self) -> Result<(), Failure> {
+        let (limit, can) = (self.limits.answer, self.can("release"));
+        let Some(process) = self.process.as_mut().filter(|_| can) else { return Ok(()) };
+        match process.ask(Request::Release, limit) {
+            Ok(answer) => match answer.failure() {
+                Some(lost @ Failure::DeviceLost(_)) => Err(lost),
+                _ => Ok(()),
+            },
+            Err(_) => self.replace(),
+        }
+    }
+
+    /// Returns the process, started if there is none. It must describe itself as those before.
+    fn process(&mut self) -> Result<&mut Process, Failure> {
+        if self.process.is_none() {
+            let opened = open(&mut self.start, self.limits);
+            let (process, now) =
+                opened.map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
+            if let Some(what) = difference(&self.description, &now) {
+                return Err(Failure::DeviceLost(format!("the worker was restarted and describes {what}")));
+            }
+            self.process = Some(process);
+        }
+        self.process.as_mut().ok_or_else(|| Failure::DeviceLost("no worker process".to_owned()))
+    }
+
+    /// Asks one question. A fault is a failure, and the process is replaced.
+    fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
+        let limit = self.limits.answer;
+        match answered(self.process()?.ask(request, limit)) {
+            Err(Failure::DeviceLost(reason)) => {
+                self.replace()?;
+                Err(Failure::Failed(reason))
+            }
+            answered => answered,
+        }
+    }
+
+    /// Ends the process, starts another one and makes the current input. Nothing is blamed on a choice before this
+    /// succeeds: a worker that does not start again, or is another one now, would fail every choice.
+    fn replace(&mut self) -> Result<(), Failure> {
+        let start = Instant::now();
+        self.process = None;
+        if self.process().is_err() {
+            thread::sleep(self.limits.pause);
+        }
+        let replaced = self.process().map(|_| ()).and_then(|()| self.prepare_again());
+        self.first_requests = 2;
+        self.interruption += start.elapsed();
+        replaced
+    }
+
+    fn prepare_again(&mut self) -> Result<(), Failure> {
+        let Some((context, seed)) = self.input.take() else { return Ok(()) };
+        let limit = self.limits.answer;
+        let answer = self.process()?.ask(Request::Prepare { context: context.clone(), seed }, limit);
+        let Err(failure) = answered(answer) else {
+            self.input = Some((context, seed));
+            return Ok(());
+        };
+        self.process = None;
+        Err(Failure::Unmeasured(format!("the input could not be made again: {}", failure.reason())))
     }
 
     fn cell(&self, choice: ChoiceId) -> WireCell {
@@ -181,22 +271,97 @@ impl Worker {
         if cells.is_empty() {
             return Vec::new();
         }
-        let first = self.link.ask_cells(cells, request, read, false);
+        let first = self.ask_once(cells, request, read, false);
         let mut again = |cell: &WireCell| {
-            let alone = self.link.ask_cells(std::slice::from_ref(cell), request, read, true);
+            let alone = self.ask_once(std::slice::from_ref(cell), request, read, true);
             alone.into_iter().next().flatten().unwrap_or_else(|| Err(Failure::failed("no answer")))
         };
         cells.iter().zip(first).map(|(cell, result)| result.unwrap_or_else(|| again(cell))).collect()
     }
+
+    /// Asks about several cells. Returns the result of each; after a fault of the process, `None` for those without an
+    /// answer, unless this is their `last` chance, or the one cell hung.
+    fn ask_once<T>(
+        &mut self,
+        cells: &[WireCell],
+        request: fn(Vec<WireCell>) -> Request,
+        read: impl Fn(&Answer, &WireCell, f64) -> Result<T, String>,
+        last: bool,
+    ) -> Vec<Option<Result<T, Failure>>> {
+        let all = |failure: Failure| cells.iter().map(|_| Some(Err(failure.clone()))).collect();
+        if self.input.is_none() {
+            return all(Failure::Unmeasured("the input could not be made again".to_owned()));
+        }
+        let limit = self.limits.answer;
+        let process = match self.process() {
+            Ok(process) => process,
+            Err(failure) => return all(failure),
+        };
+        let start = Instant::now();
+        let mut answers = vec![None; cells.len()];
+        let mut fault = process.ask_cells(request(cells.to_vec()), &mut answers, limit).err();
+        let elapsed = start.elapsed();
+        let mut result = |(cell, answer): (&WireCell, Option<Answer>)| {
+            let answer = answer?;
+            Some(match answer.failure() {
+                Some(Failure::DeviceLost(reason)) => {
+                    fault.get_or_insert(Fault { reason, waited: Duration::ZERO });
+                    return None;
+                }
+                Some(failure) => Err(failure),
+                None => read(&answer, cell, elapsed.as_secs_f64() * 1e3).map_err(Failure::Failed),
+            })
+        };
+        let mut results: Vec<Option<Result<T, Failure>>> =
+            cells.iter().zip(answers).map(&mut result).collect();
+        // A choice that crashes, and kernels that a new process compiles once more, use no other choice's budget up.
+        if self.first_requests > 0 || fault.is_some() {
+            self.interruption += elapsed;
+        }
+        self.first_requests = self.first_requests.saturating_sub(1);
+        if let Some(Fault { reason, waited }) = fault {
+            let is_known = last || (cells.len() == 1 && waited > Duration::ZERO);
+            let failure = match self.replace() {
+                Err(failure) => Some(failure),
+                Ok(()) => is_known.then_some(Failure::Failed(reason)),
+            };
+            for result in results.iter_mut().filter(|result| result.is_none()) {
+                *result = failure.clone().map(Err);
+            }
+        }
+        results
+    }
 }
 
-/// Refuses times that took longer than their answer.
-fn possible(times: &[f64], runs: u32, elapsed_ms: f64) -> Result<(), String> {
-    let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
-    if claimed_ms <= elapsed_ms * CLOCKS_DIFFER {
-        return Ok(());
+/// Returns the answer of a process. A fault is [`Failure::DeviceLost`].
+fn answered(answer: Result<Answer, Fault>) -> Result<Answer, Failure> {
+    let answer = answer.map_err(|fault| Failure::DeviceLost(fault.reason))?;
+    answer.failure().map_or(Ok(answer), Err)
+}
+
+/// Starts a process and asks for its description. [`Failure::Failed`] is a mistake in the description itself.
+fn open(start: &mut Start, limits: Limits) -> Result<(Process, Description), Failure> {
+    let mut process = start().map_err(Failure::DeviceLost)?;
+    let answer = answered(process.ask(Request::Describe { protocol: VERSION }, limits.start))
+        .map_err(|failure| Failure::DeviceLost(failure.reason().to_owned()))?;
+    match answer.rest.get("protocol").unwrap_or(&Value::Null) {
+        version if *version == VERSION => {
+            let description = serde_json::from_value(answer.rest.into()).map_err(Failure::failed)?;
+            Ok((process, description))
+        }
+        version => {
+            Err(Failure::failed(format!("it speaks version {version} of the protocol, expected {VERSION}")))
+        }
     }
-    Err(format!("impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms"))
+}
+
+impl Drop for Worker {
+    /// Lets the worker end by itself, so that it can clean up.
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.ends_with_its_input(GRACE);
+        }
+    }
 }
 
 impl Bench for Worker {
@@ -221,10 +386,11 @@ impl Bench for Worker {
         let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
             let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
             let times = answer.times(samples)?;
-            if !simulated {
-                possible(&times, runs, elapsed_ms)?;
+            let claimed_ms = times.iter().sum::<f64>() * f64::from(runs);
+            if simulated || claimed_ms <= elapsed_ms * CLOCKS_DIFFER {
+                return Ok(times);
             }
-            Ok(times)
+            Err(format!("impossible times: {claimed_ms} ms in all, and the answer took {elapsed_ms:.3} ms"))
         };
         self.ask_cells(&cells, |cells| Request::Time { cells }, read)
     }
@@ -234,6 +400,6 @@ impl Bench for Worker {
     }
 
     fn interruption(&mut self) -> Duration {
-        self.link.interruption()
+        std::mem::take(&mut self.interruption)
     }
 }

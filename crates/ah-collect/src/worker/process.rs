@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use ah_measure::Failure;
 use ah_measure::protocol::{Answer, Numbered, Request, shorten};
 
-use crate::cli::working as show_working;
+use crate::cli::progress;
 use crate::error::CollectError;
 use crate::process_group::{ProcessGroup, Tail, last_line};
 
@@ -134,8 +135,8 @@ impl Process {
         self.send(request)?;
         for _ in 0..answers.len() {
             let answer = self.receive(limit)?;
-            let is_lost = answer.0.contains_key("lost");
-            match answer.cell().and_then(|cell| answers.get_mut(cell)) {
+            let is_lost = matches!(answer.failure(), Some(Failure::DeviceLost(_)));
+            match answer.cell.and_then(|cell| answers.get_mut(cell)) {
                 Some(cell @ None) => *cell = Some(answer),
                 Some(Some(_)) => return Err(format!("a cell is answered twice: {}", answer.shown()).into()),
                 None => return Err(format!("no cell of the request is answered: {}", answer.shown()).into()),
@@ -166,18 +167,17 @@ impl Process {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended().into()),
             };
-            let mut answer: Answer = serde_json::from_str(&line).map_err(|e| {
+            let answer = Answer::read(&line).map_err(|e| {
                 format!("a line begins with {{ and is no answer ({e}): {}", shorten(line.trim()))
             })?;
-            let id = answer.0.remove("id");
-            if id.as_ref().and_then(serde_json::Value::as_u64) != Some(self.last_id) {
-                let found = id.map_or_else(|| "none".to_owned(), |id| shorten(&id.to_string()));
-                let expected = self.last_id;
+            let expected = self.last_id;
+            if answer.id != Some(expected) {
+                let found = answer.id.map_or_else(|| "none".to_owned(), |id| id.to_string());
                 return Err(format!("an answer has the wrong id, expected {expected}, found {found}").into());
             }
-            let Some(working) = answer.0.get("working") else { return Ok(answer) };
-            if let Some(text) = working.as_str() {
-                show_working(&shorten(text));
+            match &answer.working {
+                Some(text) => progress::working(&shorten(text)),
+                None => return Ok(answer),
             }
         }
     }

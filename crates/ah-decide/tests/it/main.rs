@@ -144,6 +144,7 @@ proptest! {
                 choice,
                 score: f64::from(*score),
                 allowed: *allowed || Some(choice) == fallback,
+                expected: true,
             })
             .collect();
         let picked = pick(ranking.iter().copied(), fallback, |choice| offered[choice as usize]);
@@ -166,7 +167,7 @@ fn a_descent_goes_left_at_the_threshold_and_ends_at_nan() {
 #[test]
 fn a_margin_compares_with_the_fallback() {
     let leaf = [(0, 0.0, false), (1, 1.0, true), (2, 0.5, true)];
-    let leaf = leaf.map(|(choice, score, allowed)| Ranked { choice, score, allowed });
+    let leaf = leaf.map(|(choice, score, allowed)| Ranked { choice, score, allowed, expected: true });
     let rule = Rule { fallback: Some(1), unit: 0.25, margin: Some(0.5) };
     let allowed = |sums: &[i16]| rule.ranked(&leaf, sums).map(|ranked| ranked.allowed).collect::<Vec<_>>();
     assert_eq!(allowed(&[0, 0, 0]), [false, true, true]);

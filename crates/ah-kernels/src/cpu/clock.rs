@@ -1,23 +1,17 @@
 //! Timing on the processor: a monotonic clock around whole samples, on pinned threads.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::error::Error as _;
-use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use ah_types::Device;
-
 use ah_measure::{Burst, Failure, Times};
 
-/// Times `run` and returns the mean of each sample in milliseconds.
+/// Times `run` with warm caches, and returns the mean of each sample in milliseconds.
 pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Times, Failure> {
     pin();
     let mut times = Vec::with_capacity(burst.samples as usize);
     for _ in 0..burst.samples {
-        if burst.cold {
-            empty_caches();
-        }
         let start = Instant::now();
         for _ in 0..burst.runs {
             run()?;
@@ -60,24 +54,4 @@ fn pin() {
     {
         core_affinity::set_for_current(*core);
     }
-}
-
-/// Writes twice the size of the largest cache, so that no cache holds an operand.
-fn empty_caches() {
-    thread_local!(static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    let bytes = *BYTES.get_or_init(|| {
-        let largest = match ah_measure::this_cpu() {
-            Device::Cpu(cpu) => cpu.caches.iter().copied().max(),
-            Device::Cuda(_) => None,
-        };
-        usize::try_from(2 * largest.unwrap_or(32 << 20)).unwrap_or(64 << 20)
-    });
-    BUFFER.with_borrow_mut(|buffer| {
-        buffer.resize(bytes, 0);
-        for line in buffer.iter_mut().step_by(64) {
-            *line = line.wrapping_add(1);
-        }
-        black_box(buffer.as_ptr());
-    });
 }

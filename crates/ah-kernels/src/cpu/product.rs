@@ -2,12 +2,13 @@
 //! is, or padded first.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ndarray::{Array2, ShapeBuilder as _};
 
 use super::clock;
 use super::kernels::pad_mm::{self, ALIGNMENT, PRODUCT, Padded};
-use super::kernels::{KernelError, MatMul, MatRef};
-use super::operands::{LARGEST, Projection, elements, random, size};
-use crate::features::{self, Layout, Padding};
+use super::kernels::{MatMul, reference};
+use super::operands::{LARGEST, elements, random, size};
+use crate::features::{self, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -59,8 +60,8 @@ impl ProductRunner {
     }
 
     fn run(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        let Input { shape, a, b, c, .. } = input;
-        let [a, b] = shape.views(a, b)?;
+        let Input { a, b, c, .. } = input;
+        let (a, b) = (a.view(), b.view());
         let done = match self.choices[choice.index()] {
             Some(library) => library.run(a, b, c),
             None => pad_mm::run(a, b, c, &mut self.memory),
@@ -68,8 +69,8 @@ impl ProductRunner {
         done.map_err(Failure::failed)
     }
 
-    /// Returns the checked features of a context.
-    fn shape(&self, context: &Context) -> Result<Shape, String> {
+    /// Returns the shape and the strides of both operands.
+    fn shape(&self, context: &Context) -> Result<[Layouts; 2], String> {
         let of_all =
             [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")];
         let of_padding = [("prepadded_mat1", "False"), ("prepadded_mat2", "False")].into_iter();
@@ -81,38 +82,41 @@ impl ProductRunner {
         }
         let sizes @ [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
         if self.pads {
-            PADDING.check(context, sizes)?;
+            PADDING.check(context, sizes.map(|size| size as u64))?;
         }
         let strides = |mat: &str, size| features::strides(context, mat, size, LARGEST);
-        Ok(Shape { sizes, strides: [strides("mat1", (m, k))?, strides("mat2", (k, n))?] })
+        Ok([((m, k), strides("mat1", (m, k))?), ((k, n), strides("mat2", (k, n))?)])
     }
 }
 
-/// The checked features of a context: m, k and n, and the strides of both operands.
-#[derive(Debug)]
-struct Shape {
-    sizes: [usize; 3],
-    strides: [(usize, usize); 2],
-}
+/// The shape and the strides of a matrix.
+type Layouts = ((usize, usize), (usize, usize));
 
-impl Shape {
-    fn views<'a>(&self, a: &'a [f32], b: &'a [f32]) -> Result<[MatRef<'a>; 2], Failure> {
-        let [m, k, n] = self.sizes;
-        let view = |data, rows, cols, strides| {
-            MatRef::new(data, rows, cols, strides).map_err(|e: KernelError| Failure::failed(e))
-        };
-        Ok([view(a, m, k, self.strides[0])?, view(b, k, n, self.strides[1])?])
-    }
-}
-
-/// The operands, and room for the product.
+/// The operands, room for the product, and the expected product.
 #[derive(Debug)]
 pub(super) struct Input {
-    shape: Shape,
-    a: Vec<f32>,
-    b: Vec<f32>,
+    a: Array2<f32>,
+    b: Array2<f32>,
     c: Vec<f32>,
-    projection: Projection,
+    expected: Vec<f64>,
+}
+
+impl Input {
+    /// Compares the product with the expected one.
+    fn check(&self) -> Result<(), Failure> {
+        // A sum of k products of numbers from −1 to 1 has a deviation of √k/3, and roundings of about 6e-8·√k times that; the
+        // largest of millions of errors is six times as large.
+        let most = 4e-7 * self.a.ncols() as f64;
+        for (at, (found, expected)) in self.c.iter().zip(&self.expected).enumerate() {
+            let error = (f64::from(*found) - expected).abs();
+            if error > most || error.is_nan() {
+                return Err(Failure::failed(format!(
+                    "wrong result: element {at} is off by {error:.2e} (at most {most:.2e} expected)"
+                )));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl BenchmarkRunner for ProductRunner {
@@ -131,7 +135,8 @@ impl BenchmarkRunner for ProductRunner {
                 break shape;
             }
         };
-        let (a, b) = (Layout::draw(rng).strides(m, k), Layout::draw(rng).strides(k, n));
+        let mut strides = |size| features::dense(!sampling::flag(rng, 0.5), size);
+        let (a, b) = (strides((m, k)), strides((k, n)));
         let context = features::product(shape, (a, "torch.float32"), (b, "torch.float32"));
         let context = match self.pads {
             true => PADDING.describe(context, shape, [false; 2]),
@@ -145,21 +150,54 @@ impl BenchmarkRunner for ProductRunner {
     }
 
     fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let shape = self.shape(context).map_err(Failure::skipped)?;
-        let [m, k, n] = shape.sizes;
-        let (a, b) = (random(m, k, 1.0, rng)?, random(k, n, 1.0, rng)?);
-        let [left, right] = shape.views(&a, &b)?;
-        let projection = Projection::new(left, right, rng);
-        Ok(Input { a, b, shape, c: vec![0.0; elements(m, n)?], projection })
+        let layouts = self.shape(context).map_err(Failure::skipped)?;
+        let mut operand = |(shape, strides): Layouts| {
+            let numbers = random(shape.0, shape.1, 1.0, rng)?;
+            Array2::from_shape_vec(shape.strides(strides), numbers).map_err(Failure::failed)
+        };
+        let [a, b] = layouts.map(&mut operand);
+        let (a, b) = (a?, b?);
+        let c = vec![0.0; elements(a.nrows(), b.ncols())?];
+        Ok(Input { expected: reference::product(a.view(), b.view()), a, b, c })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         input.c.fill(f32::NAN);
         self.run(input, choice)?;
-        input.projection.check(&input.c)
+        input.check()
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         clock::time(burst, || self.run(input, choice))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ah_measure::sampling::Seed;
+
+    #[test]
+    fn right_products_pass_and_one_wrong_element_does_not() {
+        let optimization = Optimization::built_in("mm").unwrap();
+        let mut runner = ProductRunner::mm(optimization);
+        for [m, k, n] in [[1, 1, 1], [3, 700, 5], [40, 17, 300], [65, 512, 129], [9, 1, 2], [1, 2000, 1]] {
+            let context = features::product([m, k, n], ((k, 1), "torch.float32"), ((1, k), "torch.float32"));
+            let context = context.with("using_tf32", false);
+            for draw in 0..40 {
+                let mut input = runner.load(&context, &mut Seed(draw, m * n).rng()).unwrap();
+                for choice in (0..3).map(ChoiceId) {
+                    runner
+                        .check(&mut input, choice)
+                        .unwrap_or_else(|e| panic!("{context}, draw {draw}: {e}"));
+                }
+                let at = input.c.len() / 2;
+                // As if one product were missing from one sum.
+                input.c[at] -= 0.1;
+                assert_eq!(input.check().is_err(), 4e-7 * (k as f64) < 0.09, "{context}");
+                input.c[at] = f32::NAN;
+                assert!(input.check().is_err());
+            }
+        }
     }
 }

@@ -37,17 +37,17 @@ impl Buffer {
 /// A separate allocation, freed on drop.
 #[derive(Debug)]
 pub(crate) struct Allocation {
-    context: Arc<CudaContext>,
+    /// Kept until the memory is freed.
+    _context: Arc<CudaContext>,
     buffer: Buffer,
 }
 
 impl Allocation {
     pub(crate) fn new(context: &Arc<CudaContext>, bytes: usize) -> Result<Self, CudaError> {
-        context.bind_to_thread().map_err(CudaError::driver("use the device"))?;
         // SAFETY: freed once, on drop.
         let address =
             unsafe { result::malloc_sync(bytes.max(1)) }.map_err(CudaError::driver("allocate memory"))?;
-        Ok(Self { context: Arc::clone(context), buffer: Buffer { address, bytes } })
+        Ok(Self { _context: Arc::clone(context), buffer: Buffer { address, bytes } })
     }
 
     pub(crate) fn buffer(&self) -> Buffer {
@@ -57,7 +57,6 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let _ = self.context.bind_to_thread();
         // SAFETY: allocated by `new`, freed only here. cuMemFree waits for kernels that use it.
         let _ = unsafe { result::free_sync(self.buffer.address) };
     }
@@ -103,7 +102,6 @@ impl Arena {
         if let Some(room) = self.room {
             return Ok(room);
         }
-        self.context.bind_to_thread().map_err(CudaError::driver("use the device"))?;
         let (free, _) = result::mem_get_info().map_err(CudaError::driver("ask for free memory"))?;
         Ok(*self.room.insert(free))
     }

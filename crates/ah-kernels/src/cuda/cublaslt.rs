@@ -7,11 +7,11 @@ use std::fmt;
 use cudarc::cublaslt::{result, sys};
 
 use super::arena::Allocation;
-use super::cublas::{Matrix, Product};
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
 use super::library::Library;
+use super::product::{Matrix, Product};
 
 /// The workspace that NVIDIA recommends for Hopper.
 const WORKSPACE: usize = 32 << 20;
@@ -76,7 +76,6 @@ pub(crate) struct PlannedProduct {
 impl CublasLt {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         Library::CublasLt.require()?;
-        gpu.enter()?;
         let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
         Ok(Self { handle: result::create_handle().map_err(lt("open cuBLASLt"))?, workspace })
     }
@@ -88,7 +87,7 @@ impl CublasLt {
         algorithm: &Algorithm,
     ) -> Result<Option<PlannedProduct>, CudaError> {
         let described = ProductDescription::new(product)?;
-        let kind = lt_type(product.element);
+        let kind = lt_type(product.a.element);
         let mut algo = sys::cublasLtMatmulAlgo_t { data: [0; 8] };
         let mut found = no_result();
         // SAFETY: everything that is pointed to outlives the calls; each attribute has as many bytes as
@@ -202,8 +201,11 @@ impl CublasLt {
         ];
         for (kinds, count) in kinds.into_iter().zip(counts) {
             let mut weights: HashMap<Algorithm, f64> = HashMap::new();
-            for (shape, (element, tf32)) in shapes().flat_map(|s| kinds.iter().map(move |k| (s, *k))) {
-                for (rank, algorithm) in (1_u32..).zip(self.proposals(&product(shape, element, tf32))?) {
+            for ((sizes, layouts), (element, tf32)) in
+                shapes().flat_map(|s| kinds.iter().map(move |k| (s, *k)))
+            {
+                let product = Product::dense(sizes, layouts, [element; 2], tf32);
+                for (rank, algorithm) in (1_u32..).zip(self.proposals(&product)?) {
                     *weights.entry(algorithm).or_default() += 1.0 / f64::from(rank);
                 }
             }
@@ -224,10 +226,8 @@ impl Drop for CublasLt {
     }
 }
 
-/// m, k, n, and for each operand whether it is column-major.
-type SurveyShape = ([usize; 3], [bool; 2]);
-
-fn shapes() -> impl Iterator<Item = SurveyShape> {
+/// Returns m, k, n, and for each operand whether it is column-major.
+fn shapes() -> impl Iterator<Item = ([u64; 3], [bool; 2])> {
     let ms = [1, 16, 64, 128, 512, 1024, 2048, 4096, 8192];
     let others = [
         (1024, 1024),
@@ -243,17 +243,6 @@ fn shapes() -> impl Iterator<Item = SurveyShape> {
     ms.into_iter().flat_map(move |m| {
         others.into_iter().flat_map(move |(k, n)| layouts.into_iter().map(move |l| ([m, k, n], l)))
     })
-}
-
-/// Returns a product whose matrices have no memory, for asking the heuristic.
-fn product(([m, k, n], [a, b]): SurveyShape, element: Element, tf32: bool) -> Product {
-    let matrix = |rows, columns, column_major| Matrix {
-        buffer: super::arena::Buffer { address: 0, bytes: 0 },
-        rows,
-        columns,
-        strides: if column_major { (1, rows) } else { (columns, 1) },
-    };
-    Product { element, tf32, a: matrix(m, k, a), b: matrix(k, n, b), c: matrix(m, n, false) }
 }
 
 fn attributes(algo: &sys::cublasLtMatmulAlgo_t) -> Option<Algorithm> {
@@ -282,7 +271,7 @@ fn no_result() -> sys::cublasLtMatmulHeuristicResult_t {
 }
 
 fn compute_type(product: &Product) -> sys::cublasComputeType_t {
-    if product.element == Element::F32 && product.tf32 {
+    if product.tf32 {
         sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
     } else {
         sys::cublasComputeType_t::CUBLAS_COMPUTE_32F
@@ -323,13 +312,8 @@ impl ProductDescription {
         let layout = |m: &Matrix| {
             // A row-major matrix is its transposed matrix in columns.
             let (rows, columns) = if m.is_column_major() { (m.rows, m.columns) } else { (m.columns, m.rows) };
-            result::create_matrix_layout(
-                lt_type(product.element),
-                rows as u64,
-                columns as u64,
-                m.leading() as i64,
-            )
-            .map_err(lt(doing))
+            result::create_matrix_layout(lt_type(m.element), rows as u64, columns as u64, m.leading() as i64)
+                .map_err(lt(doing))
         };
         use std::ptr::null_mut;
         let mut described = Self { operation: null_mut(), a: null_mut(), b: null_mut(), c: null_mut() };

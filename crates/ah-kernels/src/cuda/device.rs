@@ -22,7 +22,7 @@ use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure, Times};
 
-/// One GPU, opened.
+/// One GPU, opened; it is used by the thread that opened it, where its context is the current one.
 pub(crate) struct Gpu {
     stream: Arc<CudaStream>,
     identity: Cuda,
@@ -149,18 +149,7 @@ impl Gpu {
         self.stream.cu_stream()
     }
 
-    /// Makes this the device of the calling thread. Every public entry calls it first.
-    pub(crate) fn enter(&self) -> Result<(), CudaError> {
-        self.context().bind_to_thread().map_err(CudaError::driver("use the device"))
-    }
-
     /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
-    pub(crate) fn operands<const N: usize>(&self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
-        let buffers = self.buffers(&bytes)?;
-        Ok(std::array::from_fn(|i| buffers[i]))
-    }
-
-    /// Returns the same for a number of buffers that only the caller knows.
     pub(crate) fn buffers(&self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         self.arena.borrow_mut().cut(bytes)
     }

@@ -3,7 +3,6 @@
 use cudarc::cublas::sys::cudaDataType;
 
 use super::argument::Arg;
-use super::kernels::Half;
 
 macro_rules! elements {
     ($($element:ident $torch:literal $bytes:literal),*) => {
@@ -80,13 +79,9 @@ impl Element {
         }
     }
 
-    /// Returns the 16-bit floating-point type that this is.
-    pub(crate) fn half(self) -> Option<Half> {
-        match self {
-            Self::F16 => Some(Half::Float16),
-            Self::Bf16 => Some(Half::BFloat16),
-            _ => None,
-        }
+    /// Returns whether this is a 16-bit float.
+    pub(crate) fn is_half(self) -> bool {
+        matches!(self, Self::F16 | Self::Bf16)
     }
 
     /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have

@@ -92,8 +92,7 @@ impl From<CudaError> for Failure {
 impl From<Ineligibility> for Failure {
     /// Skips the choice. The reason leaves out the value found, so that a choice that does not suit many
     /// inputs has one reason instead of one for each size.
-    fn from(reason: Ineligibility) -> Self {
-        let reason = reason.to_string();
+    fn from(Ineligibility(reason): Ineligibility) -> Self {
         Self::skipped(reason.split(", found").next().unwrap_or_default())
     }
 }

@@ -1,23 +1,22 @@
 //! `mm` on a GPU: cuBLAS as `torch.mm` calls it, single algorithms of cuBLASLt, and tensor-core kernels of
 //! our own, with PyTorch's features.
 
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
-use rand::Rng as _;
+use ah_types::{Context, Optimization, TimingPolicy};
 
-use super::cublas::{Cublas, Matrix, Product};
+use super::cublas::Cublas;
 use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::experiment;
-use super::kernels::{Launch, Mm, MmProblem};
+use super::kernels::{Launch, Mm};
 use super::nvrtc::Source;
-use super::operands::{GUARD, Operands, ProductReference};
-use super::shape::{self, Shape};
+use super::product::Product;
+use super::product_runner::{Input, Operation, ProductRunner};
 use super::workspace::Workspace;
-use crate::features::{self, Layout};
+use crate::features;
+use ah_measure::Failure;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 const SOURCE: Source = Source::shipped("mm.cu", Mm::SOURCE);
 
@@ -28,99 +27,41 @@ const MAX_WORK: u64 = 1 << 36;
 /// The same for float32 without TF32, at 50 TFLOP/s.
 const MAX_WORK_F32: u64 = 1 << 34;
 
-/// Measures `mm` on a GPU.
-pub(super) struct MmRunner {
-    experiment: Experiment,
+/// The choices of `mm` on a GPU.
+pub(super) struct MmOperation {
     algorithms: Vec<Algorithm>,
-    gpu: Gpu,
     cublas: Cublas,
     cublaslt: CublasLt,
-    operands: Operands,
     workspace: Workspace,
 }
 
 /// How a choice computes one input.
-enum Method {
+pub(super) enum Method {
     Cublas,
     CublasLt(PlannedProduct),
     Ours(Kernel, Launch),
 }
 
-/// See [`BenchmarkRunner::Input`].
-pub(super) struct Input {
-    product: Product,
-    expected: ProductReference,
+/// Returns the runner of `mm`.
+pub(super) fn runner(optimization: Optimization, gpu: Gpu) -> Result<ProductRunner<MmOperation>, CudaError> {
+    let cublaslt = CublasLt::new(&gpu)?;
+    let algorithms = cublaslt.survey(ALGORITHMS)?;
+    let choices = std::iter::once("extern_mm".to_owned())
+        .chain(algorithms.iter().map(ToString::to_string))
+        .chain(Mm::choices().iter().map(Mm::name))
+        .collect();
+    let timing = TimingPolicy { budget_ms: 25.0, ..experiment::timing() };
+    let (cublas, workspace) = (Cublas::new(&gpu)?, Workspace::new(&gpu)?);
+    let operation = MmOperation { algorithms, cublas, cublaslt, workspace };
+    ProductRunner::new(optimization, gpu, choices, timing, operation)
 }
 
-impl MmRunner {
-    pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
-        let cublaslt = CublasLt::new(&gpu)?;
-        let algorithms = cublaslt.survey(ALGORITHMS)?;
-        let choices = std::iter::once("extern_mm".to_owned())
-            .chain(algorithms.iter().map(ToString::to_string))
-            .chain(Mm::choices().iter().map(Mm::name))
-            .collect();
-        let timing = TimingPolicy { budget_ms: 25.0, ..experiment::timing() };
-        Ok(Self {
-            experiment: experiment::experiment(optimization, &gpu, choices, timing),
-            algorithms,
-            cublas: Cublas::new(&gpu)?,
-            operands: Operands::new(&gpu)?,
-            workspace: Workspace::new(&gpu)?,
-            cublaslt,
-            gpu,
-        })
-    }
-
-    fn method(&self, product: &Product, choice: ChoiceId) -> Result<Method, Failure> {
-        let Some(index) = choice.index().checked_sub(1) else { return Ok(Method::Cublas) };
-        if let Some(algorithm) = self.algorithms.get(index) {
-            return match self.cublaslt.plan(product, algorithm)? {
-                Some(plan) => Ok(Method::CublasLt(plan)),
-                None => Err(Failure::skipped("cuBLASLt does not support this product by this algorithm")),
-            };
-        }
-        let problem = problem(product)
-            .ok_or_else(|| Failure::skipped("our kernels multiply 16-bit floats, the input is float32"))?;
-        let ours = Mm::choices()[index - self.algorithms.len()];
-        let launch = ours.launch(&problem, &self.gpu.limits())?;
-        self.workspace.admits(&launch)?;
-        Ok(Method::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
-    }
-
-    fn run(&self, product: &Product, method: &Method) -> Result<(), CudaError> {
-        match method {
-            Method::Cublas => self.cublas.product(product),
-            Method::CublasLt(plan) => self.cublaslt.run(&self.gpu, product, plan),
-            Method::Ours(kernel, launch) => {
-                self.workspace.product(&self.gpu, (kernel, launch), [&product.a, &product.b, &product.c])
-            }
-        }
-    }
-}
-
-/// Describes the product to our kernels; `None` if it is not 16-bit.
-fn problem(product: &Product) -> Option<MmProblem> {
-    let Product { a, b, .. } = product;
-    Some(MmProblem {
-        m: a.rows as u64,
-        n: b.columns as u64,
-        k: a.columns as u64,
-        element: product.element.half()?,
-        transposed: [a.is_column_major(), b.is_column_major()],
-    })
-}
-
-impl BenchmarkRunner for MmRunner {
-    type Input = Input;
-
-    fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
+impl Operation for MmOperation {
+    type Method = Method;
 
     /// Draws from PyTorch's ranges: few to many rows, inner and outer sizes as in models, mostly aligned.
     /// Half of the inputs have the layout of a linear layer.
-    fn draw(&self, rng: &mut Rng) -> Context {
+    fn draw(&self, _: &Gpu, rng: &mut Rng) -> Context {
         let (f16, bf16) = (Element::F16, Element::Bf16);
         let element = *sampling::pick(rng, &[f16, f16, f16, bf16, bf16, bf16, Element::F32]);
         let tf32 = element == Element::F32 && sampling::flag(rng, 0.7);
@@ -145,66 +86,50 @@ impl BenchmarkRunner for MmRunner {
         let (a_transposed, b_transposed) = *sampling::pick(rng, &layouts);
         // An odd m as leading dimension would break the alignment to 8 elements.
         let m = if a_transposed && !odd { aligned(m) } else { m };
-        let a = Layout::transposed(a_transposed).strides(m, k);
-        let b = Layout::transposed(b_transposed).strides(k, n);
-        let context = shape::context([m, k, n], (a, element), (b, element));
-        shape::with_tf32(features::with_contiguity(context), element, tf32)
+        let product = Product::dense([m, k, n], [a_transposed, b_transposed], [element; 2], tf32);
+        product.with_tf32(features::with_contiguity(product.context()))
     }
 
-    fn accepts(&self, context: &Context) -> Result<(), String> {
-        Shape::of_floats(context).map(|_| ())
+    fn product(&self, context: &Context) -> Result<Product, String> {
+        Product::of_floats(context)
     }
 
-    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let seed = rng.random();
-        let shape = Shape::of_floats(context).map_err(Failure::skipped)?;
-        let Shape { m, k, n, a: element, tf32, .. } = shape;
-        let gpu = &self.gpu;
-        gpu.enter()?;
-        let [a, b, c] = [m * k, k * n, m * n].map(|x| x * element.bytes());
-        let [a, b, c] = gpu.operands([a, b, c + GUARD])?;
-        let a = Matrix { buffer: a, rows: m, columns: k, strides: shape.a_strides };
-        let b = Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides };
-        let c = Matrix::row_major(c, m, n);
-        let product = Product { element, tf32, a, b, c };
-        if let Some(problem) = problem(&product) {
+    fn prepare(&self, gpu: &Gpu, Input { product, .. }: &Input) -> Result<(), CudaError> {
+        if product.a.element.is_half() {
             let limits = gpu.limits();
-            let fit = Mm::choices().iter().filter(|c| c.launch(&problem, &limits).is_ok());
-            gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
+            let fit = Mm::choices().iter().filter(|choice| choice.launch(product, &limits).is_ok());
+            gpu.prepare(fit.map(|choice| (SOURCE, choice.defines(product))).collect());
         }
-        let expected = self.operands.product(gpu, (&a, element), (&b, element), tf32, seed)?;
-        Ok(Input { product, expected })
+        Ok(())
     }
 
-    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        self.gpu.enter()?;
-        let method = self.method(&input.product, choice)?;
-        let Product { c, element, .. } = input.product;
-        self.operands.poison(&self.gpu, &c, element)?;
-        self.run(&input.product, &method)?;
-        let right = self.operands.check(&self.gpu, &c, element, &input.expected);
-        if right.is_err() && matches!(method, Method::Ours(..)) {
-            self.workspace.reset(&self.gpu)?;
+    fn method(&self, gpu: &Gpu, Input { product, .. }: &Input, choice: usize) -> Result<Method, Failure> {
+        let Some(index) = choice.checked_sub(1) else { return Ok(Method::Cublas) };
+        if let Some(algorithm) = self.algorithms.get(index) {
+            return match self.cublaslt.plan(product, algorithm)? {
+                Some(plan) => Ok(Method::CublasLt(plan)),
+                None => Err(Failure::skipped("cuBLASLt does not support this product by this algorithm")),
+            };
         }
-        right
+        if !product.a.element.is_half() {
+            return Err(Failure::skipped("our kernels multiply 16-bit floats, the input is float32"));
+        }
+        let ours = Mm::choices()[index - self.algorithms.len()];
+        let launch = ours.launch(product, &gpu.limits())?;
+        self.workspace.admits(&launch)?;
+        Ok(Method::Ours(gpu.kernel(SOURCE, "mm", ours.defines(product))?, launch))
     }
 
-    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.gpu.enter()?;
-        let method = self.method(&input.product, choice)?;
-        self.gpu.time(burst, || self.run(&input.product, &method))
-    }
-}
-
-#[cfg(test)]
-impl super::products::ProductRunner for MmRunner {
-    fn gpu(&self) -> &Gpu {
-        &self.gpu
+    fn run(&self, gpu: &Gpu, Input { product, .. }: &Input, method: &Method) -> Result<(), CudaError> {
+        match method {
+            Method::Cublas => self.cublas.product(product),
+            Method::CublasLt(plan) => self.cublaslt.run(gpu, product, plan),
+            Method::Ours(kernel, launch) => self.workspace.product(gpu, (kernel, launch), product),
+        }
     }
 
-    fn matrices(&self, input: &Input, _: ChoiceId) -> [(Matrix, Element); 3] {
-        let Product { a, b, c, element, .. } = input.product;
-        [a, b, c].map(|matrix| (matrix, element))
+    fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
+        self.workspace.reset(gpu)
     }
 }
 

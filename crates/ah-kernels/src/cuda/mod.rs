@@ -6,10 +6,11 @@
 //! | `pad_mm`, `mm`, `mixed_mm`, `softmax` | the runner of one optimization |
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
-//! | `experiment`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
+//! | `product`, `product_runner` | matrices and products of them, and the runner of the three optimizations that compute one |
+//! | `experiment`, `operands`, `workspace` | shared by the runners: policy, random operands and checks, memory |
 //! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
-//! | `nvrtc`, [`kernels`] | the compiler, and our kernels as text with their configurations |
+//! | `nvrtc`, `kernels` | the compiler, and our kernels as text with their configurations |
 //! | `library`, `cublas_version`, `element`, `argument`, `error` | the presence of CUDA's libraries, cuBLAS's version, element types, kernels' arguments, errors |
 //!
 //! Nothing of CUDA is linked, so the same program runs on machines without it.
@@ -24,7 +25,7 @@ mod device;
 mod element;
 mod error;
 mod experiment;
-pub mod kernels;
+pub(crate) mod kernels;
 mod library;
 mod mixed_mm;
 mod mm;
@@ -32,9 +33,10 @@ mod nvml;
 mod nvrtc;
 mod operands;
 mod pad_mm;
+mod product;
+mod product_runner;
 #[cfg(test)]
 mod products;
-mod shape;
 mod softmax;
 pub mod source;
 mod workspace;
@@ -67,9 +69,9 @@ pub fn server(optimization: Optimization, index: u32) -> Option<Server> {
     let name = optimization.name.clone();
     let on = (optimization, index);
     Some(match name.as_str() {
-        "pad_mm" => over(pad_mm::PadMmRunner::new, on),
-        "mm" => over(mm::MmRunner::new, on),
-        "mixed_mm" => over(mixed_mm::MixedMmRunner::new, on),
+        "pad_mm" => over(pad_mm::runner, on),
+        "mm" => over(mm::runner, on),
+        "mixed_mm" => over(mixed_mm::runner, on),
         "softmax" => over(softmax::SoftmaxRunner::new, on),
         _ => return None,
     })

@@ -2,11 +2,11 @@
 
 use super::arena::{Allocation, Buffer};
 use super::argument::Arg;
-use super::cublas::Matrix;
 use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::nvrtc::Source;
+use super::product::{Matrix, Product};
 use ah_measure::Failure;
 
 const SOURCE: Source = Source::shipped("operands.cu", include_str!("operands.cu"));
@@ -56,46 +56,43 @@ impl Operands {
         })
     }
 
-    /// Fills a buffer with random numbers: floats around 0 with this deviation, or integers from all their
+    /// Fills a dense matrix with random numbers: floats around 0 with this deviation, or integers from all their
     /// values.
     pub(crate) fn randomize(
         &self,
         gpu: &Gpu,
-        buffer: Buffer,
-        count: usize,
-        (element, deviation): (Element, f32),
+        matrix: &Matrix,
+        deviation: f32,
         seed: u64,
     ) -> Result<(), CudaError> {
         let args = [
-            Arg::Buffer(buffer),
-            Arg::U64(count as u64),
-            Arg::I32(element.code()),
+            Arg::Buffer(matrix.buffer),
+            Arg::U64((matrix.rows * matrix.columns) as u64),
+            Arg::I32(matrix.element.code()),
             Arg::F32(deviation),
             Arg::U64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
         ];
         gpu.launch(&self.random, Grid::of(self.blocks, 256), &args)
     }
 
-    /// Fills the operands of a product with random numbers, and computes sampled elements of it in float64.
-    /// The result has the type of `a`. If `tf32`, operands in float32 are rounded.
+    /// Fills the operands of a product with random numbers, and computes sampled elements of it in float64. With TF32, a
+    /// kernel may round the operands.
     pub(crate) fn product(
         &self,
         gpu: &Gpu,
-        (a, a_element): (&Matrix, Element),
-        (b, b_element): (&Matrix, Element),
-        tf32: bool,
+        Product { a, b, tf32, .. }: &Product,
         seed: u64,
     ) -> Result<ProductReference, CudaError> {
-        let deviation = deviation(a_element, b_element);
-        self.randomize(gpu, a.buffer, a.rows * a.columns, (a_element, deviation), seed)?;
-        self.randomize(gpu, b.buffer, b.rows * b.columns, (b_element, 1.0), seed ^ 1)?;
+        let deviation = deviation(a.element, b.element);
+        self.randomize(gpu, a, deviation, seed)?;
+        self.randomize(gpu, b, 1.0, seed ^ 1)?;
         let args = [
             Arg::Buffer(a.buffer),
-            Arg::I32(a_element.code()),
+            Arg::I32(a.element.code()),
             Arg::I64(a.strides.0 as i64),
             Arg::I64(a.strides.1 as i64),
             Arg::Buffer(b.buffer),
-            Arg::I32(b_element.code()),
+            Arg::I32(b.element.code()),
             Arg::I64(b.strides.0 as i64),
             Arg::I64(b.strides.1 as i64),
             int(a.rows),
@@ -109,33 +106,25 @@ impl Operands {
         // The elements of the product have a standard deviation of √k times the operands' deviation. The
         // largest of many is about five times as large; cuBLAS may round partial sums too (split-K). The
         // largest error of 12,000 correct products was 10 roundings of one deviation; 16 are allowed.
-        let scale = (a.columns as f64).sqrt() * f64::from(deviation) * magnitude(b_element);
-        let rounding = if tf32 { Element::F16.epsilon() } else { a_element.epsilon() };
+        let scale = (a.columns as f64).sqrt() * f64::from(deviation) * magnitude(b.element);
+        let rounding = if *tf32 { Element::F16.epsilon() } else { a.element.epsilon() };
         // Sums in float32 add up to about √k roundings more.
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
         Ok(ProductReference { seed, tolerance: 16.0 * (rounding + sums), scale })
     }
 
     /// Fills a result with NaN before it is computed, so that unwritten elements are found.
-    pub(crate) fn poison(&self, gpu: &Gpu, c: &Matrix, element: Element) -> Result<(), CudaError> {
-        gpu.fill(
-            Buffer { bytes: ((c.rows - 1) * c.strides.0 + c.columns) * element.bytes(), ..c.buffer },
-            0xff,
-        )
+    pub(crate) fn poison(&self, gpu: &Gpu, c: &Matrix) -> Result<(), CudaError> {
+        let bytes = ((c.rows - 1) * c.strides.0 + c.columns) * c.element.bytes();
+        gpu.fill(Buffer { bytes, ..c.buffer }, 0xff)
     }
 
     /// Compares a row-major product with its reference.
-    pub(crate) fn check(
-        &self,
-        gpu: &Gpu,
-        c: &Matrix,
-        element: Element,
-        expected: &ProductReference,
-    ) -> Result<(), Failure> {
-        self.scan(gpu, c, element)?;
+    pub(crate) fn check(&self, gpu: &Gpu, c: &Matrix, expected: &ProductReference) -> Result<(), Failure> {
+        self.scan(gpu, c)?;
         let args = [
             Arg::Buffer(c.buffer),
-            Arg::I32(element.code()),
+            Arg::I32(c.element.code()),
             int(c.rows),
             int(c.columns),
             Arg::I64(c.strides.0 as i64),
@@ -149,35 +138,28 @@ impl Operands {
     }
 
     /// Compares y with the softmax of every row of x.
-    pub(crate) fn check_softmax(
-        &self,
-        gpu: &Gpu,
-        x: Buffer,
-        y: Buffer,
-        (rows, columns): (usize, usize),
-        seed: u64,
-    ) -> Result<(), Failure> {
-        self.scan(gpu, &Matrix::row_major(y, rows, columns), Element::F32)?;
+    pub(crate) fn check_softmax(&self, gpu: &Gpu, [x, y]: [&Matrix; 2], seed: u64) -> Result<(), Failure> {
+        self.scan(gpu, y)?;
         let args = [
-            Arg::Buffer(x),
-            Arg::Buffer(y),
-            int(rows),
-            int(columns),
+            Arg::Buffer(x.buffer),
+            Arg::Buffer(y.buffer),
+            int(x.rows),
+            int(x.columns),
             int(ROWS),
             Arg::U64(seed),
             Arg::Buffer(self.found.buffer()),
         ];
-        gpu.launch(&self.softmax_error, Grid::of(rows.min(ROWS), 512), &args)?;
+        gpu.launch(&self.softmax_error, Grid::of(x.rows.min(ROWS), 512), &args)?;
         // Two units in the last place of ex2.approx, the rounding of its argument (up to 2⁴ here), and a
         // sum in float32.
         self.judge(gpu, 1.0, 1e-5)
     }
 
-    fn scan(&self, gpu: &Gpu, c: &Matrix, element: Element) -> Result<(), CudaError> {
+    fn scan(&self, gpu: &Gpu, c: &Matrix) -> Result<(), CudaError> {
         gpu.fill(self.found.buffer(), 0)?;
         let args = [
             Arg::Buffer(c.buffer),
-            Arg::I32(element.code()),
+            Arg::I32(c.element.code()),
             int(c.rows),
             int(c.columns),
             Arg::I64(c.strides.0 as i64),

@@ -1,22 +1,23 @@
 //! The runner of `pad_mm` on a GPU: a product through cuBLAS as it is, or of operands padded to the alignment of
 //! tensor cores, with PyTorch's features and padding.
 
-use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use ah_types::{Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;
 use super::argument::Arg;
-use super::cublas::{Cublas, Matrix, Product};
+use super::cublas::Cublas;
 use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::experiment;
 use super::nvrtc::Source;
-use super::operands::{GUARD, Operands, ProductReference, int};
-use super::shape::{self, Shape};
-use crate::features::{Layout, Padding};
+use super::operands::int;
+use super::product::{Matrix, Product};
+use super::product_runner::{Input, Operation, ProductRunner};
+use crate::features::Padding;
+use ah_measure::Failure;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
 const SOURCE: Source = Source::shipped("padding.cu", include_str!("padding.cu"));
 
@@ -29,12 +30,9 @@ const MAX_WORK: [u64; 2] = [1 << 38, 1 << 37];
 /// The share of inputs that may be eight times as large.
 const LARGE: f64 = 0.04;
 
-/// Measures `pad_mm` on a GPU.
-pub(super) struct PadMmRunner {
-    experiment: Experiment,
-    gpu: Gpu,
+/// The choices of `pad_mm` on a GPU.
+pub(super) struct PadMmOperation {
     cublas: Cublas,
-    operands: Operands,
     /// For elements of 2 and of 4 bytes.
     padding: [PaddingKernels; 2],
 }
@@ -46,7 +44,7 @@ struct PaddingKernels {
 
 /// An operand and its padded version.
 #[derive(Clone, Copy, Debug)]
-struct Side {
+pub(super) struct Side {
     matrix: Matrix,
     /// The padded matrix, row-major; the matrix itself if it needs no padding.
     padded: Matrix,
@@ -60,24 +58,14 @@ impl Side {
     }
 }
 
-/// See [`BenchmarkRunner::Input`].
-pub(super) struct Input {
-    element: Element,
-    tf32: bool,
-    a: Side,
-    b: Side,
-    /// The results of `orig` and of `pad`. The second is cut to size as a view.
-    c: Matrix,
-    c_padded: Matrix,
-    expected: ProductReference,
-}
-
-impl Input {
-    /// Returns the result of a choice without padding.
-    fn result(&self, choice: ChoiceId) -> Matrix {
-        let c = if choice.0 == 0 { self.c } else { self.c_padded };
-        Matrix { rows: self.c.rows, columns: self.c.columns, ..c }
-    }
+/// Returns both operands of an input.
+fn sides(Input { context, product, further, .. }: &Input) -> [Side; 2] {
+    let side = |matrix: Matrix, padded: Matrix, prepadded| {
+        let fits = (padded.rows, padded.columns) == (matrix.rows, matrix.columns);
+        let prepadded = context.category(prepadded) == Some("True");
+        Side { matrix, padded: if fits { matrix } else { padded }, prepadded }
+    };
+    [side(product.a, further[0], "prepadded_mat1"), side(product.b, further[1], "prepadded_mat2")]
 }
 
 /// Returns PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
@@ -85,52 +73,37 @@ pub(super) fn padding(element: Element) -> Padding {
     Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }
 
-impl PadMmRunner {
-    pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
-        let padding = |bytes: usize| {
-            let kernel = |name| gpu.kernel(SOURCE, name, vec![format!("ELEMENT_BYTES={bytes}")]);
-            Ok(PaddingKernels { copy: kernel("copy")?, zero_block: kernel("zero_block")? })
-        };
-        let choices = vec!["orig".to_owned(), "pad".to_owned()];
-        // Both choices are measured to the end: how much padding loses matters too.
-        let timing = TimingPolicy { early_stop_ratio: 20.0, ..experiment::timing() };
-        Ok(Self {
-            experiment: experiment::experiment(optimization, &gpu, choices, timing),
-            cublas: Cublas::new(&gpu)?,
-            operands: Operands::new(&gpu)?,
-            padding: [padding(2)?, padding(4)?],
-            gpu,
-        })
+/// Returns the runner of `pad_mm`.
+pub(super) fn runner(
+    optimization: Optimization,
+    gpu: Gpu,
+) -> Result<ProductRunner<PadMmOperation>, CudaError> {
+    let padding = |bytes: usize| {
+        let kernel = |name| gpu.kernel(SOURCE, name, vec![format!("ELEMENT_BYTES={bytes}")]);
+        Ok(PaddingKernels { copy: kernel("copy")?, zero_block: kernel("zero_block")? })
+    };
+    let operation = PadMmOperation { cublas: Cublas::new(&gpu)?, padding: [padding(2)?, padding(4)?] };
+    // Both choices are measured to the end: how much padding loses matters too.
+    let timing = TimingPolicy { early_stop_ratio: 20.0, ..experiment::timing() };
+    ProductRunner::new(optimization, gpu, ["orig", "pad"].map(str::to_owned).to_vec(), timing, operation)
+}
+
+impl PadMmOperation {
+    fn kernels(&self, matrix: &Matrix) -> &PaddingKernels {
+        &self.padding[usize::from(matrix.element == Element::F32)]
     }
 
-    fn run(&self, input: &Input, choice: ChoiceId) -> Result<(), CudaError> {
-        let (a, b, c) = match choice.0 {
-            0 => (input.a.matrix, input.b.matrix, input.c),
-            _ => {
-                self.pad(&input.a, input.element)?;
-                self.pad(&input.b, input.element)?;
-                (input.a.padded, input.b.padded, input.c_padded)
-            }
-        };
-        self.cublas.product(&Product { element: input.element, tf32: input.tf32, a, b, c })
-    }
-
-    fn kernels(&self, element: Element) -> &PaddingKernels {
-        &self.padding[usize::from(element == Element::F32)]
-    }
-
-    fn pad(&self, side: &Side, element: Element) -> Result<(), CudaError> {
+    fn pad(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
         if !side.needs_padding() {
             return Ok(());
         }
-        if side.prepadded { self.write_zeros(side, element) } else { self.pad_whole(side, element) }
+        if side.prepadded { self.write_zeros(gpu, side) } else { self.pad_whole(gpu, side) }
     }
 
     /// Copies an operand into a new matrix of zeros, as `aten.constant_pad_nd` does.
-    fn pad_whole(&self, side: &Side, element: Element) -> Result<(), CudaError> {
+    fn pad_whole(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
         let Side { matrix, padded, .. } = side;
-        let bytes = padded.rows * padded.columns * element.bytes();
-        self.gpu.fill(Buffer { bytes, ..padded.buffer }, 0)?;
+        gpu.fill(Buffer { bytes: padded.bytes(), ..padded.buffer }, 0)?;
         let args = [
             Arg::Buffer(matrix.buffer),
             Arg::I64(matrix.strides.0 as i64),
@@ -141,35 +114,32 @@ impl PadMmRunner {
             int(matrix.columns),
         ];
         let blocks = (matrix.rows * matrix.columns).div_ceil(4 * 128);
-        self.gpu.launch(&self.kernels(element).copy, Grid::of(blocks, 128), &args)
+        gpu.launch(&self.kernels(matrix).copy, Grid::of(blocks, 128), &args)
     }
 
     /// Writes the zeros of a prepadded matrix, as PyTorch's `write_pad` does: `x[-rows:, -columns:].fill_(0)`, where
     /// a length of 0 means all rows or all columns.
-    fn write_zeros(&self, side: &Side, element: Element) -> Result<(), CudaError> {
+    fn write_zeros(&self, gpu: &Gpu, side: &Side) -> Result<(), CudaError> {
         let Side { matrix, padded, .. } = side;
         let part = |whole: usize, of: usize| if whole == of { whole } else { whole - of };
         let (rows, columns) = (part(padded.rows, matrix.rows), part(padded.columns, matrix.columns));
         let first = (padded.rows - rows) * padded.strides.0 + padded.columns - columns;
         let args = [
-            Arg::Buffer(padded.buffer.from(first * element.bytes())),
+            Arg::Buffer(padded.buffer.from(first * padded.element.bytes())),
             Arg::I64(padded.strides.0 as i64),
             int(rows),
             int(columns),
         ];
         let blocks = (rows * columns).div_ceil(256).min(4096);
-        self.gpu.launch(&self.kernels(element).zero_block, Grid::of(blocks, 256), &args)
+        gpu.launch(&self.kernels(matrix).zero_block, Grid::of(blocks, 256), &args)
     }
 }
 
-impl BenchmarkRunner for PadMmRunner {
-    type Input = Input;
+impl Operation for PadMmOperation {
+    /// The operands that `pad` pads; `None` for `orig`.
+    type Method = Option<[Side; 2]>;
 
-    fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    fn draw(&self, rng: &mut Rng) -> Context {
+    fn draw(&self, gpu: &Gpu, rng: &mut Rng) -> Context {
         let element = *sampling::pick(rng, &Element::FLOATS);
         let tf32 = element == Element::F32 && sampling::flag(rng, 0.4);
         let padding = padding(element);
@@ -182,7 +152,7 @@ impl BenchmarkRunner for PadMmRunner {
             let [m, k, n] = shape;
             // Operands, result and padded copies stay within a quarter of the memory, as in PyTorch.
             let bytes = (m * k + k * n + m * n) * element.bytes() as u64;
-            if unaligned && m * k * n <= max_work && bytes <= self.gpu.identity().memory / 4 {
+            if unaligned && m * k * n <= max_work && bytes <= gpu.identity().memory / 4 {
                 break shape;
             }
         };
@@ -192,83 +162,49 @@ impl BenchmarkRunner for PadMmRunner {
         // Only contiguous matrices are ever prepadded (`should_exclude_padding_time`).
         let a_prepadded = sampling::flag(rng, 0.2) && !a_transposed;
         let b_prepadded = sampling::flag(rng, 0.2) && !b_transposed;
-        let a = Layout::transposed(a_transposed).strides(m, k);
-        let b = Layout::transposed(b_transposed).strides(k, n);
-        let context = shape::context([m, k, n], (a, element), (b, element));
-        let context = padding.describe(context, [m, k, n], [a_prepadded, b_prepadded]);
-        shape::with_tf32(context, element, tf32)
+        let product = Product::dense([m, k, n], [a_transposed, b_transposed], [element; 2], tf32);
+        product.with_tf32(padding.describe(product.context(), [m, k, n], [a_prepadded, b_prepadded]))
     }
 
-    fn accepts(&self, context: &Context) -> Result<(), String> {
-        let shape = Shape::of_floats(context)?;
-        padding(shape.a).check(context, [shape.m, shape.k, shape.n])
+    fn product(&self, context: &Context) -> Result<Product, String> {
+        let product = Product::of_floats(context)?;
+        padding(product.a.element).check(context, product.sizes())?;
+        Ok(product)
     }
 
-    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
-        let seed = rng.random();
-        self.accepts(context).map_err(Failure::skipped)?;
-        let shape = Shape::of_floats(context).map_err(Failure::skipped)?;
-        let Shape { m, k, n, a: element, tf32, .. } = shape;
-        let gpu = &self.gpu;
-        gpu.enter()?;
-        let padding = padding(element);
-        let [m_padded, k_padded, n_padded] = [m, k, n].map(|s| s + padding.length(s as u64) as usize);
-        let bytes = |rows: usize, columns: usize| rows * columns * element.bytes();
-        let [a, a_padded, b, b_padded, c, c_padded] = gpu.operands([
-            bytes(m, k),
-            bytes(m_padded, k_padded),
-            bytes(k, n),
-            bytes(k_padded, n_padded),
-            bytes(m, n) + GUARD,
-            bytes(m_padded, n_padded) + GUARD,
-        ])?;
-        let a = Matrix { buffer: a, rows: m, columns: k, strides: shape.a_strides };
-        let b = Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides };
-        let side = |matrix: Matrix, padded: Matrix, prepadded| {
-            let fits = (padded.rows, padded.columns) == (matrix.rows, matrix.columns);
-            let prepadded = context.category(prepadded) == Some("True");
-            Side { matrix, padded: if fits { matrix } else { padded }, prepadded }
-        };
-        let input = Input {
-            element,
-            tf32,
-            a: side(a, Matrix::row_major(a_padded, m_padded, k_padded), "prepadded_mat1"),
-            b: side(b, Matrix::row_major(b_padded, k_padded, n_padded), "prepadded_mat2"),
-            c: Matrix::row_major(c, m, n),
-            c_padded: Matrix::row_major(c_padded, m_padded, n_padded),
-            expected: self.operands.product(gpu, (&a, element), (&b, element), tf32, seed)?,
-        };
-        for side in [&input.a, &input.b] {
+    /// The padded operands, and the product of them, which is cut to size as a view.
+    fn further(&self, product: &Product) -> Vec<Matrix> {
+        let padding = padding(product.a.element);
+        let padded = |size: usize| size + padding.length(size as u64) as usize;
+        let matrices = [product.a, product.b, product.c].into_iter();
+        matrices.map(|m| Matrix::row_major(m.element, padded(m.rows), padded(m.columns))).collect()
+    }
+
+    fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError> {
+        for side in sides(input) {
             if side.prepadded && side.needs_padding() {
-                self.pad_whole(side, element)?;
+                self.pad_whole(gpu, &side)?;
             }
         }
-        gpu.wait()?;
-        Ok(input)
+        gpu.wait()
     }
 
-    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        self.gpu.enter()?;
-        let c = if choice.0 == 0 { input.c } else { input.c_padded };
-        self.operands.poison(&self.gpu, &c, input.element)?;
-        self.run(input, choice)?;
-        self.operands.check(&self.gpu, &input.result(choice), input.element, &input.expected)
+    fn method(&self, _: &Gpu, input: &Input, choice: usize) -> Result<Self::Method, Failure> {
+        Ok((choice > 0).then(|| sides(input)))
     }
 
-    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.gpu.enter()?;
-        self.gpu.time(burst, || self.run(input, choice))
-    }
-}
-
-#[cfg(test)]
-impl super::products::ProductRunner for PadMmRunner {
-    fn gpu(&self) -> &Gpu {
-        &self.gpu
+    fn run(&self, gpu: &Gpu, input: &Input, method: &Self::Method) -> Result<(), CudaError> {
+        let Some([a, b]) = method else { return self.cublas.product(&input.product) };
+        self.pad(gpu, a)?;
+        self.pad(gpu, b)?;
+        self.cublas.product(&Product { a: a.padded, b: b.padded, c: input.further[2], ..input.product })
     }
 
-    fn matrices(&self, input: &Input, choice: ChoiceId) -> [(Matrix, Element); 3] {
-        [input.a.matrix, input.b.matrix, input.result(choice)].map(|matrix| (matrix, input.element))
+    /// Returns the product without padding.
+    fn result(&self, Input { product, further, .. }: &Input, method: &Self::Method) -> Matrix {
+        let Product { c, .. } = *product;
+        let from = if method.is_some() { further[2] } else { c };
+        Matrix { rows: c.rows, columns: c.columns, ..from }
     }
 }
 

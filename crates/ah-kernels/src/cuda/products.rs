@@ -10,25 +10,14 @@ use ah_measure::{BenchmarkRunner, Failure};
 use ah_types::{ChoiceId, Context, Optimization};
 use half::{bf16, f16};
 
-use super::cublas::Matrix;
 use super::device::{self, Gpu};
 use super::element::Element;
 use super::error::CudaError;
-use super::mixed_mm::MixedMmRunner;
-use super::mm::MmRunner;
 use super::operands::GUARD;
-use super::pad_mm::{self, PadMmRunner};
-use super::shape;
-use crate::features::{self, Layout};
-
-/// A runner that can return its operands and its result.
-pub(super) trait ProductRunner: BenchmarkRunner {
-    /// Returns the device.
-    fn gpu(&self) -> &Gpu;
-    /// Returns the operands, and the result of `choice`. Behind the result's memory are [`GUARD`] bytes,
-    /// which belong to its buffer.
-    fn matrices(&self, input: &Self::Input, choice: ChoiceId) -> [(Matrix, Element); 3];
-}
+use super::product::{Matrix, Product};
+use super::product_runner::{Operation, ProductRunner};
+use super::{mixed_mm, mm, pad_mm};
+use crate::features;
 
 /// The operands and the result of one choice, row by row.
 struct HostProduct {
@@ -56,24 +45,27 @@ fn report(line: &str) {
 }
 
 /// Computes the product of random operands with one choice. The same state of `rng` gives the same operands.
-fn compute<R: ProductRunner>(
-    runner: &mut R,
+fn compute<O: Operation>(
+    runner: &mut ProductRunner<O>,
     context: &Context,
     choice: ChoiceId,
     rng: &mut Rng,
 ) -> Result<HostProduct, Failure> {
     let mut input = runner.load(context, rng)?;
-    let [a, b, c] = runner.matrices(&input, choice);
-    runner.gpu().fill(c.0.buffer, 0xff)?;
+    let method = runner.operation.method(&runner.gpu, &input, choice.index())?;
+    let c = runner.operation.result(&input, &method);
+    runner.gpu.fill(c.buffer, 0xff)?;
     runner.check(&mut input, choice)?;
-    let values = |(matrix, element): (Matrix, Element)| {
-        let memory = runner.gpu().read::<u8>(matrix.buffer, matrix.buffer.bytes)?;
+    let gpu = &runner.gpu;
+    let values = |matrix: Matrix| {
+        let memory = gpu.read::<u8>(matrix.buffer, matrix.buffer.bytes)?;
         let places = (0..matrix.rows).flat_map(|i| (0..matrix.columns).map(move |j| (i, j)));
         let at = |(i, j)| i * matrix.strides.0 + j * matrix.strides.1;
-        Ok::<_, Failure>(places.map(|place| value(element, &memory, at(place))).collect())
+        Ok::<_, Failure>(places.map(|place| value(matrix.element, &memory, at(place))).collect())
     };
-    let guard = runner.gpu().read::<u8>(c.0.buffer, c.0.buffer.bytes)?.split_off(c.0.buffer.bytes - GUARD);
+    let guard = gpu.read::<u8>(c.buffer, c.buffer.bytes)?.split_off(c.buffer.bytes - GUARD);
     let guard_is_intact = guard.iter().all(|byte| *byte == 0xff);
+    let Product { a, b, .. } = input.product;
     Ok(HostProduct { a: values(a)?, b: values(b)?, c: values(c)?, guard_is_intact })
 }
 
@@ -117,8 +109,8 @@ fn wrong(found: &[f64], expected: &(Vec<f64>, Vec<f64>), rounding: f64, relative
 }
 
 /// Compares every choice on one context; returns the number of choices that ran.
-fn compare<R: ProductRunner>(
-    runner: &mut R,
+fn compare<O: Operation>(
+    runner: &mut ProductRunner<O>,
     context: &Context,
     sizes: [u64; 3],
     element: Element,
@@ -148,12 +140,6 @@ fn compare<R: ProductRunner>(
     ran
 }
 
-/// Describes a product whose operands have these layouts and types.
-fn product([m, k, n]: [u64; 3], transposed: [bool; 2], types: [Element; 2]) -> Context {
-    let [a, b] = transposed.map(Layout::transposed);
-    shape::context([m, k, n], (a.strides(m, k), types[0]), (b.strides(k, n), types[1]))
-}
-
 const LAYOUTS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
 /// Types, and whether float32 is rounded to TF32.
 const FLOATS: [(Element, bool); 4] =
@@ -161,15 +147,15 @@ const FLOATS: [(Element, bool); 4] =
 
 #[test]
 fn mm_computes_every_element() {
-    let Some(mut runner) = open("mm", MmRunner::new) else { return };
+    let Some(mut runner) = open("mm", mm::runner) else { return };
     let mut ran = 0;
     for sizes in
         [[1, 64, 128], [16, 128, 64], [72, 264, 136], [264, 520, 392], [65, 1023, 257], [64, 8192, 64]]
     {
         for transposed in LAYOUTS {
             for (element, tf32) in FLOATS {
-                let context = features::with_contiguity(product(sizes, transposed, [element; 2]));
-                let context = shape::with_tf32(context, element, tf32);
+                let product = Product::dense(sizes, transposed, [element; 2], tf32);
+                let context = product.with_tf32(features::with_contiguity(product.context()));
                 ran += compare(&mut runner, &context, sizes, element, tf32);
             }
         }
@@ -180,7 +166,7 @@ fn mm_computes_every_element() {
 
 #[test]
 fn mixed_mm_computes_every_element() {
-    let Some(mut runner) = open("mixed_mm", MixedMmRunner::new) else { return };
+    let Some(mut runner) = open("mixed_mm", mixed_mm::runner) else { return };
     let mut ran = 0;
     for (m, k, n) in [
         (1, 1024, 256),
@@ -196,7 +182,8 @@ fn mixed_mm_computes_every_element() {
     ] {
         for transposed in [false, true] {
             for types in [[Element::F16, Element::I8], [Element::Bf16, Element::U8]] {
-                let context = features::with_contiguity(product([m, k, n], [false, transposed], types));
+                let product = Product::dense([m, k, n], [false, transposed], types, false);
+                let context = features::with_contiguity(product.context());
                 ran += compare(&mut runner, &context, [m, k, n], types[0], false);
             }
         }
@@ -207,15 +194,15 @@ fn mixed_mm_computes_every_element() {
 
 #[test]
 fn pad_mm_computes_every_element() {
-    let Some(mut runner) = open("pad_mm", PadMmRunner::new) else { return };
+    let Some(mut runner) = open("pad_mm", pad_mm::runner) else { return };
     let mut ran = 0;
     for sizes in [[1, 63, 127], [17, 129, 65], [255, 257, 511], [64, 1001, 3]] {
         for transposed in LAYOUTS {
             for (element, tf32) in FLOATS {
                 for prepadded in [[false, false], [true, true]] {
-                    let context = product(sizes, transposed, [element; 2]);
-                    let context = pad_mm::padding(element).describe(context, sizes, prepadded);
-                    let context = shape::with_tf32(context, element, tf32);
+                    let product = Product::dense(sizes, transposed, [element; 2], tf32);
+                    let padding = pad_mm::padding(element);
+                    let context = product.with_tf32(padding.describe(product.context(), sizes, prepadded));
                     ran += compare(&mut runner, &context, sizes, element, tf32);
                 }
             }

@@ -4,7 +4,6 @@
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
-use super::arena::Buffer;
 use super::argument::Arg;
 use super::device::{Gpu, Kernel};
 use super::element::Element;
@@ -13,7 +12,7 @@ use super::experiment;
 use super::kernels::{Launch, Softmax, SoftmaxProblem};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
-use super::shape::{element, size};
+use super::product::{Matrix, element, size};
 use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
@@ -29,16 +28,14 @@ pub(super) struct SoftmaxRunner {
 
 /// See [`BenchmarkRunner::Input`].
 pub(super) struct Input {
-    rows: usize,
-    columns: usize,
-    x: Buffer,
-    y: Buffer,
+    x: Matrix,
+    y: Matrix,
     seed: u64,
 }
 
 impl Input {
     fn problem(&self) -> SoftmaxProblem {
-        SoftmaxProblem { rows: self.rows as u64, columns: self.columns as u64 }
+        SoftmaxProblem { rows: self.x.rows as u64, columns: self.x.columns as u64 }
     }
 }
 
@@ -59,10 +56,10 @@ impl SoftmaxRunner {
         Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch))
     }
 
-    fn run(&self, input: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
-        let stride = Arg::I64(input.columns as i64);
+    fn run(&self, Input { x, y, .. }: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
+        let stride = Arg::I64(x.columns as i64);
         let args =
-            [Arg::Buffer(input.x), Arg::Buffer(input.y), int(input.rows), int(input.columns), stride, stride];
+            [Arg::Buffer(x.buffer), Arg::Buffer(y.buffer), int(x.rows), int(x.columns), stride, stride];
         self.gpu.launch(kernel, grid(launch), &args)
     }
 }
@@ -103,27 +100,25 @@ impl BenchmarkRunner for SoftmaxRunner {
         let [rows, columns] = [size(context, "rows"), size(context, "columns")];
         let (rows, columns) = (rows.map_err(Failure::skipped)?, columns.map_err(Failure::skipped)?);
         let gpu = &self.gpu;
-        gpu.enter()?;
-        let bytes = rows * columns * 4;
-        let [x, y] = gpu.operands([bytes, bytes])?;
-        let input = Input { rows, columns, x, y, seed };
+        let matrix = Matrix::row_major(Element::F32, rows, columns);
+        let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
+        let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });
+        let input = Input { x, y, seed };
         let problem = input.problem();
         let fit = Softmax::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
-        self.operands.randomize(gpu, x, rows * columns, (Element::F32, 1.0), seed)?;
+        self.operands.randomize(gpu, &x, 1.0, seed)?;
         Ok(input)
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
-        self.gpu.enter()?;
         let kernel = self.kernel(input, choice)?;
-        self.gpu.fill(input.y, 0xff)?;
+        self.gpu.fill(input.y.buffer, 0xff)?;
         self.run(input, &kernel)?;
-        self.operands.check_softmax(&self.gpu, input.x, input.y, (input.rows, input.columns), input.seed)
+        self.operands.check_softmax(&self.gpu, [&input.x, &input.y], input.seed)
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.gpu.enter()?;
         let kernel = self.kernel(input, choice)?;
         self.gpu.time(burst, || self.run(input, &kernel))
     }

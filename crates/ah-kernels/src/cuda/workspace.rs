@@ -3,11 +3,11 @@
 
 use super::arena::Allocation;
 use super::argument::Arg;
-use super::cublas::Matrix;
 use super::device::{Gpu, Grid, Kernel};
 use super::error::CudaError;
 use super::kernels::Launch;
 use super::operands::int;
+use super::product::Product;
 use ah_measure::Failure;
 
 /// Floats of partial sums: enough for split-K by four of a product with ten thousand tiles.
@@ -48,13 +48,14 @@ impl Workspace {
         needed("tickets", launch.tickets, TICKETS)
     }
 
-    /// Starts one of our products, c = a · b. Its arguments: operands and result, workspace, m, n, k, strides.
+    /// Starts one of our products. Its arguments: operands and result, workspace, m, n, k, strides.
     pub(crate) fn product(
         &self,
         gpu: &Gpu,
         (kernel, launch): (&Kernel, &Launch),
-        matrices: [&Matrix; 3],
+        product: &Product,
     ) -> Result<(), CudaError> {
+        let matrices = [&product.a, &product.b, &product.c];
         let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
         let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
         let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));

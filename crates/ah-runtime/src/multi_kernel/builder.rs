@@ -13,7 +13,7 @@ use super::event::Events;
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
 use super::picker::{Eligibility, Picker, Timer};
-use super::picks::{self, Dimension, KernelSet, KernelVersion, KeyFeature, Pick, PicksError, Table};
+use super::picks::{self, Dimension, KernelSet, KernelVersion, KeyFeature, Table};
 use crate::decide::{AutoHeuristic, Builder as DecisionBuilder, SetupError};
 use crate::environment::Environment;
 use crate::find;
@@ -31,13 +31,8 @@ pub struct Builder<F> {
     timer: Timer,
     caches: bool,
     record: Option<PathBuf>,
-    lookup: Option<Lookup>,
+    lookup: Option<String>,
     appends_to_log: Option<bool>,
-}
-
-enum Lookup {
-    File(PathBuf),
-    Text(String),
 }
 
 /// A MultiKernel cannot be set up.
@@ -141,16 +136,11 @@ impl<F> Builder<F> {
         self
     }
 
-    /// Takes picks from a recording and never measures. Without a recorded pick the heuristic or the fallback
-    /// decides. A recording of other kernels, versions or another device is ignored with a warning.
-    pub fn lookup(mut self, path: impl AsRef<Path>) -> Self {
-        self.lookup = Some(Lookup::File(path.as_ref().to_owned()));
-        self
-    }
-
-    /// Like [`lookup`](Self::lookup), with the text of a recording: `include_str!("softmax.json")`.
-    pub fn lookup_text(mut self, text: &str) -> Self {
-        self.lookup = Some(Lookup::Text(text.to_owned()));
+    /// Takes picks from the text of a recording, for example `include_str!("softmax.json")`, and never measures. Without a
+    /// recorded pick the heuristic or the fallback decides. A recording of other kernels, versions or another device is
+    /// ignored with a warning.
+    pub fn lookup(mut self, recording: &str) -> Self {
+        self.lookup = Some(recording.to_owned());
         self
     }
 
@@ -231,9 +221,11 @@ impl<F> Builder<F> {
             }
         }
         if let Some(lookup) = lookup {
-            match recorded(&lookup, &picker.kernels) {
+            match picker.kernels.parse(&lookup) {
                 Ok(picks) => picker.add(picks),
-                Err(error) => log::warn!("{name}: {error}; the fallback runs unless a heuristic decides"),
+                Err(error) => log::warn!(
+                    "{name}: not a recording of this program: {error}; the fallback runs unless a heuristic decides"
+                ),
             }
         }
         Ok(MultiKernel { functions, picker })
@@ -289,15 +281,4 @@ fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<PathBuf>
         return None;
     };
     Some(folder.join(kernels.file_name()))
-}
-
-fn recorded(lookup: &Lookup, kernels: &KernelSet) -> Result<Vec<Pick>, PicksError> {
-    let (path, text) = match lookup {
-        Lookup::File(path) => {
-            let missing = || PicksError::Invalid { path: path.clone(), reason: "no such file".to_owned() };
-            return picks::read(path, kernels)?.ok_or_else(missing);
-        }
-        Lookup::Text(text) => (PathBuf::from("(the program's own recording)"), text),
-    };
-    kernels.parse(text).map_err(|reason| PicksError::Invalid { path, reason })
 }

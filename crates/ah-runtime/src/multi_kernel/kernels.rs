@@ -6,7 +6,7 @@ use ah_types::Scalar;
 
 use super::event::Event;
 use super::picker::Picker;
-use super::trial::{Agrees, Attempt, FallbackCheck, OnClones, Repeatable};
+use super::trial::{Agrees, Attempt, Calls, succeeded, timed};
 use crate::decide::AutoHeuristic;
 use crate::panics::caught;
 
@@ -49,10 +49,15 @@ impl<F> MultiKernel<F> {
         let kernel = match self.picker.known(values) {
             Some(kernel) => kernel,
             None => {
-                let comparison = FallbackCheck::new(agrees, self.picker.fallback());
-                let (functions, timer) = (&self.functions[..], &self.picker.timer);
-                let mut trial = Repeatable { functions, timer, call: &mut call, comparison };
-                self.picker.missed(values, &mut trial)
+                let attempt = &mut |kernel: usize, runs: u32| {
+                    let mut call = || succeeded(call(&self.functions[kernel]));
+                    timed(&self.picker.timer, || {
+                        (1..runs).try_for_each(|_| call().map(drop))?;
+                        call()
+                    })
+                };
+                let (repeats, fallback, expected) = (true, self.picker.fallback(), None);
+                self.picker.missed(values, &mut Calls { attempt, repeats, agrees, fallback, expected })
             }
         };
         self.run_or_fall_back(kernel, values, call)
@@ -74,10 +79,13 @@ impl<F> MultiKernel<F> {
         let kernel = match self.picker.known(values) {
             Some(kernel) => kernel,
             None => {
-                let comparison = FallbackCheck::new(agrees, self.picker.fallback());
-                let (functions, timer) = (&self.functions[..], &self.picker.timer);
-                let mut trial = OnClones { functions, timer, input, call: &mut call, comparison };
-                self.picker.missed(values, &mut trial)
+                let attempt = &mut |kernel: usize, _: u32| {
+                    let mut clone = input.clone();
+                    let call = || succeeded(call(&self.functions[kernel], &mut clone));
+                    timed(&self.picker.timer, call).map(|(ms, _)| (ms, clone))
+                };
+                let (repeats, fallback, expected) = (false, self.picker.fallback(), None);
+                self.picker.missed(values, &mut Calls { attempt, repeats, agrees, fallback, expected })
             }
         };
         self.run_or_panic(kernel, values, || call(&self.functions[kernel], input))

@@ -79,9 +79,9 @@ impl Bench for KernelBench<'_> {
 
 /// Returns the kernel with the least median; `None` if none was measured. Medians within the policy's target relative
 /// error tie and the first given wins, so that noise does not change picks.
-pub(super) fn winner(medians: &[f64], relative_error: f64) -> Option<usize> {
-    let least = medians.iter().copied().filter(|ms| ms.is_finite()).min_by(f64::total_cmp)?;
-    medians.iter().position(|ms| *ms <= least * (1.0 + relative_error))
+pub(super) fn winner(medians: &[Option<f64>], relative_error: f64) -> Option<usize> {
+    let least = medians.iter().flatten().copied().min_by(f64::total_cmp)?;
+    medians.iter().position(|median| median.is_some_and(|ms| ms <= least * (1.0 + relative_error)))
 }
 
 #[cfg(test)]
@@ -125,16 +125,16 @@ mod tests {
         assert_eq!(outcomes[2], Outcome::failed("later"));
         assert_eq!(outcomes[3], Outcome::skipped("not eligible"));
         assert_eq!(outcomes[5], Outcome::failed("wrong"));
-        let medians: Vec<f64> = outcomes.iter().map(|o| o.median().unwrap_or(f64::NAN)).collect();
+        let medians: Vec<_> = outcomes.iter().map(|o| o.median().filter(|ms| ms.is_finite())).collect();
         assert_eq!(winner(&medians, 0.02), Some(4));
     }
 
     #[test]
     fn medians_within_the_relative_error_tie() {
-        assert_eq!(winner(&[f64::INFINITY, f64::NAN], 0.02), None);
-        assert_eq!(winner(&[2.0, 1.0, 1.0], 0.0), Some(1));
-        assert_eq!(winner(&[f64::NAN, 1.02, 1.0], 0.02), Some(1));
-        assert_eq!(winner(&[1.03, f64::INFINITY, 1.0], 0.02), Some(2));
+        assert_eq!(winner(&[None, None], 0.02), None);
+        assert_eq!(winner(&[Some(2.0), Some(1.0), Some(1.0)], 0.0), Some(1));
+        assert_eq!(winner(&[None, Some(1.02), Some(1.0)], 0.02), Some(1));
+        assert_eq!(winner(&[Some(1.03), None, Some(1.0)], 0.02), Some(2));
     }
 
     /// Takes this many milliseconds a run.

@@ -223,7 +223,9 @@ impl Picker {
                 self.events.add(self.decision.name(), event);
             }
         }
-        let mut medians: Box<[f64]> = outcomes.iter().map(|o| o.median().unwrap_or(f64::NAN)).collect();
+        let mut medians: Box<[Option<f64>]> =
+            outcomes.iter().map(|outcome| outcome.median().filter(|ms| ms.is_finite())).collect();
+        let was_skipped: Vec<bool> = outcomes.iter().map(|outcome| outcome.median().is_none()).collect();
         let winner = measure::winner(&medians, policy.target_relative_error);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);
@@ -235,7 +237,7 @@ impl Picker {
                 self.decision.warn_unrecorded(&error);
             }
         }
-        let named = winner.map(|kernel| (self.name_of(kernel), medians[kernel]));
+        let named = winner.and_then(|kernel| Some((self.name_of(kernel), medians[kernel]?)));
         let event = Event::Measured { miss: miss.clone(), context, winner: named };
         let Some(kernel) = winner else {
             self.give_up(key, event);
@@ -245,9 +247,8 @@ impl Picker {
         let guards = table.guards(values)?;
         if let Some(before) = table.find(values) {
             // Keep times from another input of the same key, for which other kernels were eligible.
-            for (ms, before) in medians.iter_mut().zip(&before.ms).filter(|(ms, _)| ms.is_nan()) {
-                *ms = *before;
-            }
+            let times = medians.iter_mut().zip(&before.ms).zip(was_skipped);
+            times.filter(|(_, was_skipped)| *was_skipped).for_each(|((ms, before), _)| *ms = *before);
         }
         drop(table);
         let pick = Pick { guards, kernel, ms: medians };
@@ -329,10 +330,10 @@ impl Picker {
             let features = self.kernels.features.iter();
             let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
             let guards = guards.collect::<Vec<_>>().join(" and ");
-            let ms = Milliseconds(pick.ms[pick.kernel]);
-            let _ = write!(text, "\n{} takes {ms} while {guards}", self.name_of(pick.kernel));
+            let ms = |kernel: usize| Milliseconds(pick.ms[kernel].unwrap_or(f64::INFINITY));
+            let _ = write!(text, "\n{} takes {} while {guards}", self.name_of(pick.kernel), ms(pick.kernel));
             if let Some(second) = pick.best(|kernel| kernel != pick.kernel) {
-                let _ = write!(text, "; then {} {}", self.name_of(second), Milliseconds(pick.ms[second]));
+                let _ = write!(text, "; then {} {}", self.name_of(second), ms(second));
             }
         }
         for event in self.events.all() {

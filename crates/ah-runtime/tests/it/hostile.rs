@@ -69,7 +69,7 @@ proptest! {
     ) {
         thread_local!(static RECORDING: String = recording());
         let text = RECORDING.with(|text| damage(text, &edits, cut, repeat));
-        let multi = builder().lookup_text(&text).build().unwrap();
+        let multi = builder().lookup(&text).build().unwrap();
         for n in ns {
             for dtype in ["f32", "f64", "a \"quoted\" one", ""] {
                 let values = [Scalar::Number(n), dtype.into()];

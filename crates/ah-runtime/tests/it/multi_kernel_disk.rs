@@ -72,16 +72,17 @@ fn a_hostile_cache_is_ignored_and_written_anew() {
         b"{".to_vec(),
         vec![0xff; 100],
         vec![b'['; 1_000_000],
-        swap("\"kernel\": \"pad\"", "\"kernel\": \"rm -rf\""),
+        swap("\"kernel\": 1", "\"kernel\": 2"),
+        swap("\"kernel\": 1", "\"kernel\": \"rm -rf\""),
         swap("\"version\": \"1\"", "\"version\": \"0\""),
         swap("\"equals\": 1000.0", "\"equals\": 1e999"),
         swap("\"equals\": 1000.0", "\"above\": -5.0"),
         swap("\"equals\": 1000.0", "\"above\": 7.0, \"up_to\": 0.0"),
         swap("\"equals\": 1000.0", "\"is\": \"f32\""),
         swap("\"equals\": 1000.0", "\"equals\": 1000.0, \"above\": 0.0"),
-        swap("\"feature\": \"k\"", "\"feature\": \"m\""),
-        swap("\"pad\": 0.5", "\"pad\": null"),
-        swap("\"pad\": 0.5", "\"pad\": -1"),
+        swap("\"ms\": [", "\"ms\": [ 0.25, "),
+        swap(" 0.5\n", " null\n"),
+        swap(" 0.5\n", " -1\n"),
         swap("autoheuristic-picks", "other"),
         good.as_bytes()[..good.len() / 2].to_vec(),
     ];
@@ -108,18 +109,12 @@ fn a_recording_is_looked_up_without_measuring() {
     assert_eq!(measured(&first, 64.0, 100.0, "f32"), "orig");
 
     let text = std::fs::read_to_string(&recording).unwrap();
-    for second in [
-        two(Environment::default()).lookup(&recording).build().unwrap(),
-        two(Environment::default()).lookup_text(&text).build().unwrap(),
-    ] {
-        assert_eq!(remembered(&second, 64.0, 1001.0, "f32"), "pad");
-        assert_eq!(remembered(&second, 64.0, 100.0, "f32"), "orig");
-        assert_eq!(remembered(&second, 64.0, 9000.0, "f32"), "orig");
-        assert!(matches!(second.events().pop(), Some(Event::NotRecorded { .. })));
-    }
+    let second = two(Environment::default()).lookup(&text).build().unwrap();
+    assert_eq!(remembered(&second, 64.0, 1001.0, "f32"), "pad");
+    assert_eq!(remembered(&second, 64.0, 100.0, "f32"), "orig");
+    assert_eq!(remembered(&second, 64.0, 9000.0, "f32"), "orig");
+    assert!(matches!(second.events().pop(), Some(Event::NotRecorded { .. })));
     // A recording of other kernels is ignored, and still nothing is measured.
-    let other = two(Environment::default()).kernel("stream", 1, stream).lookup(&recording).build().unwrap();
+    let other = two(Environment::default()).kernel("stream", 1, stream).lookup(&text).build().unwrap();
     assert_eq!(remembered(&other, 64.0, 1001.0, "f32"), "orig");
-    let missing = two(Environment::default()).lookup(folder.path().join("none.json")).build().unwrap();
-    assert_eq!(remembered(&missing, 64.0, 1001.0, "f32"), "orig");
 }

@@ -138,17 +138,18 @@ pub fn features(
             listed(&left_out)
         ));
     }
-    // The optimization knows units and which features are whole numbers; the log does not.
+    // The optimization knows units; the log does not.
     let known: FxHashMap<&str, &Feature> =
         optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
-    let is_missing = |slot: usize| {
-        log.inputs.iter().any(|input| input.values[slot].as_scalar().number().is_some_and(f64::is_nan))
+    let is_whole = |slot: usize| {
+        let mut numbers = log.inputs.iter().filter_map(|input| input.values[slot].as_scalar().number());
+        numbers.all(|x| x.fract() == 0.0)
     };
     let described = logged.features().iter().enumerate().map(|(slot, f)| {
         let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
         let mut feature: Feature = (*known.unwrap_or(&f)).clone();
         // Integers of generated code have no missing value.
-        feature.integer = feature.integer && !is_missing(slot);
+        feature.integer = feature.integer && is_whole(slot);
         feature
     });
     let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());

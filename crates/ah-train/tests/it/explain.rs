@@ -21,9 +21,9 @@ fn a_decision_is_explained() {
     let trained = trained();
     let explanation =
         explain(&trained.model, &input("m=519 k=601 n=515 mat1_dtype=torch.float16"), &[]).unwrap();
-    insta::assert_snapshot!(explanation.to_string());
+    insta::assert_snapshot!(explanation);
     let declines = explain(&trained.model, &input("m=519 k=12 n=515 mat1_dtype=torch.float16"), &[]).unwrap();
-    insta::assert_snapshot!(declines.to_string());
+    insta::assert_snapshot!(declines);
     insta::assert_snapshot!(report::summary::trained(&trained));
 }
 

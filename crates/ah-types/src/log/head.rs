@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::error::{LogError, io_error, shown};
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
-use crate::feature::{Feature, Schema};
+use crate::feature::Schema;
 use crate::shown::{listed, quoted, reason};
 
 const HINT: &str = "is this a log of AutoHeuristic? `ah-train import` makes one of a table";
@@ -84,7 +84,7 @@ fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<St
     for name in &record {
         let name = String::from_utf8_lossy(name).into_owned();
         let is_new = match kinds.get(name.as_str()) {
-            Some(&kind) => schema.push(Feature { kind, ..Feature::numerical(&name) }).is_ok(),
+            Some(&kind) => schema.push(metadata.feature(&name, kind)).is_ok(),
             None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => !columns.contains(&name),
             None => {
                 return Err(LogError::malformed(

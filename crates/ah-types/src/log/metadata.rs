@@ -63,6 +63,9 @@ pub struct Collection {
     /// What the program does without a heuristic; of several names, the first that is a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
+    /// The numerical features whose values are whole numbers; generated code takes integers. Appending ignores it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub integer_features: Vec<String>,
     /// The mean time of computing a feature, in milliseconds, by name. Features without an entry were not timed. Appending
     /// ignores it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -93,6 +96,8 @@ impl Metadata {
     /// Returns the metadata of a new log.
     pub fn new(name: &str, schema: &Schema, choices: Vec<String>, collection: Collection) -> Self {
         let names = |kind| schema.names(kind).map(str::to_owned).collect();
+        let integers = schema.features().iter().filter(|feature| feature.integer);
+        let integer_features = integers.map(|feature| feature.name.clone()).collect();
         Self {
             name: name.to_owned(),
             shared_memory: collection.device.as_ref().map(Device::shared_memory),
@@ -100,13 +105,19 @@ impl Metadata {
             numerical_features: names(FeatureKind::Numerical),
             categorical_features: names(FeatureKind::Categorical),
             choices: Some(choices),
-            collection: Some(collection),
+            collection: Some(Collection { integer_features, ..collection }),
         }
     }
 
     /// Returns the device, if the log has it.
     pub fn device(&self) -> Option<&Device> {
         self.collection.as_ref()?.device.as_ref()
+    }
+
+    /// Returns the feature of this name.
+    pub(super) fn feature(&self, name: &str, kind: FeatureKind) -> Feature {
+        let integer = self.collection.as_ref().is_some_and(|c| c.integer_features.iter().any(|n| n == name));
+        Feature { kind, integer: integer && kind == FeatureKind::Numerical, ..Feature::numerical(name) }
     }
 
     /// Returns the time limit in milliseconds, if the log has one.
@@ -170,7 +181,7 @@ impl std::fmt::Display for Difference {
 }
 
 /// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
-/// version of the tool, the day and the times of features and decisions do not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
+/// version of the tool, the day, which features are integers, and the times of features and decisions do not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let normal = |m: &Metadata| {
         let mut m = m.clone();
@@ -179,6 +190,7 @@ pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
         if let Some(c) = &mut m.collection {
             c.tool.clear();
             c.date.clear();
+            c.integer_features.clear();
             c.feature_ms.clear();
             c.decision_ns.clear();
         }

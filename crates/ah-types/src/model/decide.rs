@@ -44,7 +44,7 @@ impl Model {
     /// The reason for declining; the program then takes the fallback.
     pub fn choose(&self, values: &[Value]) -> Result<&RankedChoice, Unsure> {
         let leaf = self.leaf(values)?;
-        self.decide(values, |choice| Some(choice) == self.fallback || leaf.is_expected(choice))
+        self.decide(values, |choice| leaf.is_expected(choice))
     }
 
     /// Returns all choices that the heuristic ranks here, best first.
@@ -130,7 +130,7 @@ impl Model {
 
     /// Returns the ranking of a leaf with this sum of rows, in the order of the leaf.
     pub fn ranked(&self, leaf: &Leaf, sums: &[i16]) -> Vec<Ranked> {
-        let leaf: Vec<Ranked> = leaf.ranking.iter().map(RankedChoice::ranked).collect();
+        let leaf: Vec<Ranked> = leaf.ranking.iter().map(|ranked| ranked.ranked(self.fallback)).collect();
         self.rule().ranked(&leaf, sums).collect()
     }
 }

@@ -17,5 +17,4 @@ pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree, add_row};
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;
 pub use error::{InvalidModel, ModelError, ModelPlace};
-pub use explain::{Evidence, Explanation, Path, Predicted};
 pub use tables::{BoosterTables, Reached, Sums, Tables};

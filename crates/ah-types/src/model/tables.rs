@@ -12,6 +12,7 @@ use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::derived::UNKNOWN;
 use crate::expr::Type;
+use crate::pick::pick;
 use crate::row::Row;
 use crate::tree::{Column, Node, Test, Tree, contains};
 use crate::unsure::Unsure;
@@ -29,11 +30,8 @@ pub struct Tables {
     pub ends: Vec<usize>,
     /// The choices of all leaves, one leaf after the other.
     pub ranking: Vec<Ranked>,
-    /// By position in `ranking`: true if a program that lists no choices is expected to offer this one: it is the fallback, or
-    /// [measured on nearly every input](crate::RankedChoice::expected).
-    pub expected: Vec<bool>,
     /// By leaf, without boosters: the pick among the expected choices if all are eligible.
-    picks: Vec<Option<u32>>,
+    picks: Vec<Option<ChoiceId>>,
     /// The scores of choices, and which are allowed.
     pub rule: Rule,
     /// The boosters.
@@ -81,18 +79,10 @@ impl Tables {
         let mut columns: Vec<Column<&Arc<[String]>>> = tests().map(|test| test.column().0).collect();
         columns.sort_unstable();
         columns.dedup();
-        let rule = model.rule();
-        let (mut ends, mut ranking, mut expected, mut picks) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut ends, mut ranking, mut picks) = (Vec::new(), Vec::new(), Vec::new());
         for (_, leaf) in model.tree.leaves() {
-            ranking.extend(leaf.ranking.iter().map(super::super::tree::RankedChoice::ranked));
-            expected.extend(
-                leaf.ranking.iter().map(|ranked| ranked.expected || Some(ranked.choice) == model.fallback),
-            );
-            let start = ends.last().copied().unwrap_or(0);
-            let defaults = rule.ranked(&ranking[start..], &[]).zip(&expected[start..]);
-            let defaults = defaults.filter_map(|(ranked, expected)| expected.then_some(ranked));
-            picks.push(ah_decide::pick(defaults, rule.fallback, |_| true));
+            ranking.extend(leaf.ranking.iter().map(|ranked| ranked.ranked(model.fallback)));
+            picks.push(leaf.choose(model.fallback).map(|ranked| ranked.choice));
             ends.push(ranking.len());
         }
         Self {
@@ -105,9 +95,8 @@ impl Tables {
                 .collect(),
             ends,
             ranking,
-            expected,
             picks,
-            rule,
+            rule: model.rule(),
         }
     }
 
@@ -255,8 +244,9 @@ impl BoosterTables {
 
 impl Reached<'_> {
     /// Returns the choices of the leaf with their scores, in the order of the leaf.
-    pub fn ranked(&self) -> impl Iterator<Item = Ranked> + '_ {
-        self.tables.rule.ranked(&self.tables.ranking[self.range()], self.sums)
+    pub fn ranked(&self) -> impl Iterator<Item = Ranked> + Clone + '_ {
+        let start = self.leaf.checked_sub(1).map_or(0, |before| self.tables.ends[before]);
+        self.tables.rule.ranked(&self.tables.ranking[start..self.tables.ends[self.leaf]], self.sums)
     }
 
     /// Returns the choices of the leaf, best first.
@@ -281,27 +271,20 @@ impl Reached<'_> {
     /// [`Unsure::NoneAllowed`] declines.
     pub fn pick_expected(&self, mut eligible: impl FnMut(ChoiceId) -> bool) -> Result<ChoiceId, Unsure> {
         if self.sums.is_empty()
-            && let Some(pick) = self.tables.picks[self.leaf].map(ChoiceId)
+            && let Some(pick) = self.tables.picks[self.leaf]
             && eligible(pick)
         {
             return Ok(pick);
         }
-        let expected = self.ranked().zip(&self.tables.expected[self.range()]);
-        self.pick_among(expected.filter_map(|(ranked, expected)| expected.then_some(ranked)), eligible)
+        self.pick_among(self.ranked().filter(|ranked| ranked.expected), eligible)
     }
 
     fn pick_among(
         &self,
-        ranking: impl Iterator<Item = Ranked>,
-        mut offered: impl FnMut(ChoiceId) -> bool,
+        ranking: impl Iterator<Item = Ranked> + Clone,
+        offered: impl FnMut(ChoiceId) -> bool,
     ) -> Result<ChoiceId, Unsure> {
-        let picked = ah_decide::pick(ranking, self.tables.rule.fallback, |choice| offered(ChoiceId(choice)));
-        picked.map(ChoiceId).ok_or(Unsure::NoneAllowed)
-    }
-
-    fn range(&self) -> std::ops::Range<usize> {
-        let start = self.leaf.checked_sub(1).map_or(0, |before| self.tables.ends[before]);
-        start..self.tables.ends[self.leaf]
+        pick(ranking, self.tables.rule.fallback.map(ChoiceId), offered).ok_or(Unsure::NoneAllowed)
     }
 }
 

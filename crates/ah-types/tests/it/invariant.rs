@@ -16,7 +16,7 @@ fn ranking() -> impl Strategy<Value = (Vec<Ranked>, Vec<bool>)> {
         .prop_map(|(order, flags)| {
             let ranked = |id: &u32| {
                 let (_, allowed, _, score): Flags = flags[*id as usize];
-                Ranked { choice: *id, score: f64::from(score), allowed }
+                Ranked { choice: *id, score: f64::from(score), allowed, expected: true }
             };
             let ranked = order.iter().filter(|id| flags[**id as usize].0).map(ranked).collect();
             (ranked, flags.iter().map(|f| f.2).collect())
@@ -66,8 +66,7 @@ proptest! {
         }).collect();
         let leaf = Leaf { samples: 40, ranking, ..Leaf::default() };
         if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback))) {
-            prop_assert!(ranked.allowed);
-            prop_assert!(ranked.expected || ranked.choice == ChoiceId(fallback));
+            prop_assert!(ranked.allowed && ranked.expected || ranked.choice == ChoiceId(fallback));
         }
     }
 }

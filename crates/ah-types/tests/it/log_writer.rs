@@ -14,15 +14,8 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         format: 1,
         device,
         timing: Some(TimingPolicy::default()),
-        seed: 0,
-        eligible: std::collections::BTreeMap::new(),
-        fallback: Vec::new(),
-        feature_ms: std::collections::BTreeMap::new(),
-        decision_ns: std::collections::BTreeMap::new(),
-        date: String::new(),
-        commands_hash: None,
-        timeout_ms: None,
         tool,
+        ..Collection::default()
     };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);
     LogWriter::open_within(path, &metadata, &schema, patience).map(|(writer, _)| writer)

@@ -35,15 +35,9 @@ fn metadata(seed: u64) -> Metadata {
             instruction_sets: vec!["avx2".into()],
         })),
         timing: Some(TimingPolicy::default()),
-        eligible: std::collections::BTreeMap::new(),
-        fallback: Vec::new(),
         seed,
-        feature_ms: std::collections::BTreeMap::new(),
-        decision_ns: std::collections::BTreeMap::new(),
-        date: String::new(),
-        commands_hash: None,
-        timeout_ms: None,
         tool: "test 1".into(),
+        ..Collection::default()
     };
     Metadata::new("toy", &schema(), vec!["a".into(), "b,\"c\"".into()], collection)
 }
@@ -490,4 +484,20 @@ fn a_log_written_by_hand_may_leave_out_keys_of_ours() {
     let error = read(r#"{"device":{"kind":"cpu","cores":2}}"#).unwrap_err().to_string();
     let parts = ["expected under autoheuristic_rs", "missing field `model`", "docs/log-format.md"];
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+}
+
+#[test]
+fn a_log_says_which_features_are_integers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.txt");
+    let features = [Feature { integer: true, ..Feature::numerical("n") }, Feature::numerical("load")];
+    let schema = Schema::new(features).unwrap();
+    let metadata = Metadata::new("toy", &schema, vec!["a".into(), "b".into()], Collection::default());
+    let (mut writer, _) = LogWriter::open(&path, &metadata, &schema).unwrap();
+    writer.append_input(&Context::new().with("n", 3).with("load", 2.0), [("a", 1.0)]).unwrap();
+    let log = log::read(&[path]).unwrap();
+    assert_eq!(log.schema.features().iter().map(|f| f.integer).collect::<Vec<_>>(), [true, false]);
+    // A log of an older tool lacks it, and is continued.
+    let older = Metadata { collection: Some(Collection::default()), ..metadata.clone() };
+    assert_eq!(log::differences(&older, &metadata), []);
 }

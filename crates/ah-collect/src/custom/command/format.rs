@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_measure::draws::{self, Draw, ScalarText};
+use ah_measure::draws::{self, Inputs, ScalarText};
 use ah_types::Optimization;
 use ah_types::hash::fnv1a;
 use serde::Deserialize;
@@ -14,13 +14,13 @@ use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
 #[serde(deny_unknown_fields)]
 pub(in crate::custom) struct CommandsTable {
     /// Once for each input, before everything else.
-    setup: Option<String>,
+    pub(super) setup: Option<String>,
     /// Before each run, outside the time.
-    prepare: Option<String>,
+    pub(super) prepare: Option<String>,
     /// After the first run of each choice; fails for a wrong result.
-    check: Option<String>,
+    pub(super) check: Option<String>,
     /// Once for each input, at its end.
-    cleanup: Option<String>,
+    pub(super) cleanup: Option<String>,
     /// The timed commands by the names of their choices; both may hold `$parameters`.
     choices: BTreeMap<String, String>,
     /// The values of each parameter. A choice that uses parameters becomes one choice for each of their combinations.
@@ -28,9 +28,9 @@ pub(in crate::custom) struct CommandsTable {
     parameters: BTreeMap<String, Vec<ScalarText>>,
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
-    inputs: BTreeMap<String, Draw>,
+    pub(super) inputs: Inputs,
     #[serde(default)]
-    time: Clock,
+    pub(super) time: Clock,
 }
 
 /// The source of a run's time.
@@ -51,14 +51,8 @@ pub(super) enum Clock {
 /// The table, checked: one command for each choice.
 #[derive(Debug)]
 pub(crate) struct Commands {
-    pub(super) setup: Option<String>,
-    pub(super) prepare: Option<String>,
-    pub(super) check: Option<String>,
-    pub(super) cleanup: Option<String>,
+    pub(super) table: CommandsTable,
     pub(super) choices: Vec<CommandChoice>,
-    /// In the order of the features; `None` for a feature that is not drawn.
-    pub(super) inputs: Vec<Option<Draw>>,
-    pub(super) clock: Clock,
     /// A hash of all that runs.
     pub(super) hash: String,
 }
@@ -109,18 +103,10 @@ impl CommandsTable {
             }
         }
         let choices = self.choices()?;
+        draws::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?;
         let Self { setup, prepare, check, cleanup, choices: commands, parameters, time, .. } = &self;
         let runs = format!("{:?}", (setup, prepare, check, cleanup, commands, parameters, time));
-        Ok(Commands {
-            setup: self.setup,
-            prepare: self.prepare,
-            check: self.check,
-            cleanup: self.cleanup,
-            choices,
-            inputs: draws::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?,
-            clock: self.time,
-            hash: format!("{:016x}", fnv1a(&runs)),
-        })
+        Ok(Commands { choices, hash: format!("{:016x}", fnv1a(&runs)), table: self })
     }
 
     /// Returns every choice for every combination of the parameters that its command uses.

@@ -4,9 +4,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use ah_kernels::Server;
+use ah_measure::draws::Inputs;
 use ah_measure::protocol::shorten;
 use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, draws, this_cpu};
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, this_cpu};
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use tempfile::TempDir;
 
@@ -83,8 +84,8 @@ impl CommandRunner {
 
     /// Prepares and runs a choice once. Returns milliseconds.
     fn time(&self, input: &Input, choice: &CommandChoice) -> Result<f64, Failure> {
-        self.run_command(self.commands.prepare.as_deref(), input, Some(choice), Output::Dropped)?;
-        let clock = self.commands.clock;
+        self.run_command(self.commands.table.prepare.as_deref(), input, Some(choice), Output::Dropped)?;
+        let clock = self.commands.table.time;
         let output = if clock == Clock::Wall { Output::Dropped } else { Output::Kept };
         let run = self.run_command(Some(&choice.command), input, Some(choice), output)?;
         let Some(Success { elapsed, output }) = run else { return Err(Failure::failed("no command")) };
@@ -113,17 +114,13 @@ impl BenchmarkRunner for CommandRunner {
         &self.experiment
     }
 
-    fn can_draw(&self) -> Result<(), String> {
-        draws::complete(&self.experiment.optimization, &self.commands.inputs, "[commands.inputs]")
-    }
-
-    fn draw(&self, rng: &mut Rng) -> Context {
-        draws::draw(&self.experiment.optimization, &self.commands.inputs, rng)
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.commands.table.inputs)
     }
 
     /// A command may print a time that did not pass here.
     fn is_simulated(&self) -> bool {
-        self.commands.clock != Clock::Wall
+        self.commands.table.time != Clock::Wall
     }
 
     fn commands_hash(&self) -> Option<String> {
@@ -134,19 +131,20 @@ impl BenchmarkRunner for CommandRunner {
         let folder = tempfile::Builder::new().prefix("ah-collect-").tempdir();
         let folder = folder.map_err(|e| Failure::Unmeasured(format!("no folder can be made: {e}")))?;
         let input = Input { context: context.clone(), folder };
-        let setup = self.run_command(self.commands.setup.as_deref(), &input, None, Output::Dropped);
+        let setup = self.run_command(self.commands.table.setup.as_deref(), &input, None, Output::Dropped);
         setup.map(|_| input).map_err(|failure| Failure::Failed(format!("setup: {}", failure.reason())))
     }
 
     fn unload(&mut self, input: Input) -> Result<(), Failure> {
-        let cleanup = self.run_command(self.commands.cleanup.as_deref(), &input, None, Output::Dropped);
+        let cleanup = self.run_command(self.commands.table.cleanup.as_deref(), &input, None, Output::Dropped);
         cleanup.map(|_| ()).map_err(|failure| Failure::failed(format!("cleanup: {}", failure.reason())))
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         let choice = &self.commands.choices[choice.index()];
         self.time(input, choice)?;
-        let check = self.run_command(self.commands.check.as_deref(), input, Some(choice), Output::Dropped);
+        let check =
+            self.run_command(self.commands.table.check.as_deref(), input, Some(choice), Output::Dropped);
         check.map(|_| ()).map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
     }
 

@@ -2,12 +2,12 @@
 //!
 //! The language is that of derived features ([`ah_types::expr`]).
 
-use ah_types::expr::{self, Expr, Type, TypeError};
-use ah_types::shown::did_you_mean;
+use ah_types::expr::{self, Expr, Type};
 use ah_types::{Schema, Value};
 use toml::Spanned;
 
 use super::mistake::Mistake;
+use crate::condition::{Condition, explained};
 
 /// A value of the TOML file with its place.
 pub(super) type Located = Spanned<toml::Value>;
@@ -60,39 +60,10 @@ impl NumberExpression {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Condition {
-    pub(super) text: String,
-    holds: Expr,
-    /// Whether it depends on the input, not only on the parameters.
-    pub(super) uses_features: bool,
-}
-
-impl Condition {
-    /// Reads a condition over the features and parameters of `schema`; the first `features` are features.
-    pub(super) fn new(key: &str, value: &Located, schema: &Schema, features: usize) -> Result<Self, Mistake> {
-        let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
-        let text = value.get_ref().as_str();
-        let text = text.ok_or_else(|| wrong("expected an expression in quotes".to_owned()))?.to_owned();
-        let parsed = expr::parse(&text).map_err(|e| wrong(e.to_string()))?;
-        let holds = parsed.resolve_bool(schema).map_err(|e| wrong(explained(&e)))?;
-        let mut uses_features = false;
-        holds.for_each_feature(&mut |slot| uses_features |= slot.index < features);
-        Ok(Self { text, holds, uses_features })
-    }
-
-    /// Returns whether it holds in this row; an undefined condition does not.
-    pub(super) fn holds(&self, row: &[Value]) -> bool {
-        self.holds.truth(row) == Some(true)
-    }
-}
-
-/// Returns the message of a type error, with a proposal for a name that does not exist.
-fn explained(error: &TypeError) -> String {
-    match error {
-        TypeError::UnknownFeature { feature, known, .. } => {
-            format!("{error}{}", did_you_mean(feature, known))
-        }
-        other => other.to_string(),
-    }
+/// Reads a condition over the features and parameters of `schema`.
+pub(super) fn condition(key: &str, value: &Located, schema: &Schema) -> Result<Condition, Mistake> {
+    let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
+    let text = value.get_ref().as_str();
+    let text = text.ok_or_else(|| wrong("expected an expression in quotes".to_owned()))?;
+    Condition::new(text, schema).map_err(wrong)
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::expression::Located;
-use ah_measure::draws::{Draw, ScalarText};
+use ah_measure::draws::{Inputs, ScalarText};
 
 /// The table.
 #[derive(Debug, Deserialize)]
@@ -45,7 +45,7 @@ pub(in crate::custom) struct CudaTable {
     pub(super) include: Vec<PathBuf>,
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
-    pub(super) inputs: BTreeMap<String, Draw>,
+    pub(super) inputs: Inputs,
 }
 
 /// An argument of the kernel: a buffer has a length, a scalar a value.

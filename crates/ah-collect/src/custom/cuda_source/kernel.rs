@@ -2,20 +2,22 @@
 
 use std::path::Path;
 
-use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserSource};
+use ah_kernels::Server;
+use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserKernel, UserSource};
 use ah_measure::Failure;
+use ah_measure::draws::{self, Inputs};
 use ah_types::artefact::read_text;
 use ah_types::shown::did_you_mean;
 use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
 use super::arguments::Arguments;
-use super::expression::{Condition, Located};
+use super::expression::{Located, condition};
 use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
-use ah_measure::draws::{self, Draw};
+use crate::condition::Condition;
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -23,10 +25,9 @@ const MOST_THREADS: u64 = 1024;
 /// The kernel that a table `[cuda]` describes.
 #[derive(Debug)]
 pub(crate) struct CudaKernel {
-    pub(super) source: UserSource,
-    pub(super) choices: Vec<CudaChoice>,
-    /// In the order of the features; `None` for a feature that is not drawn.
-    pub(super) draws: Vec<Option<Draw>>,
+    source: UserSource,
+    choices: Vec<CudaChoice>,
+    inputs: Inputs,
     features: Schema,
     launch: LaunchExpressions,
     /// The constraints that depend on the input.
@@ -53,10 +54,10 @@ impl CudaKernel {
     ) -> Result<Self, Mistake> {
         let features = optimization.schema().map_err(|e| Mistake::anywhere(e.to_string()))?;
         let all = parameters::extend(&features, &table.parameters)?;
-        let conditions =
-            table.constraints.iter().map(|c| Condition::new("cuda.constraints", c, &all, features.len()));
+        let conditions = table.constraints.iter().map(|c| condition("cuda.constraints", c, &all));
+        let conditions = conditions.collect::<Result<Vec<_>, _>>()?.into_iter();
         let (of_input, of_parameters): (Vec<_>, Vec<_>) =
-            conditions.collect::<Result<Vec<_>, _>>()?.into_iter().partition(|c| c.uses_features);
+            conditions.partition(|condition| condition.uses_first(features.len()));
         let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
         let launch = LaunchExpressions::new(
             "cuda",
@@ -65,14 +66,14 @@ impl CudaKernel {
         )?;
         let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
         let arguments = Arguments::new(&table.arguments, &features)?;
-        let draws = draws::check(&table.inputs, optimization)
+        draws::check(&table.inputs, optimization)
             .map_err(|e| Mistake::anywhere(format!("cuda.inputs{e}")))?;
         Ok(Self {
             source: source(table, folder)?,
             tolerance: table.tolerance,
             constraints: of_input,
             choices,
-            draws,
+            inputs: table.inputs.clone(),
             launch,
             reference,
             arguments,
@@ -83,6 +84,19 @@ impl CudaKernel {
     /// Returns the names of the choices.
     pub(in crate::custom) fn names(&self) -> Vec<String> {
         self.choices.iter().map(|choice| choice.name.clone()).collect()
+    }
+
+    /// Returns the worker of this kernel on the GPU of this index.
+    pub(crate) fn server(self, optimization: Optimization, device: u32) -> Server {
+        let kernel = UserKernel {
+            source: self.source.clone(),
+            optimization,
+            choices: self.names(),
+            defines: self.choices.iter().map(|choice| choice.defines.clone()).collect(),
+            inputs: self.inputs.clone(),
+            plan: Box::new(move |context| self.plan(context)),
+        };
+        kernel.server(device)
     }
 
     /// Returns the launches on this input.
@@ -104,8 +118,8 @@ impl CudaKernel {
 
     fn launch(&self, features: &[Value], choice: &CudaChoice) -> Result<LaunchPlan, Failure> {
         let row = [features, &choice.values].concat();
-        if let Some(broken) = self.constraints.iter().find(|c| !c.holds(&row)) {
-            return Err(Failure::skipped(format!("not eligible: {}", broken.text)));
+        if let Some(refusal) = self.constraints.iter().find_map(|c| c.refusal(&row)) {
+            return Err(refusal);
         }
         let plan = self.launch.plan(&row, &choice.defines).map_err(Failure::failed)?;
         let threads: u64 = plan.block.iter().map(|n| u64::from(*n)).product();

@@ -25,8 +25,8 @@
 //! ```
 //!
 //! `format` is the table as written, `kernel` the checked one with its `expression`s: the `parameters`, the
-//! `launch`, the `arguments`. `mistake` is an error with its place.
-//! `runner` measures; only it needs a GPU.
+//! `launch`, the `arguments`. `mistake` is an error with its place. [`ah_kernels::cuda::source`] measures; only it needs a
+//! GPU.
 
 mod arguments;
 mod expression;
@@ -35,7 +35,6 @@ mod kernel;
 mod launch;
 mod mistake;
 mod parameters;
-mod runner;
 #[cfg(test)]
 mod tests;
 

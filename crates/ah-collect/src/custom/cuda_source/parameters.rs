@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ah_types::{Feature, FeatureKind, Schema, Value};
 use toml::Spanned;
 
-use super::expression::Condition;
 use super::mistake::Mistake;
+use crate::condition::Condition;
 use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
 use ah_measure::draws::ScalarText;
 
@@ -77,7 +77,7 @@ pub(super) fn choices(
             combination.into_iter().map(|(name, value)| (name, parameter(value))).collect();
         let values: Vec<Value> = combination.iter().map(|(_, value)| value.clone()).collect();
         let row = [unknown.as_slice(), &values].concat();
-        if !conditions.iter().all(|condition| condition.holds(&row)) {
+        if conditions.iter().any(|condition| condition.refusal(&row).is_some()) {
             continue;
         }
         // A value in a choice's name ends at the first underscore.

@@ -6,27 +6,25 @@
 //! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
 //! | [`softmax`] | three loops over a row, on one thread or on all |
 //!
-//! All matrices are `f32`. Results are row-major and without gaps. [`mod@reference`] has the naive versions, accumulated
-//! in f64, that results are checked against.
+//! All matrices are `f32`. Results are row-major and without gaps. [`mod@reference`] has the results in f64 that
+//! they are checked against.
 //!
 //! ```
-//! use ah_kernels::cpu::kernels::{MatMul, MatRef};
+//! use ah_kernels::cpu::kernels::{MatMul, matrix};
 //!
 //! let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0]);
 //! for choice in MatMul::CHOICES {
 //!     let mut c = [f32::NAN; 4];
-//!     choice.run(MatRef::row_major(&a, 2, 2)?, MatRef::row_major(&b, 2, 2)?, &mut c)?;
+//!     choice.run(matrix(&a, (2, 2), (2, 1))?, matrix(&b, (2, 2), (2, 1))?, &mut c)?;
 //!     assert_eq!(a, c);
 //! }
 //! # Ok::<(), ah_kernels::cpu::kernels::KernelError>(())
 //! ```
 
-mod matrix;
 pub mod mm;
 pub mod pad_mm;
 pub mod reference;
 pub mod softmax;
 
-pub use matrix::{KernelError, MatRef};
-pub use mm::{MatMul, Threads};
+pub use mm::{KernelError, MatMul, MatRef, Threads, matrix};
 pub use softmax::Softmax;

@@ -1,24 +1,13 @@
-//! Naive versions, accumulated in f64. Every result is compared with them.
+//! The results in f64. Every result is compared with them.
 
-use super::matrix::MatRef;
+use super::mm::MatRef;
 
-/// Computes `a · b`, row-major, each sum in f64.
+/// Computes `a · b`, row-major, in f64.
 ///
 /// # Panics
 /// If the inner dimensions differ.
 pub fn product(a: MatRef, b: MatRef) -> Vec<f64> {
-    assert_eq!(a.cols(), b.rows(), "inner dimensions");
-    let mut c = vec![0.0; a.rows() * b.cols()];
-    for i in 0..a.rows() {
-        let row = &mut c[i * b.cols()..][..b.cols()];
-        for p in 0..a.cols() {
-            let x = f64::from(a.at(i, p));
-            for (j, sum) in row.iter_mut().enumerate() {
-                *sum += x * f64::from(b.at(p, j));
-            }
-        }
-    }
-    c
+    a.mapv(f64::from).dot(&b.mapv(f64::from)).iter().copied().collect()
 }
 
 /// Computes the softmax of each row of `cols` elements in f64.
@@ -45,4 +34,22 @@ pub fn relative_error(found: &[f32], expected: &[f64]) -> f64 {
     let norm = expected.iter().map(|e| e * e).sum::<f64>().sqrt();
     let distance = difference.sum::<f64>().sqrt();
     if norm == 0.0 { distance } else { distance / norm }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mm::matrix;
+    use super::*;
+
+    #[test]
+    fn a_product_is_the_sum_of_its_terms() {
+        let [x, y]: [Vec<f32>; 2] =
+            [3, 7].map(|step| (0..9 * 11).map(|i| (i * step % 13) as f32 - 6.0).collect());
+        for strides in [(11, 1), (1, 9)] {
+            let (a, b) = (matrix(&x, (9, 11), strides).unwrap(), matrix(&y, (11, 9), (9, 1)).unwrap());
+            let sum = |i, j| (0..11).map(|p| f64::from(a[(i, p)]) * f64::from(b[(p, j)])).sum::<f64>();
+            let expected: Vec<f64> = (0..81).map(|at| sum(at / 9, at % 9)).collect();
+            assert_eq!(product(a, b), expected);
+        }
+    }
 }

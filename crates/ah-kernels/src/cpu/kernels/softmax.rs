@@ -12,8 +12,7 @@
 
 use rayon::prelude::*;
 
-use super::matrix::KernelError;
-use super::mm::Threads;
+use super::mm::{KernelError, Threads};
 
 /// The passes over a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +48,7 @@ impl Softmax {
     pub fn run(self, input: &[f32], rows: usize, cols: usize, output: &mut [f32]) -> Result<(), KernelError> {
         let fits = rows.checked_mul(cols).is_some_and(|n| input.len() == n && output.len() == n);
         if !fits {
-            return Err(KernelError::ShapeMismatch {
+            return Err(KernelError {
                 expected: format!("input and output of {rows}×{cols} elements"),
                 found: format!("{} and {}", input.len(), output.len()),
             });

@@ -1,22 +1,5 @@
 //! The launch of a kernel: its size, its needs, and why a configuration cannot run an input.
 
-use thiserror::Error;
-
-/// A 16-bit floating point type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Half {
-    /// IEEE binary16.
-    Float16,
-    /// The upper half of binary32.
-    BFloat16,
-}
-
-impl Half {
-    pub(super) fn define(self) -> String {
-        format!("ELEMENT_BF16={}", u8::from(self == Self::BFloat16))
-    }
-}
-
 /// The limits of a device that a launch depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -45,43 +28,38 @@ pub struct Launch {
     pub tickets: u64,
 }
 
-/// Why a configuration cannot run an input.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum Ineligibility {
-    /// The device is too old, or another architecture.
-    #[error("needs compute capability {needed}, the device has {}.{}", .found.0, .found.1)]
-    Capability { needed: &'static str, found: (u32, u32) },
-    /// A block would need more shared memory than there is.
-    #[error("needs {needed} bytes of shared memory a block, the device has {available}")]
-    SharedMemory { needed: u64, available: u32 },
-    /// A size or stride is not a multiple of the kernel's vectors.
-    #[error("{what} must be a multiple of {of}, found {found}")]
-    Multiple { what: &'static str, of: u64, found: u64 },
-    /// A size is larger than the kernel or this configuration takes.
-    #[error("{what} may be at most {most}, found {found}")]
-    TooLarge { what: &'static str, most: u64, found: u64 },
-    /// Most of the configuration's work would be on elements beyond the end.
-    #[error("{what} must be at least {least} to be worth it, found {found}")]
-    TooSmall { what: &'static str, least: u64, found: u64 },
+/// Why a configuration cannot run an input, in words.
+#[derive(Debug)]
+pub struct Ineligibility(pub String);
+
+/// Returns why a configuration cannot run an input.
+fn ineligible<T>(reason: String) -> Result<T, Ineligibility> {
+    Err(Ineligibility(reason))
 }
 
-pub(super) fn at_most(what: &'static str, found: u64, most: u64) -> Result<(), Ineligibility> {
-    if found <= most { Ok(()) } else { Err(Ineligibility::TooLarge { what, most, found }) }
+pub(super) fn at_most(what: &str, found: u64, most: u64) -> Result<(), Ineligibility> {
+    if found <= most { Ok(()) } else { ineligible(format!("{what} may be at most {most}, found {found}")) }
 }
 
-pub(super) fn at_least(what: &'static str, found: u64, least: u64) -> Result<(), Ineligibility> {
-    if found >= least { Ok(()) } else { Err(Ineligibility::TooSmall { what, least, found }) }
+/// Checks that most of the work is not on elements beyond the end.
+pub(super) fn at_least(what: &str, found: u64, least: u64) -> Result<(), Ineligibility> {
+    if found >= least {
+        return Ok(());
+    }
+    ineligible(format!("{what} must be at least {least} to be worth it, found {found}"))
 }
 
-pub(super) fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Ineligibility> {
-    if found.is_multiple_of(of) { Ok(()) } else { Err(Ineligibility::Multiple { what, of, found }) }
+pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Ineligibility> {
+    if found.is_multiple_of(of) {
+        return Ok(());
+    }
+    ineligible(format!("{what} must be a multiple of {of}, found {found}"))
 }
 
 /// Checks the number of blocks of a grid.
 pub(super) fn blocks(found: u64) -> Result<u32, Ineligibility> {
     at_most("blocks", found, MOST)?;
-    u32::try_from(found).map_err(|_| Ineligibility::TooLarge { what: "blocks", most: MOST, found })
+    Ok(u32::try_from(found).unwrap_or(u32::MAX))
 }
 
 /// The kernels index with 32-bit integers.
@@ -94,16 +72,19 @@ impl Limits {
         let available = self.shared_memory.saturating_sub(1024);
         match u32::try_from(needed) {
             Ok(bytes) if bytes <= available => Ok(bytes),
-            _ => Err(Ineligibility::SharedMemory { needed, available }),
+            _ => ineligible(format!(
+                "needs {needed} bytes of shared memory a block, the device has {available}"
+            )),
         }
     }
 
-    pub(super) fn capability(&self, least: (u32, u32), needed: &'static str) -> Result<(), Ineligibility> {
-        if self.capability >= least {
-            Ok(())
-        } else {
-            Err(Ineligibility::Capability { needed, found: self.capability })
+    /// Checks the device's architecture; `fits` says whether it is `needed`.
+    pub(super) fn capability(&self, fits: bool, needed: &str) -> Result<(), Ineligibility> {
+        if fits {
+            return Ok(());
         }
+        let (major, minor) = self.capability;
+        ineligible(format!("needs compute capability {needed}, the device has {major}.{minor}"))
     }
 }
 

@@ -1,26 +1,11 @@
 //! The configurations of `mixed_mm.cu`: their names, definitions and launches.
 
-use super::launch::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::super::element::Element;
+use super::super::product::Product;
+use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use super::mixed_mm_configurations::Engine::{Direct, Mma, Wgmma};
 use super::mixed_mm_configurations::Schedule::{ClusterK, SplitK, StreamK};
 use super::mixed_mm_configurations::{MixedMm, ROWS_OF_K, ROWS_OF_N};
-
-/// A product of 16-bit activations (m×k, row-major) with 8-bit weights (k×n).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MixedMmProblem {
-    /// Rows of the activations and of the result.
-    pub m: u64,
-    /// Columns of the weights and of the result.
-    pub n: u64,
-    /// The inner dimension.
-    pub k: u64,
-    /// Type of the activations and of the result.
-    pub activations: Half,
-    /// Whether the weights are `int8`; else `uint8`.
-    pub signed: bool,
-    /// Whether the columns of the weights are contiguous (PyTorch's strides (1, k)); else the rows are.
-    pub transposed: bool,
-}
 
 impl MixedMm {
     /// The kernels' source.
@@ -66,14 +51,15 @@ impl MixedMm {
         )
     }
 
-    /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
-    pub fn defines(&self, problem: &MixedMmProblem) -> Vec<String> {
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`, for a product of 16-bit activations with 8-bit
+    /// weights.
+    pub(crate) fn defines(&self, Product { a, b, .. }: &Product) -> Vec<String> {
         let mut defines = vec![
             format!("BLOCK_M={}", self.block_m),
             format!("STAGES={}", self.stages),
-            format!("TRANSPOSED={}", u8::from(problem.transposed)),
-            format!("WEIGHTS_SIGNED={}", u8::from(problem.signed)),
-            problem.activations.define(),
+            format!("TRANSPOSED={}", u8::from(b.is_column_major())),
+            format!("WEIGHTS_SIGNED={}", u8::from(b.element == Element::I8)),
+            format!("ELEMENT_BF16={}", u8::from(a.element == Element::Bf16)),
         ];
         defines.extend(match self.engine {
             Mma { vector, warps_n, warps_k } => vec![
@@ -94,15 +80,12 @@ impl MixedMm {
     }
 
     /// Returns how to launch the kernel on this input.
-    pub fn launch(&self, problem: &MixedMmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
-        let &MixedMmProblem { m, n, k, transposed, .. } = problem;
-        limits.capability((8, 0), "8.0")?;
-        if matches!(self.engine, Wgmma { .. }) && limits.capability.0 != 9 {
-            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
-        }
-        if self.cluster() > 1 {
-            limits.capability((9, 0), "9.0 (clusters)")?;
-        }
+    pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Ineligibility> {
+        let ([m, k, n], [_, transposed]) = (product.sizes(), product.transposed());
+        limits.capability(limits.capability.0 >= 8, "8.0")?;
+        let is_wgmma = matches!(self.engine, Wgmma { .. });
+        limits.capability(!is_wgmma || limits.capability.0 == 9, "9.0 (wgmma)")?;
+        limits.capability(self.cluster() == 1 || limits.capability.0 >= 9, "9.0 (clusters)")?;
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
@@ -197,8 +180,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn problem(m: u64, n: u64, k: u64, transposed: bool) -> MixedMmProblem {
-        MixedMmProblem { m, n, k, activations: Half::BFloat16, signed: true, transposed }
+    fn problem(m: u64, n: u64, k: u64, transposed: bool) -> Product {
+        Product::dense([m, k, n], [false, transposed], [Element::Bf16, Element::I8], false)
     }
 
     #[test]
@@ -238,10 +221,10 @@ mod tests {
         assert_eq!(launch.partial, 2 * 2 * 33 * 4 * 16 * 128);
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4);
         // There are never more blocks than groups of steps: k = 256 has one group a tile.
-        let shallow = MixedMmProblem { k: 256, ..problem };
+        let shallow = self::problem(20, 4112, 256, false);
         assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid, 66);
         let hopper =
-            wgmma(64, 2, 2, 4, SplitK(3)).launch(&MixedMmProblem { m: 64, ..problem }, &H200).unwrap();
+            wgmma(64, 2, 2, 4, SplitK(3)).launch(&self::problem(64, 4112, 4096, false), &H200).unwrap();
         assert_eq!(
             (hopper.grid, hopper.block, hopper.shared_memory),
             (3 * 17, 256, 1024 + 4 * 64 * (256 + 128))
@@ -252,7 +235,7 @@ mod tests {
         assert_eq!((launch.grid, launch.partial, launch.tickets), (2 * 33 * 2, 0, 0));
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4);
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
-        assert!(clustered.launch(&problem, &A100).unwrap_err().to_string().contains("clusters"));
+        assert!(clustered.launch(&problem, &A100).unwrap_err().0.contains("clusters"));
         // A direct configuration has one block a tile, and no dynamic shared memory.
         let narrow = self::problem(3, 4100, 4112, true);
         let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
@@ -265,20 +248,14 @@ mod tests {
     #[test]
     fn unsuitable_inputs_say_why() {
         let choice = mma(16, 16, 1, 8, 3, SplitK(1));
-        let reason = |problem: &MixedMmProblem| choice.launch(problem, &H200).unwrap_err().to_string();
+        let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().0;
         assert_eq!(reason(&problem(16, 100, 4096, false)), "n must be a multiple of 16, found 100");
         assert_eq!(reason(&problem(16, 64, 100, false)), "k must be a multiple of 8, found 100");
         assert_eq!(reason(&problem(4, 64, 64, false)), "m must be at least 8 to be worth it, found 4");
         let small = Limits { shared_memory: 100 * 1024, ..H200 };
-        assert!(
-            choice
-                .launch(&problem(16, 64, 64, false), &small)
-                .unwrap_err()
-                .to_string()
-                .contains("shared memory")
-        );
+        assert!(choice.launch(&problem(16, 64, 64, false), &small).unwrap_err().0.contains("shared memory"));
         assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64, false), &A100).is_err());
         let old = Limits { capability: (7, 5), ..H200 };
-        assert!(choice.launch(&problem(16, 64, 64, false), &old).unwrap_err().to_string().contains("8.0"));
+        assert!(choice.launch(&problem(16, 64, 64, false), &old).unwrap_err().0.contains("8.0"));
     }
 }

@@ -1,21 +1,8 @@
 //! The configurations of `mm.cu`.
 
-use super::launch::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
-
-/// A product of 16-bit matrices, m×k by k×n, summed in float32; the result is row-major.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MmProblem {
-    /// Rows of the first operand and of the result.
-    pub m: u64,
-    /// Columns of the second operand and of the result.
-    pub n: u64,
-    /// The inner dimension.
-    pub k: u64,
-    /// Type of operands and result.
-    pub element: Half,
-    /// For each operand, whether its columns are contiguous; else its rows are.
-    pub transposed: [bool; 2],
-}
+use super::super::element::Element;
+use super::super::product::Product;
+use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 
 /// A configuration of the tensor-core kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,10 +85,10 @@ impl Mm {
         )
     }
 
-    /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
-    pub fn defines(&self, problem: &MmProblem) -> Vec<String> {
-        let [a, b] = problem.transposed.map(u8::from);
-        let &MmProblem { m, n, k, transposed, .. } = problem;
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`, for a product of 16-bit floats.
+    pub(crate) fn defines(&self, product: &Product) -> Vec<String> {
+        let ([m, k, n], transposed) = (product.sizes(), product.transposed());
+        let [a, b] = transposed.map(u8::from);
         // The elements between two rows, or between two columns if transposed.
         let [a_align, b_align] =
             [if transposed[0] { m } else { k }, if transposed[1] { k } else { n }].map(alignment);
@@ -117,17 +104,15 @@ impl Mm {
             format!("B_TRANSPOSED={b}"),
             format!("A_ALIGN={a_align}"),
             format!("B_ALIGN={b_align}"),
-            problem.element.define(),
+            format!("ELEMENT_BF16={}", u8::from(product.a.element == Element::Bf16)),
         ]
     }
 
     /// Returns how to launch the kernel on this input.
-    pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
-        let &MmProblem { m, n, k, transposed, .. } = problem;
-        limits.capability((8, 0), "8.0")?;
-        if self.wgmma && limits.capability.0 != 9 {
-            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
-        }
+    pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Ineligibility> {
+        let ([m, k, n], transposed) = (product.sizes(), product.transposed());
+        limits.capability(limits.capability.0 >= 8, "8.0")?;
+        limits.capability(!self.wgmma || limits.capability.0 == 9, "9.0 (wgmma)")?;
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
@@ -175,8 +160,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn problem(m: u64, n: u64, k: u64) -> MmProblem {
-        MmProblem { m, n, k, element: Half::Float16, transposed: [false; 2] }
+    fn problem(m: u64, n: u64, k: u64) -> Product {
+        Product::dense([m, k, n], [false; 2], [Element::F16; 2], false)
     }
 
     #[test]
@@ -206,13 +191,13 @@ mod tests {
     #[test]
     fn unsuitable_inputs_say_why() {
         let narrow = mm(false, 16, 128, 64, 4, 1, 4, 1);
-        let transposed = MmProblem { transposed: [true, false], ..problem(16, 512, 512) };
-        assert!(narrow.launch(&transposed, &H200).unwrap_err().to_string().contains("BLOCK-M"));
+        let transposed = Product::dense([16, 512, 512], [true, false], [Element::F16; 2], false);
+        assert!(narrow.launch(&transposed, &H200).unwrap_err().0.contains("BLOCK-M"));
         let hopper = mm(true, 128, 256, 64, 4, 8, 1, 1);
-        assert!(hopper.launch(&problem(512, 512, 512), &A100).unwrap_err().to_string().contains("wgmma"));
+        assert!(hopper.launch(&problem(512, 512, 512), &A100).unwrap_err().0.contains("wgmma"));
         let split = mm(false, 64, 64, 64, 4, 2, 2, 4);
         assert_eq!(
-            split.launch(&problem(64, 64, 255), &H200).unwrap_err().to_string(),
+            split.launch(&problem(64, 64, 255), &H200).unwrap_err().0,
             "k must be at least 256 to be worth it, found 255"
         );
     }

@@ -19,10 +19,9 @@ mod mixed_mm_configurations;
 mod mm;
 mod softmax;
 
-pub use launch::{Half, Ineligibility, Launch, Limits};
-pub use mixed_mm::MixedMmProblem;
+pub use launch::{Ineligibility, Launch, Limits};
 pub use mixed_mm_configurations::MixedMm;
-pub use mm::{Mm, MmProblem};
+pub use mm::Mm;
 pub use softmax::{Softmax, SoftmaxProblem};
 
 /// The text in front of every kernel's source.
@@ -30,16 +29,18 @@ pub const COMMON: &str = include_str!("common.cuh");
 
 #[cfg(test)]
 mod tests {
+    use super::super::element::Element;
+    use super::super::product::Product;
     use super::launch::{H200, MOST};
     use super::*;
 
     #[test]
     fn sizes_whose_products_wrap_are_refused() {
         let [m, n, k] = [MOST; 3];
-        let mm = MmProblem { m, n, k, element: Half::Float16, transposed: [false; 2] };
+        let mm = Product::dense([m, k, n], [false; 2], [Element::F16; 2], false);
         assert!(Mm::choices().iter().all(|choice| choice.launch(&mm, &H200).is_err()));
         let [n, k] = [MOST / 16 * 16; 2];
-        let mixed = MixedMmProblem { m, n, k, activations: Half::Float16, signed: true, transposed: false };
+        let mixed = Product::dense([m, k, n], [false; 2], [Element::F16, Element::I8], false);
         assert!(MixedMm::choices(false).iter().all(|choice| choice.launch(&mixed, &H200).is_err()));
     }
 }

@@ -134,7 +134,7 @@ impl Softmax {
     /// Returns how to launch the kernel on this input. The definitions fix the size of a cluster.
     pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &SoftmaxProblem { rows, columns, .. } = problem;
-        limits.capability((8, 0), "8.0")?;
+        limits.capability(limits.capability.0 >= 8, "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
@@ -150,9 +150,7 @@ impl Softmax {
         let parts = rows.div_ceil(u64::from(self.rows));
         let (grid, shared_memory) = match self.form {
             Registers { cluster } => {
-                if cluster > 1 {
-                    limits.capability((9, 0), "9.0 (clusters of blocks)")?;
-                }
+                limits.capability(cluster == 1 || limits.capability.0 >= 9, "9.0 (clusters of blocks)")?;
                 // 64 floats a thread at most; 1024 threads have 64 registers each.
                 let floats = if self.threads == 1024 { 32 } else { 64 };
                 at_most("columns", columns, self.row(problem) / self.width(problem) * floats)?;
@@ -242,7 +240,7 @@ mod tests {
         let choice = softmax(Registers { cluster: 4 }, 512, 1, 4);
         assert!(choice.defines(&problem(7, 65536)).contains(&"VECTORS=8".to_owned()));
         assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().grid, 28);
-        let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().to_string();
+        let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().0;
         assert_eq!(reason(262_144, H200), "columns may be at most 131072, found 262144");
         assert!(reason(65536, A100).contains("9.0"));
         assert_eq!(reason(65538, H200), "columns must be a multiple of 4, found 65538");

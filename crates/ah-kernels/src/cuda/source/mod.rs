@@ -1,7 +1,7 @@
 //! A kernel from a user's file: compiled, launched, checked and timed by its [`InputPlan`].
 //!
 //! The plan is plain data, made without a GPU (`ah-collect` makes it from a TOML file). On each input
-//! [`UserKernel`] fills the buffers, runs the reference once and keeps its outputs; a choice is checked against these.
+//! the runner fills the buffers, runs the reference once and keeps its outputs; a choice is checked against these.
 
 mod fill;
 
@@ -10,8 +10,11 @@ pub use fill::{Fill, NamedFill};
 
 use std::path::{Path, PathBuf};
 
-use ah_measure::{Burst, Failure, Times};
-use ah_types::{ChoiceId, Device, TimingPolicy};
+use ah_measure::draws::Inputs;
+use ah_measure::sampling::Rng;
+use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
+use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
 use super::argument::Arg;
@@ -19,6 +22,7 @@ use super::device::{Gpu, Grid, Kernel};
 use super::error::CudaError;
 use super::experiment;
 use super::nvrtc::Source;
+use crate::Server;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
 /// More bytes than any device has; sums of them stay far from overflow.
@@ -35,6 +39,33 @@ pub struct UserSource {
     pub include: Vec<PathBuf>,
     /// Further options of NVRTC.
     pub options: Vec<String>,
+}
+
+/// Plans an input.
+pub type Planner = Box<dyn Fn(&Context) -> Result<InputPlan, String>>;
+
+/// A user's kernel and its configurations, which are the choices.
+pub struct UserKernel {
+    /// The file.
+    pub source: UserSource,
+    /// The decision.
+    pub optimization: Optimization,
+    /// The names of the choices.
+    pub choices: Vec<String>,
+    /// The definitions that each choice is compiled with.
+    pub defines: Vec<Vec<String>>,
+    /// How the features are drawn.
+    pub inputs: Inputs,
+    /// Plans an input with these features, or returns why it makes no sense.
+    pub plan: Planner,
+}
+
+impl UserKernel {
+    /// Returns the worker of this kernel on the GPU of this index.
+    pub fn server(self, index: u32) -> Server {
+        let failed = |e: CudaError| format!("a kernel in a TOML file needs a GPU: {e}");
+        Box::new(move || ah_measure::serve(UserRunner::open(self, index).map_err(failed)))
+    }
 }
 
 /// The launches of one input.
@@ -97,17 +128,22 @@ impl LaunchPlan {
     }
 }
 
-/// A user's kernel on one GPU.
-pub struct UserKernel {
+/// Measures a user's kernel on one GPU.
+struct UserRunner {
+    experiment: Experiment,
+    inputs: Inputs,
+    plan: Planner,
     gpu: Gpu,
     source: Source,
+    /// The definitions of each choice, until they are compiled.
+    to_compile: Vec<Vec<String>>,
     fill: Kernel,
     difference: Kernel,
     found: Allocation,
 }
 
 /// A loaded input.
-pub struct UserInput {
+struct UserInput {
     plan: InputPlan,
     buffers: Vec<Buffer>,
     /// By buffer: the reference's output.
@@ -116,72 +152,24 @@ pub struct UserInput {
     seed: u64,
 }
 
-impl UserKernel {
+impl UserRunner {
     /// Opens the GPU of this index; the file is compiled for the first input.
-    ///
-    /// # Errors
-    /// There is no such GPU, or a library is missing or too old.
-    pub fn open(source: UserSource, index: u32) -> Result<Self, CudaError> {
+    fn open(kernel: UserKernel, index: u32) -> Result<Self, CudaError> {
+        let UserKernel { source, optimization, choices, defines: to_compile, inputs, plan } = kernel;
         let gpu = Gpu::open(index)?;
         let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
+        let timing = TimingPolicy { budget_ms: 30.0, ..experiment::timing() };
         Ok(Self {
+            experiment: experiment::experiment(optimization, &gpu, choices, timing),
+            inputs,
+            plan,
             source: Source::of_user(source.file, source.text, &folders, source.options),
+            to_compile,
             fill: gpu.kernel(BUFFERS, "fill", Vec::new())?,
             difference: gpu.kernel(BUFFERS, "difference", Vec::new())?,
             found: Allocation::new(gpu.context(), 12)?,
             gpu,
         })
-    }
-
-    /// Returns the device.
-    pub fn device(&self) -> Device {
-        Device::Cuda(self.gpu.identity().clone())
-    }
-
-    /// Returns the timing policy for unknown kernels.
-    pub fn timing() -> TimingPolicy {
-        TimingPolicy { budget_ms: 30.0, ..experiment::timing() }
-    }
-
-    /// Compiles the file under each of these definitions, in parallel. A failure shows when the choice is checked.
-    pub fn compile(&self, defines: impl IntoIterator<Item = Vec<String>>) {
-        self.gpu.prepare(defines.into_iter().map(|defines| (self.source, defines)).collect());
-    }
-
-    /// Loads an input: fills its buffers and runs the reference.
-    ///
-    /// # Errors
-    /// [`Failure::Skipped`] if the input does not fit the memory or the reference does not run.
-    pub fn load(&mut self, plan: InputPlan, seed: u64) -> Result<UserInput, Failure> {
-        self.gpu.enter()?;
-        let mut bytes = Vec::new();
-        for buffer in &plan.buffers {
-            let size =
-                buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
-            let size = size.and_then(|size| usize::try_from(size).ok());
-            let size = size.ok_or_else(|| {
-                Failure::skipped(format!(
-                    "the buffer {:?} would have {} elements",
-                    buffer.name, buffer.length
-                ))
-            })?;
-            bytes.push(size);
-        }
-        let outputs = plan.buffers.iter().zip(&bytes).filter(|(b, _)| b.is_output).map(|(_, size)| *size);
-        let sizes: Vec<usize> = bytes.iter().copied().chain(outputs).collect();
-        let mut buffers = self.gpu.buffers(&sizes)?;
-        let mut copies = buffers.split_off(bytes.len()).into_iter();
-        let expected = plan.buffers.iter().map(|b| if b.is_output { copies.next() } else { None }).collect();
-        let argument = |argument: &Argument| match *argument {
-            Argument::Buffer(index) => Ok(Arg::Buffer(buffers[index])),
-            Argument::Scalar(ty, x) => ty
-                .scalar(x)
-                .ok_or_else(|| Failure::skipped(format!("{x} is no value of the type {}", ty.name()))),
-        };
-        let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
-        let input = UserInput { plan, buffers, expected, arguments, seed };
-        self.run_reference(&input)?;
-        Ok(input)
     }
 
     fn run_reference(&self, input: &UserInput) -> Result<(), Failure> {
@@ -255,13 +243,64 @@ impl UserKernel {
     fn grid(&self) -> Grid {
         Grid::of(self.gpu.identity().multiprocessors as usize * 8, 256)
     }
+}
 
-    /// Runs a choice once and compares its outputs with the reference's.
-    ///
-    /// # Errors
-    /// The choice is not offered here, fails or is wrong.
-    pub fn check(&self, input: &UserInput, choice: ChoiceId) -> Result<(), Failure> {
-        self.gpu.enter()?;
+/// Returns the bytes of a buffer.
+fn bytes(buffer: &BufferPlan) -> Result<usize, Failure> {
+    let size = buffer.length.checked_mul(buffer.element.bytes() as u64).filter(|size| *size < TOO_MANY);
+    size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
+        Failure::skipped(format!("the buffer {:?} would have {} elements", buffer.name, buffer.length))
+    })
+}
+
+impl BenchmarkRunner for UserRunner {
+    type Input = UserInput;
+
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.inputs)
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        (self.plan)(context).map(|_| ())
+    }
+
+    fn compiles_ahead(&self) -> bool {
+        true
+    }
+
+    /// Compiles all configurations, once: they do not depend on the inputs.
+    fn compile_ahead(&mut self, _: &[Context]) {
+        let defines = std::mem::take(&mut self.to_compile);
+        self.gpu.prepare(defines.into_iter().map(|defines| (self.source, defines)).collect());
+    }
+
+    /// Fills the buffers and runs the reference.
+    fn load(&mut self, context: &Context, rng: &mut Rng) -> Result<UserInput, Failure> {
+        let plan = (self.plan)(context).map_err(Failure::skipped)?;
+        let seed = rng.random();
+        let sizes = plan.buffers.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
+        let outputs = plan.buffers.iter().zip(&sizes).filter(|(b, _)| b.is_output).map(|(_, size)| *size);
+        let all: Vec<usize> = sizes.iter().copied().chain(outputs).collect();
+        let mut buffers = self.gpu.buffers(&all)?;
+        let mut copies = buffers.split_off(sizes.len()).into_iter();
+        let expected = plan.buffers.iter().map(|b| if b.is_output { copies.next() } else { None }).collect();
+        let argument = |argument: &Argument| match *argument {
+            Argument::Buffer(index) => Ok(Arg::Buffer(buffers[index])),
+            Argument::Scalar(ty, x) => ty
+                .scalar(x)
+                .ok_or_else(|| Failure::skipped(format!("{x} is no value of the type {}", ty.name()))),
+        };
+        let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
+        let input = UserInput { plan, buffers, expected, arguments, seed };
+        self.run_reference(&input)?;
+        Ok(input)
+    }
+
+    fn check(&mut self, input: &mut UserInput, choice: ChoiceId) -> Result<(), Failure> {
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         // A kernel may also have changed a buffer that it should only read.
@@ -278,12 +317,12 @@ impl UserKernel {
         Ok(())
     }
 
-    /// Times a choice.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn run(&self, input: &UserInput, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
-        self.gpu.enter()?;
+    fn run_benchmark(
+        &mut self,
+        input: &mut UserInput,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Times, Failure> {
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
         self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid(), &input.arguments))

@@ -1,33 +1,33 @@
 //! Picks on disk: one JSON file per MultiKernel, set of kernels and device.
 //!
 //! ```json
-//! {"format": "autoheuristic-picks", "version": 2, "name": "softmax", "device": {…},
+//! {"format": "autoheuristic-picks", "version": 3, "name": "softmax", "device": {…},
 //!  "kernels": [{"name": "looped", "version": "1f3a…"}, {"name": "persistent", "version": "77b0…"}],
 //!  "features": [{"name": "rows", "kind": "numerical"}, {"name": "columns", "kind": "numerical"}],
-//!  "picks": [{"guards": [{"feature": "rows", "equals": 64.0}, {"feature": "columns", "above": 512.0, "up_to": 1024.0}],
-//!             "kernel": "persistent", "ms": {"looped": 0.21, "persistent": 0.17}}]}
+//!  "picks": [{"guards": [{"equals": 64.0}, {"above": 512.0, "up_to": 1024.0}], "kernel": 1, "ms": [0.21, 0.17]}]}
 //! ```
 //!
+//! A pick has a guard for each feature, the position of its kernel, and the time of each kernel.
 //! A file is read whole or ignored with a warning: its format, kernels, versions, features and device must be this
 //! program's. A file is replaced whole, so that no reader sees part of one; of
 //! several processes, the last one wins.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ah_types::shown::quoted;
 use ah_types::{Device, FeatureKind, artefact};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::guard::Guard;
 use super::table::{Pick, Table};
 use crate::environment::file_name;
 use crate::files;
 
 const FORMAT: &str = "autoheuristic-picks";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// A pick takes about 300 bytes, so no honest file is this large.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -40,46 +40,16 @@ pub(crate) struct KernelSet {
     pub(crate) features: Vec<KeyFeature>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct KernelVersion {
     pub(crate) name: String,
     pub(crate) version: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct KeyFeature {
     pub(crate) name: String,
     pub(crate) kind: FeatureKind,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PicksFile {
-    format: String,
-    version: u32,
-    name: String,
-    device: Device,
-    kernels: Vec<KernelVersion>,
-    features: Vec<KeyFeature>,
-    picks: Vec<PickFile>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PickFile {
-    guards: Vec<GuardFile>,
-    kernel: String,
-    /// `null` if the kernel failed. A kernel that was not eligible is left out.
-    ms: BTreeMap<String, Option<f64>>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct GuardFile {
-    feature: String,
-    #[serde(flatten)]
-    guard: Guard,
 }
 
 /// Why a file of picks is ignored.
@@ -95,35 +65,17 @@ pub enum PicksError {
 }
 
 impl KernelSet {
-    /// Returns the text of a file with these picks. The same picks give the same bytes.
-    pub(crate) fn print(&self, picks: &[&Arc<Pick>]) -> String {
-        let mut picks: Vec<PickFile> = picks.iter().map(|pick| self.pick_file(pick)).collect();
-        picks.sort_by_cached_key(|pick| serde_json::to_string(&pick.guards).unwrap_or_default());
-        let file = PicksFile {
-            format: FORMAT.to_owned(),
-            version: VERSION,
-            name: self.name.clone(),
-            device: self.device.clone(),
-            kernels: self.kernels.clone(),
-            features: self.features.clone(),
-            picks,
-        };
-        let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
-        text.push('\n');
-        text
-    }
-
-    fn pick_file(&self, pick: &Pick) -> PickFile {
-        let guard = |(guard, feature): (&Guard, &KeyFeature)| GuardFile {
-            feature: feature.name.clone(),
-            guard: guard.clone(),
-        };
-        let ms = self.kernels.iter().zip(&pick.ms).filter(|(_, ms)| !ms.is_nan());
-        PickFile {
-            guards: pick.guards.iter().zip(&self.features).map(guard).collect(),
-            kernel: self.kernels[pick.kernel].name.clone(),
-            ms: ms.map(|(kernel, ms)| (kernel.name.clone(), ms.is_finite().then_some(*ms))).collect(),
-        }
+    /// Returns the contents of a file with these picks. The same picks give the same bytes.
+    fn file(&self, picks: &[&Arc<Pick>]) -> Value {
+        json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "device": self.device,
+            "kernels": self.kernels,
+            "features": self.features,
+            "picks": picks.iter().map(|pick| &***pick).collect::<Vec<_>>(),
+        })
     }
 
     /// Returns the picks in the text of a file.
@@ -131,71 +83,37 @@ impl KernelSet {
     /// # Errors
     /// Expected and found, in words.
     pub(crate) fn parse(&self, text: &str) -> Result<Vec<Pick>, String> {
-        let file: PicksFile = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        if (file.format.as_str(), file.version) != (FORMAT, VERSION) {
-            let PicksFile { format, version, .. } = file;
-            return Err(format!(
-                "expected {FORMAT:?}, version {VERSION}, found {format:?}, version {version}"
-            ));
-        }
-        if file.name != self.name {
-            return Err(format!("expected the name {:?}, found {:?}", self.name, file.name));
-        }
-        if file.device != self.device {
-            return Err(format!("expected the device {}, found {}", self.device, file.device));
-        }
-        if file.kernels != self.kernels {
-            let show = |kernels: &[KernelVersion]| {
-                kernels.iter().map(|k| format!("{} {}", k.name, k.version)).collect::<Vec<_>>().join(", ")
-            };
-            let (expected, found) = (show(&self.kernels), show(&file.kernels));
-            return Err(format!("expected the kernels {expected}, found {found}"));
-        }
-        if file.features != self.features {
-            let show = |features: &[KeyFeature]| {
-                features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ")
-            };
-            let (expected, found) = (show(&self.features), show(&file.features));
-            return Err(format!("expected the features {expected}, found {found}"));
-        }
-        file.picks.into_iter().map(|pick| self.pick(pick)).collect()
-    }
-
-    fn pick(&self, file: PickFile) -> Result<Pick, String> {
-        let position = |name: &str| {
-            let found = self.kernels.iter().position(|own| own.name == name);
-            found.ok_or_else(|| format!("expected one of its kernels, found {name:?}"))
-        };
-        if file.guards.len() != self.features.len() {
-            return Err(format!("expected {} guards, found {}", self.features.len(), file.guards.len()));
-        }
-        let guards =
-            file.guards.into_iter().zip(&self.features).map(|(GuardFile { feature, guard }, own)| {
-                let fits = feature == own.name;
-                let wrong = || format!("expected a guard on {:?}, found one on {feature:?}", own.name);
-                fits.then_some(guard).ok_or_else(wrong)
-            });
-        let guards = guards.collect::<Result<_, String>>()?;
-        let mut ms = vec![f64::NAN; self.kernels.len()];
-        for (name, time) in &file.ms {
-            let time = time.unwrap_or(f64::INFINITY);
-            if time < 0.0 {
-                return Err(format!("expected times of 0 or more, found {time} for {name:?}"));
+        let mut file: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let picks = file.get_mut("picks").map(Value::take).unwrap_or_default();
+        for (key, expected) in
+            self.file(&[]).as_object().into_iter().flatten().filter(|(key, _)| *key != "picks")
+        {
+            let found = file.get(key).unwrap_or(&Value::Null);
+            if found != expected {
+                return Err(format!("expected the {key} {expected}, found {}", quoted(&found.to_string())));
             }
-            ms[position(name)?] = time;
         }
-        let kernel = position(&file.kernel)?;
-        if !ms[kernel].is_finite() {
-            return Err(format!("the pick {:?} has no time", file.kernel));
+        let picks: Vec<Pick> = serde_json::from_value(picks).map_err(|e| e.to_string())?;
+        let fits = |pick: &Pick| {
+            pick.guards.len() == self.features.len()
+                && pick.ms.len() == self.kernels.len()
+                && pick.ms.iter().flatten().all(|ms| *ms >= 0.0)
+                && pick.ms.get(pick.kernel).is_some_and(Option::is_some)
+        };
+        match picks.iter().position(|pick| !fits(pick)) {
+            None => Ok(picks),
+            Some(at) => Err(format!(
+                "pick {at}: expected {} guards, times of {} kernels, none below 0, and one of the picked kernel",
+                self.features.len(),
+                self.kernels.len()
+            )),
         }
-        Ok(Pick { guards, kernel, ms: ms.into() })
     }
 
     /// Returns the name of the file for these kernels, features and this device.
     pub(crate) fn file_name(&self) -> String {
-        let head = self.print(&[]);
-        let name = file_name(&self.name);
-        format!("{name}-{:016x}.json", ah_types::hash::fnv1a(&head))
+        let head = self.file(&[]).to_string();
+        format!("{}-{:016x}.json", file_name(&self.name), ah_types::hash::fnv1a(&head))
     }
 }
 
@@ -226,5 +144,6 @@ pub(crate) fn write(path: &Path, kernels: &KernelSet, table: &Table) -> Result<(
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(io)?;
     }
-    artefact::write_atomic(path, kernels.print(&table.picks()).as_bytes()).map_err(io)
+    let text = format!("{:#}\n", kernels.file(&table.picks()));
+    artefact::write_atomic(path, text.as_bytes()).map_err(io)
 }

@@ -3,28 +3,30 @@
 use std::sync::Arc;
 
 use ah_types::{FeatureKind, Scalar, Schema};
+use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
 use super::shape_key::{Dimension, DimensionKind, KeyMap, Treatment, key_of_guards, shape_key};
 
 /// A remembered pick.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Pick {
     /// One per feature.
     pub(crate) guards: Box<[Guard]>,
     /// The kernel's position.
     pub(crate) kernel: usize,
-    /// The median of each kernel in milliseconds; infinite if it failed, NaN if it was not measured.
-    pub(crate) ms: Box<[f64]>,
+    /// The median of each kernel in milliseconds; `None` if it failed or was not measured.
+    pub(crate) ms: Box<[Option<f64>]>,
 }
 
 impl Pick {
     /// Returns the fastest measured kernel that is eligible.
     pub(crate) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut order: Vec<usize> =
-            (0..self.ms.len()).filter(|&kernel| self.ms[kernel].is_finite()).collect();
-        order.sort_by(|&a, &b| self.ms[a].total_cmp(&self.ms[b]));
-        order.into_iter().find(|&kernel| eligible(kernel))
+        let mut order: Vec<(usize, f64)> =
+            self.ms.iter().enumerate().filter_map(|(kernel, ms)| Some((kernel, (*ms)?))).collect();
+        order.sort_by(|a, b| a.1.total_cmp(&b.1));
+        order.into_iter().map(|(kernel, _)| kernel).find(|&kernel| eligible(kernel))
     }
 
     #[inline]
@@ -231,7 +233,7 @@ impl Table {
         self.panics.push(KernelPanic { kernel, guards });
         let (Ok(key), Some(found)) = (self.key(values), self.find(values)) else { return false };
         let mut pick = Pick::clone(found);
-        pick.ms[kernel] = f64::INFINITY;
+        pick.ms[kernel] = None;
         if pick.kernel == kernel {
             let Some(next) = pick.best(|_| true) else {
                 self.picks.remove(&key);

@@ -123,11 +123,7 @@ impl<S: Language> Builder<'_, '_, S> {
         };
         let ty = derived.ty();
         let name = self.names.feature(slot);
-        let (defined, value) = match ty {
-            Type::Number => (None, self.number(derived, facts)),
-            Type::Bool => self.condition(derived, facts),
-            Type::Category => self.category(derived, facts),
-        };
+        let (defined, value) = self.value(derived, ty, facts);
         let defined = defined.map(|defined| self.bind(Type::Bool, defined));
         let known = (defined, self.assign(name, Some(slot), ty, value));
         self.known.variables.insert(slot, known.clone());
@@ -185,59 +181,52 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         variable
     }
 
-    /// Returns the whole function, and what holds behind the precondition.
+    /// Returns the whole function.
     pub fn function(&mut self) -> Vec<Step> {
         let mut facts = Facts::new(self.model, S::IS_TYPED);
-        let mut steps = self.precondition(&mut facts);
-        if steps.last() != Some(&Step::Return(Outcome::Decline, None)) {
-            steps.extend(self.node(0, &facts));
+        self.precondition(&mut facts);
+        if self.steps.last() != Some(&Step::Return(Outcome::Decline, None)) {
+            self.node(0, &facts);
         }
-        let mut steps = without_unread(steps, &mut BTreeSet::new());
+        let mut steps = without_unread(self.taken(), &mut BTreeSet::new());
         join_neighbours(&mut steps, S::WORDS.or);
         steps
     }
 
-    /// Returns the steps that decline where the precondition does not hold.
-    pub fn precondition(&mut self, facts: &mut Facts<'_>) -> Vec<Step> {
-        let Some(precondition) = &self.model.precondition else { return Vec::new() };
-        let mut steps = Vec::new();
+    fn decline_if(&mut self, condition: Code) {
+        self.steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+    }
+
+    /// Declines where the precondition does not hold, and notes what holds behind it.
+    pub fn precondition(&mut self, facts: &mut Facts<'_>) {
+        let Some(precondition) = &self.model.precondition else { return };
         let mut operands = Vec::new();
         split(&precondition.typed, Binary::And, &mut operands);
         for operand in operands {
             match facts.truth(operand) {
                 truth if truth.decided() == Some(true) => continue,
                 truth if !truth.yes => {
-                    steps.push(Step::Return(Outcome::Decline, None));
-                    return steps;
+                    self.steps.push(Step::Return(Outcome::Decline, None));
+                    return;
                 }
                 _ => {}
             }
-            let condition = self.unless(operand, facts);
-            steps.append(&mut self.steps);
-            steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+            let (defined, mut unless) = self.condition(&negated(operand), facts);
+            if let Some(defined) = defined {
+                let undefined = self.syntax.not(&defined);
+                unless = self.or(&undefined, &unless);
+            }
+            self.decline_if(unless);
             facts.learn(operand, true);
         }
-        steps
     }
 
-    /// Returns the code of "false or undefined".
-    fn unless(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
-        let (defined, value) = self.condition(&negated(condition), facts);
-        match defined {
-            None => value,
-            Some(defined) => {
-                let undefined = self.syntax.not(&defined);
-                self.or(&undefined, &value)
-            }
-        }
-    }
-
-    /// Builds the steps of a node below what is known.
-    fn node(&mut self, at: usize, facts: &Facts<'_>) -> Vec<Step> {
+    /// Adds the steps of a node below what is known.
+    fn node(&mut self, at: usize, facts: &Facts<'_>) {
         match &self.model.tree.nodes[at] {
             Node::Leaf(_) if !self.rankings.is_empty() => {
                 let leaf = self.model.tree.leaves().position(|(index, _)| index == at).expect("a leaf");
-                vec![Step::Return(Outcome::Ranking(self.rankings[leaf]), None)]
+                self.steps.push(Step::Return(Outcome::Ranking(self.rankings[leaf]), None));
             }
             Node::Leaf(leaf) => self.leaf(leaf, facts),
             Node::Split { test, left, right } => {
@@ -245,38 +234,27 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                 let mut facts = facts.clone();
                 match test {
                     Test::Numerical { slot, threshold } => {
-                        self.number_split(*slot, *threshold, [left, right], &mut facts)
+                        self.number_split(*slot, *threshold, [left, right], &mut facts);
                     }
                     Test::Categorical { slot, categories } => {
-                        self.set_split(*slot, categories, [left, right], &mut facts)
+                        self.set_split(*slot, categories, [left, right], &mut facts);
                     }
                 }
             }
         }
     }
 
-    fn number_split(
-        &mut self,
-        slot: usize,
-        threshold: f64,
-        children: [usize; 2],
-        facts: &mut Facts<'_>,
-    ) -> Vec<Step> {
+    fn number_split(&mut self, slot: usize, threshold: f64, children: [usize; 2], facts: &mut Facts<'_>) {
         let expr = feature(self.model, slot);
         let is_missing = self.model.missing.contains(&slot);
-        let mut steps = Vec::new();
         if facts.range(&expr).nan && !is_missing {
             let value = self.feature(slot, facts).1;
-            let condition = self.syntax.is_nan(&value);
-            steps.append(&mut self.steps);
-            steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+            self.decline_if(self.syntax.is_nan(&value));
             facts.learn_range(&expr, f64::NEG_INFINITY, f64::INFINITY, false);
         }
         let range = facts.range(&expr);
         if range.high <= threshold || range.low > threshold && !range.nan {
-            let child = children[usize::from(range.low > threshold)];
-            steps.extend(self.node(child, facts));
-            return steps;
+            return self.node(children[usize::from(range.low > threshold)], facts);
         }
         let (mut low, mut high) = (facts.clone(), facts.clone());
         low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
@@ -288,9 +266,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             && zeros_above(&expr, threshold, facts, &mut numbers)
         {
             let conditions = self.multiples(&numbers, threshold.floor() + 1.0, facts);
-            steps.append(&mut self.steps);
-            steps.extend(self.sides(conditions, children, [&low, &high]));
-            return steps;
+            return self.sides(conditions, children, [&low, &high]);
         }
         let value = self.feature(slot, facts).1;
         let (value, literal) = match value.is_integer && threshold.abs() < WHOLE {
@@ -303,9 +279,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
         let above = compared(">");
         let at_most = if range.nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
-        steps.append(&mut self.steps);
-        steps.extend(self.sides([at_most, above], children, [&low, &high]));
-        steps
+        self.sides([at_most, above], children, [&low, &high]);
     }
 
     /// Returns the conditions that a number has fewer trailing zeros than these, and that all have at least as many.
@@ -326,15 +300,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         [any, all]
     }
 
-    fn set_split(
-        &mut self,
-        slot: usize,
-        set: &[String],
-        children: [usize; 2],
-        facts: &mut Facts<'_>,
-    ) -> Vec<Step> {
+    fn set_split(&mut self, slot: usize, set: &[String], children: [usize; 2], facts: &mut Facts<'_>) {
         let known = &self.model.categories[slot];
-        let mut steps = Vec::new();
         let is_known = |facts: &Facts<'_>| {
             facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)))
         };
@@ -349,16 +316,14 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                 (Some(a), Some(b)) => self.or(&a, &b),
                 (a, b) => a.or(b).expect("a reason to check"),
             };
-            steps.append(&mut self.steps);
-            steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
+            self.decline_if(condition);
             facts.learn_category(slot, known, true);
         }
         let possible = facts.possible(slot).unwrap_or_default();
         let (inside, outside): (Vec<&str>, Vec<&str>) =
             possible.iter().map(String::as_str).partition(|text| set.iter().any(|other| other == text));
         if inside.is_empty() || outside.is_empty() {
-            steps.extend(self.node(children[usize::from(outside.is_empty())], facts));
-            return steps;
+            return self.node(children[usize::from(outside.is_empty())], facts);
         }
         let value = self.feature(slot, facts).1;
         let is_short = inside.len() <= outside.len();
@@ -369,9 +334,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let (mut left, mut right) = (facts.clone(), facts.clone());
         left.learn_category(slot, &owned(&outside), true);
         right.learn_category(slot, &owned(&inside), true);
-        steps.append(&mut self.steps);
-        steps.extend(self.sides(conditions, children, [&left, &right]));
-        steps
+        self.sides(conditions, children, [&left, &right]);
     }
 
     /// Returns the condition that a category is one of these.
@@ -390,19 +353,22 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         }
     }
 
-    /// Returns the steps of two children. Each path ends with a return, so only the shorter child is inside of an `if`.
-    fn sides(&mut self, conditions: [Code; 2], children: [usize; 2], facts: [&Facts<'_>; 2]) -> Vec<Step> {
-        let known = self.known.clone();
-        let [left, right] = [0, 1].map(|i| {
-            self.known = known.clone();
-            self.node(children[i], facts[i])
-        });
-        self.known = known;
-        joined(conditions, left, right)
+    /// Adds the steps of two children.
+    fn sides(&mut self, conditions: [Code; 2], children: [usize; 2], facts: [&Facts<'_>; 2]) {
+        let [left, right] = [0, 1].map(|i| self.apart(|this| this.node(children[i], facts[i])));
+        self.steps.extend(joined(conditions, left, right));
     }
 
-    /// Returns the steps of a leaf: a condition for each choice that may not run here, as far as it changes the pick.
-    fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) -> Vec<Step> {
+    /// Returns the steps that `add` adds, without a trace of their variables.
+    fn apart(&mut self, add: impl FnOnce(&mut Self)) -> Vec<Step> {
+        let (known, before) = (self.known.clone(), self.taken());
+        add(self);
+        self.known = known;
+        std::mem::replace(&mut self.steps, before)
+    }
+
+    /// Adds the steps of a leaf: a condition for each choice that may not run here, as far as it changes the pick.
+    fn leaf(&mut self, leaf: &Leaf, facts: &Facts<'_>) {
         let model = self.model;
         let mut asked = None;
         let ranking = leaf.ranking.iter().map(|ranked| ranked.ranked(model.fallback));
@@ -419,28 +385,23 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let Some(condition) = asked else {
             let evidence =
                 picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
-            return vec![Step::Return(picked.map_or(Outcome::Decline, Outcome::Choice), evidence)];
+            let outcome = picked.map_or(Outcome::Decline, Outcome::Choice);
+            return self.steps.push(Step::Return(outcome, evidence));
         };
         let (defined, value) = self.condition(condition, facts);
         let code = match &defined {
             Some(defined) => self.and(defined, &value),
             None => value,
         };
-        let mut steps = std::mem::take(&mut self.steps);
         let (mut yes, mut no) = (facts.clone(), facts.clone());
         yes.learn(condition, true);
         no.refuted.insert(condition.clone());
         if defined.is_none() {
             no.learn(condition, false);
         }
-        let known = self.known.clone();
-        let then = self.leaf(leaf, &yes);
-        self.known = known.clone();
-        let otherwise = self.leaf(leaf, &no);
-        self.known = known;
+        let [then, otherwise] = [&yes, &no].map(|facts| self.apart(|this| this.leaf(leaf, facts)));
         let opposite = self.syntax.not(&code);
-        steps.extend(joined([code, opposite], then, otherwise));
-        steps
+        self.steps.extend(joined([code, opposite], then, otherwise));
     }
 
     /// Takes the variables that were assigned since the last call.
@@ -468,7 +429,7 @@ fn zeros_above(expr: &Expr, threshold: f64, facts: &Facts<'_>, numbers: &mut Vec
     }
 }
 
-/// Returns one list of steps for two sides of a condition.
+/// Returns one list of steps for two sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
     if left == right {
         return left.into_iter().zip(right).map(|(a, b)| pooled(a, b)).collect();

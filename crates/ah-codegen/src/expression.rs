@@ -24,25 +24,11 @@ impl<S: Language> Builder<'_, '_, S> {
                 self.unary(*op, range.nan || !range.is_finite(), a)
             }
             Expr::Binary(op, a, b) => self.binary(*op, a, b, facts),
-            Expr::If(c, a, b) if facts.truth(c).decided().is_some() => {
-                self.number(if facts.truth(c).decided() == Some(true) { a } else { b }, facts)
-            }
             Expr::If(c, a, b) => {
-                let (defined, c_code) = self.condition(c, facts);
-                let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
-                    let mut facts = facts.clone();
-                    facts.learn(c, value);
-                    let code = self.number(side, &facts);
-                    self.float(code)
-                });
-                let value = self.conditional(&c_code, &a, &b, Type::Number);
-                match defined {
-                    None => value,
-                    Some(defined) => {
-                        let nan = Code::atom(self.syntax.float(f64::NAN));
-                        self.conditional(&defined, &value, &nan, Type::Number)
-                    }
-                }
+                let (defined, value) = self.if_else(c, a, b, Type::Number, facts);
+                let Some(defined) = defined else { return value };
+                let nan = Code::atom(self.syntax.float(f64::NAN));
+                self.conditional(&defined, &value, &nan, Type::Number)
             }
             Expr::Bool(_) | Expr::Text(_) => Code::atom(self.syntax.float(f64::NAN)),
         }
@@ -316,17 +302,28 @@ impl<S: Language> Builder<'_, '_, S> {
         }
     }
 
+    /// Returns the condition under which a value of this type is defined, which a number does not need, and the value.
+    pub fn value(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> (Option<Code>, Code) {
+        match ty {
+            Type::Number => (None, self.number(expr, facts)),
+            Type::Bool => self.condition(expr, facts),
+            Type::Category => self.category(expr, facts),
+        }
+    }
+
     fn if_else(&mut self, c: &Expr, a: &Expr, b: &Expr, ty: Type, facts: &Facts<'_>) -> (Option<Code>, Code) {
         if let Some(value) = facts.truth(c).decided() {
-            let side = if value { a } else { b };
-            return if ty == Type::Bool { self.condition(side, facts) } else { self.category(side, facts) };
+            return self.value(if value { a } else { b }, ty, facts);
         }
+        let is_number = ty == Type::Number;
         let (defined, c_code) = self.condition(c, facts);
-        let c_code = if c_code.text.len() > 24 { self.bind(Type::Bool, c_code) } else { c_code };
+        let c_code =
+            if !is_number && c_code.text.len() > 24 { self.bind(Type::Bool, c_code) } else { c_code };
         let [(a_defined, a), (b_defined, b)] = [(a, true), (b, false)].map(|(side, value)| {
             let mut facts = facts.clone();
             facts.learn(c, value);
-            if ty == Type::Bool { self.condition(side, &facts) } else { self.category(side, &facts) }
+            let (defined, code) = self.value(side, ty, &facts);
+            (defined, if is_number { self.float(code) } else { code })
         });
         let sides = match (a_defined, b_defined) {
             (None, None) => None,

@@ -90,6 +90,11 @@ impl Truth {
         Self { yes: value, no: !value, undefined: false }
     }
 
+    /// Returns the results of the opposite.
+    fn opposite(self) -> Self {
+        Self { yes: self.no, no: self.yes, ..self }
+    }
+
     /// Returns the result if there is only one.
     pub fn decided(self) -> Option<bool> {
         (!self.undefined && self.yes != self.no).then_some(self.yes)
@@ -221,21 +226,12 @@ impl<'m> Facts<'m> {
         }
         match expr {
             Expr::Bool(value) => Truth::known(*value),
-            Expr::Unary(Unary::Not, a) => {
-                let Truth { yes, no, undefined } = self.truth(a);
-                Truth { yes: no, no: yes, undefined }
-            }
+            Expr::Unary(Unary::Not, a) => self.truth(a).opposite(),
             Expr::Binary(Binary::And, a, b) => self.both(a, b, true),
-            Expr::Binary(Binary::Or, a, b) => {
-                let Truth { yes, no, undefined } = self.both(a, b, false);
-                Truth { yes: no, no: yes, undefined }
-            }
+            Expr::Binary(Binary::Or, a, b) => self.both(a, b, false).opposite(),
             Expr::Binary(Binary::Compare(op), a, b) => self.compare(*op, self.range(a), self.range(b)),
             Expr::Binary(Binary::Same, a, b) => self.same(a, b),
-            Expr::Binary(Binary::Differ, a, b) => {
-                let Truth { yes, no, undefined } = self.same(a, b);
-                Truth { yes: no, no: yes, undefined }
-            }
+            Expr::Binary(Binary::Differ, a, b) => self.same(a, b).opposite(),
             Expr::If(c, a, b) => {
                 let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
                 let any = |f: fn(Truth) -> bool| c.yes && f(a) || c.no && f(b);
@@ -255,7 +251,7 @@ impl<'m> Facts<'m> {
 
     /// Returns the truth of `a and b`, or with `value` false of `not (a or b)`.
     fn both(&self, a: &Expr, b: &Expr, value: bool) -> Truth {
-        let side = |t: Truth| if value { t } else { Truth { yes: t.no, no: t.yes, ..t } };
+        let side = |t: Truth| if value { t } else { t.opposite() };
         let first = side(self.truth(a));
         if !first.yes {
             return first;
@@ -297,11 +293,11 @@ impl<'m> Facts<'m> {
             && derived.ty() == Type::Bool
             && !self.categories.contains_key(&slot.index)
         {
-            let Truth { yes, no, undefined } = self.truth(derived);
+            let truth = self.truth(derived);
             return match text.as_str() {
-                "True" => Truth { yes, no, undefined },
-                "False" => Truth { yes: no, no: yes, undefined },
-                _ => Truth { yes: false, no: true, undefined },
+                "True" => truth,
+                "False" => truth.opposite(),
+                _ => Truth { yes: false, no: true, ..truth },
             };
         }
         let known = self.categories.get(&slot.index);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree};
+use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree, contains};
 
 use crate::body::{Builder, Outcome, Step, depth, feature, leaves, without_unread};
 use crate::code::Code;
@@ -110,7 +110,7 @@ impl Plan<'_> {
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
         let mut facts = Facts::new(model, S::IS_TYPED);
-        let mut steps = builder.precondition(&mut facts);
+        builder.precondition(&mut facts);
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
@@ -130,16 +130,10 @@ impl Plan<'_> {
                     }
                 }
                 Some(set) => {
-                    let texts = |all: &mut dyn Iterator<Item = &String>| {
-                        all.map(ToString::to_string).collect::<Vec<_>>()
-                    };
-                    let (inside, others) =
-                        (texts(&mut set.iter()), texts(&mut known.iter().filter(|text| !set.contains(text))));
-                    let mut is_in = |texts: &[String]| {
-                        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                        builder.is_in(slot, &value, &texts, &facts)
-                    };
-                    let (inside, outside) = (is_in(&inside), is_in(&others));
+                    let (inside, others): (Vec<&str>, Vec<&str>) =
+                        known.iter().map(String::as_str).partition(|text| contains(set, text));
+                    let [inside, outside] =
+                        [&inside, &others].map(|texts| builder.is_in(slot, &value, texts, &facts));
                     let [one, zero] = [1.0, 0.0].map(|x| Code::atom(syntax.float(x)));
                     let is_known =
                         facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
@@ -157,8 +151,7 @@ impl Plan<'_> {
             });
         }
         let mut read: BTreeSet<String> = columns.iter().flat_map(|code| code.reads.iter().cloned()).collect();
-        steps.extend(builder.taken());
-        planned.body = without_unread(steps, &mut read);
+        planned.body = without_unread(builder.taken(), &mut read);
         planned.leaves = model.tree.leaves().count();
         planned.tables = Some(TableCode { tables, columns });
     }

@@ -81,52 +81,42 @@ pub struct Numbered {
 }
 
 /// The answer to `describe`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Description {
     /// The version of the protocol.
     pub protocol: u32,
     /// The name of the decision.
-    #[serde(default)]
     pub name: Option<String>,
     /// A sentence.
-    #[serde(default)]
     pub description: String,
     /// The names of the choices.
     pub choices: Vec<String>,
     /// The features of an input.
     pub features: Vec<Feature>,
     /// What the program does without a heuristic: the first one that is among the choices.
-    #[serde(default)]
     pub fallback: Vec<String>,
     /// Conditions by choice.
-    #[serde(default)]
     pub eligible: BTreeMap<String, String>,
     /// Milliseconds of computing a feature, by name.
-    #[serde(default)]
     pub feature_ms: BTreeMap<String, f64>,
     /// How features are drawn, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: Inputs,
     /// The device that the choices run on.
-    #[serde(default)]
     pub device: Option<Device>,
     /// Fields of the timing policy that differ from the default.
-    #[serde(default)]
     pub timing: Map<String, Json>,
     /// The requests that it answers, beside `describe`, `prepare` and `time`.
-    #[serde(default)]
     pub can: BTreeSet<String>,
-    /// The most cells of a request.
-    #[serde(default = "one")]
+    /// The most cells of a request, at least one.
     pub batch: usize,
     /// Whether the times are computed, not taken.
-    #[serde(default)]
     pub simulated: bool,
     /// Nanoseconds of one small decision, by language.
-    #[serde(default)]
     pub decision_ns: BTreeMap<String, f64>,
     /// A hash of what the choices run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commands_hash: Option<String>,
 }
 
@@ -161,38 +151,29 @@ impl Description {
                 .collect(),
             batch: BATCH,
             simulated: runner.is_simulated(),
-            decision_ns: BTreeMap::new(),
             commands_hash: runner.commands_hash(),
+            ..Self::default()
         }
     }
 }
 
-fn one() -> usize {
-    1
-}
-
 /// A line from the worker.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Answer {
     /// The number of the request.
-    #[serde(skip_serializing)]
     pub id: Option<u64>,
     /// The position of the cell that it answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<usize>,
-    /// The times of the cell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ms: Option<Vec<f64>>,
+    ms: Option<Vec<f64>>,
     /// The features of a drawn input.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<WireContext>,
+    context: Option<WireContext>,
     /// The progress of the work: the answer comes later.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub working: Option<String>,
     /// A description, or the reason why there is no answer: [`Failure`] as JSON.
     #[serde(flatten)]
     pub rest: Map<String, Json>,
+    #[serde(skip)]
+    line: String,
 }
 
 impl Answer {
@@ -202,6 +183,7 @@ impl Answer {
     /// It is no answer: it has a key twice, for example, or a time beside the reason why there is none.
     pub fn read(line: &str) -> Result<Self, String> {
         let answer: Self = serde_json::from_str(line).map_err(|e| e.to_string())?;
+        let answer = Self { line: line.trim().to_owned(), ..answer };
         match answer.reason().filter(|_| answer.ms.is_some()) {
             Some((key, _)) => Err(format!("\"ms\" contradicts {key:?}")),
             None => Ok(answer),
@@ -241,7 +223,7 @@ impl Answer {
 
     /// Returns the answer for messages.
     pub fn shown(&self) -> String {
-        shorten(&json!(self).to_string())
+        shorten(&self.line)
     }
 }
 

@@ -33,9 +33,7 @@ pub struct Environment {
     pub cache_folder: Option<PathBuf>,
     /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all names (`None`).
     pub forced_kernels: Vec<(Option<String>, usize)>,
-    /// True if `AUTOHEURISTIC_CACHE_DIR` is `off`.
-    pub no_cache: bool,
-    /// `AUTOHEURISTIC_CACHE_DIR`.
+    /// `AUTOHEURISTIC_CACHE_DIR`; `off` is no folder.
     pub picks: Option<PathBuf>,
 }
 
@@ -75,8 +73,7 @@ impl Environment {
                 .unwrap_or_default(),
             cache_folder: None,
             forced_kernels: forced(&list("AUTOHEURISTIC_FORCE_KERNEL").unwrap_or_default()),
-            no_cache: path("AUTOHEURISTIC_CACHE_DIR").is_some_and(|p| p == Path::new("off")),
-            picks: path("AUTOHEURISTIC_CACHE_DIR").filter(|p| p != Path::new("off")),
+            picks: path("AUTOHEURISTIC_CACHE_DIR"),
         }
     }
 
@@ -90,11 +87,8 @@ impl Environment {
     /// Returns the folder of the picks on this device; `None` if there is no folder for them, or if it is `off`.
     #[must_use]
     pub fn picks_folder(&self, device: &Device) -> Option<PathBuf> {
-        if self.no_cache {
-            return None;
-        }
-        let folder = self.picks.clone().or_else(|| Some(self.own_folder()?.join("picks")))?;
-        Some(folder.join(file_name(device.name())))
+        let folder = self.picks.clone().or_else(|| Some(self.own_folder()?.join("picks")));
+        Some(folder.filter(|p| p != Path::new("off"))?.join(file_name(device.name())))
     }
 
     /// Returns the log of this optimization on this device; `None` if there is no folder for it.

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::sync::lock;
 
 /// Warns through the `log` crate, unless the warning is the same as the one before it.
 #[derive(Debug, Default)]
@@ -19,7 +21,7 @@ impl Warnings {
     }
 
     fn once(&self, warning: String, report: impl FnOnce(&str)) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.0);
         if *last != warning {
             report(&warning);
             *last = warning;

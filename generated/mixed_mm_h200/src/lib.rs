@@ -576,16 +576,12 @@ fn ceil(x: f64) -> f64 {
 
 /// The trailing zero bits of a whole number, at most 64; undefined for other numbers.
 fn ctz(x: f64) -> f64 {
-    if x == 0.0 {
-        return 64.0;
-    }
     let (bits, one) = (x.to_bits(), 1 << 52);
     let exponent = (bits >> 52 & 0x7ff) as i64;
-    let zeros = (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075;
-    if exponent == 0x7ff || zeros < 0 {
-        f64::NAN
-    } else {
-        zeros.min(64) as f64
+    match (bits & (one - 1) | one).trailing_zeros() as i64 + exponent - 1075 {
+        _ if x == 0.0 => 64.0,
+        zeros if exponent < 0x7ff && zeros >= 0 => zeros.min(64) as f64,
+        _ => f64::NAN,
     }
 }
 

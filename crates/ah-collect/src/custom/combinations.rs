@@ -2,8 +2,7 @@
 
 use ah_measure::draws::ScalarText;
 
-/// More choices than this are a mistake.
-pub(super) const MOST_CHOICES: usize = 10_000;
+use crate::worker::MOST_CHOICES;
 
 /// Returns every combination of a value for each name; `None` if there are more than [`MOST_CHOICES`].
 pub(super) fn combinations<'a>(

@@ -9,6 +9,7 @@ use ah_types::{ChoiceRule, Context, Optimization, TimingPolicy};
 use super::feature_value::FeatureValue;
 use super::functions::{Check, Functions};
 use crate::error::CollectError;
+use crate::worker::check_choices;
 
 /// Begins the description of a decision between functions of your own.
 ///
@@ -166,14 +167,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         if optimization.features.is_empty() {
             mistakes.push("it has no feature".to_owned());
         }
-        if choices.len() < 2 {
-            mistakes.push(format!("it has {} choices, at least two are needed", choices.len()));
-        }
-        for (i, choice) in choices.iter().enumerate() {
-            if choices[..i].contains(choice) {
-                mistakes.push(format!("the choice {choice:?} is given twice"));
-            }
-        }
+        mistakes.extend(check_choices(choices).err());
         if optimization.fallback_among(choices).is_none() {
             mistakes.push(format!("the fallback {:?} is none of the choices", optimization.fallback[0]));
         }

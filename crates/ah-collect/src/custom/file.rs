@@ -29,7 +29,7 @@ pub(crate) enum CustomChoices {
     Shipped,
     /// The table `[commands]`.
     #[cfg(unix)]
-    Commands(Commands),
+    Commands(Box<Commands>),
     /// The table `[cuda]`.
     Cuda(Box<CudaKernel>),
 }
@@ -53,7 +53,7 @@ impl OptimizationFile {
         let choices = match tables {
             #[cfg(unix)]
             Tables { commands: Some(table), .. } => {
-                CustomChoices::Commands(table.check(&optimization).map_err(malformed)?)
+                CustomChoices::Commands(Box::new(table.check(&optimization).map_err(malformed)?))
             }
             Tables { cuda: Some(table), .. } => {
                 let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);

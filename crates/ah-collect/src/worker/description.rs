@@ -8,7 +8,7 @@ use ah_types::{ChoiceRule, Feature, Optimization, TimingPolicy};
 use serde_json::json;
 
 /// More choices than this are a mistake.
-const MOST_CHOICES: usize = 10_000;
+pub const MOST_CHOICES: usize = 10_000;
 
 /// Where the optimization of a worker comes from.
 #[derive(Clone, Debug)]
@@ -68,17 +68,9 @@ pub fn difference(before: &Description, now: &Description) -> Option<String> {
 /// Checks the choices and the times that a worker describes.
 fn check(described: &Description) -> Result<(), String> {
     let Description { choices, fallback, eligible, features, feature_ms, decision_ns, .. } = described;
-    if !(2..=MOST_CHOICES).contains(&choices.len()) {
-        return Err(format!("expected 2 to {MOST_CHOICES} choices, found {}", choices.len()));
-    }
-    let mut seen = HashSet::new();
-    for choice in choices {
-        if !is_name(choice) {
-            return Err(format!("the choice {choice:?}: expected a name of one line"));
-        }
-        if !seen.insert(choice) {
-            return Err(format!("the choice {choice:?} is there twice"));
-        }
+    check_choices(choices)?;
+    if let Some(choice) = choices.iter().find(|choice| !is_name(choice)) {
+        return Err(format!("the choice {choice:?}: expected a name of one line"));
     }
     for (name, ms) in feature_ms {
         if !features.iter().any(|feature| feature.name == *name) {
@@ -91,10 +83,21 @@ fn check(described: &Description) -> Result<(), String> {
     if let Some((language, ns)) = decision_ns.iter().find(|(_, ns)| !(ns.is_finite() && **ns > 0.0)) {
         return Err(format!("decision_ns: expected nanoseconds in {language:?}, found {ns}"));
     }
-    match fallback.iter().chain(eligible.keys()).find(|name| !seen.contains(name)) {
+    let known: HashSet<&String> = choices.iter().collect();
+    match fallback.iter().chain(eligible.keys()).find(|name| !known.contains(name)) {
         Some(unknown) => Err(format!("{unknown:?}, of fallback or eligible, is none of the choices")),
         None => Ok(()),
     }
+}
+
+/// Checks that there are several choices, and each once.
+pub fn check_choices(choices: &[String]) -> Result<(), String> {
+    if !(2..=MOST_CHOICES).contains(&choices.len()) {
+        return Err(format!("expected 2 to {MOST_CHOICES} choices, found {}", choices.len()));
+    }
+    let mut seen = HashSet::new();
+    let twice = choices.iter().find(|choice| !seen.insert(*choice));
+    twice.map_or(Ok(()), |choice| Err(format!("the choice {choice:?} is there twice")))
 }
 
 fn is_name(text: &str) -> bool {

@@ -25,7 +25,9 @@ use crate::condition::Condition;
 use crate::error::CollectError;
 use process::{Fault, GRACE, Process};
 
-pub use description::{Named, difference};
+#[cfg(feature = "kernels")]
+pub use description::MOST_CHOICES;
+pub use description::{Named, check_choices, difference};
 pub use process::{Limits, command};
 #[cfg(feature = "fuzzing")]
 pub use scripted::measure_scripted;

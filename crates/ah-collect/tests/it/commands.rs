@@ -156,7 +156,7 @@ fn a_value_from_a_file_is_one_argument() {
 fn mistakes_in_the_file_are_named() {
     let folder = Folder::new();
     for (table, part) in [
-        ("choices = { a = \"true\" }", "1 choices, at least two are needed"),
+        ("choices = { a = \"true\" }", "expected 2 to 10000 choices, found 1"),
         ("choices = { a = \"true\", \"b=$x\" = \"true\" }", "$x is none of the parameters"),
         (
             "choices = { a = \"true\", b = \"true\" }\nparameters = { \"a-b\" = [1] }",

@@ -110,7 +110,7 @@ fn a_mistake_is_named_with_its_line() {
         (
             "\"THREADS * ROWS <= 1024\"",
             "\"THREADS * ROWS <= 1\"",
-            &["leave 0 choices, at least two are needed"],
+            &["cuda.parameters, within cuda.constraints: expected 2 to 10000 choices, found 0"],
         ),
         (
             "THREADS=256_VECTOR=1\"]",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::expr::Expr;
-use ah_types::{Context, Device, Features, Outcome, Scalar};
+use ah_types::{Device, Features, Outcome, Scalar};
 
 use arc_swap::{ArcSwap, Guard};
 
@@ -107,13 +107,6 @@ impl AutoHeuristic {
         self.answer(values, Some(available))
     }
 
-    /// Chooses for a context by name; slower than [`choose`](Self::choose), because it allocates. A missing
-    /// feature, or one of the other kind, is undefined.
-    #[must_use]
-    pub fn choose_for(&self, context: &Context) -> Answer<'_> {
-        self.choose(&self.values(context))
-    }
-
     /// Chooses. If this run collects, it instead measures every choice with `feedback`, appends the outcomes to
     /// the log, and takes the fallback. A choice whose measurement panics has failed.
     ///
@@ -201,16 +194,6 @@ impl AutoHeuristic {
             }
             Ok(best.into_iter().map(|choice| self.choices[choice].as_str()).collect())
         })
-    }
-
-    /// Returns the context's values by slot. A missing value, or one of the other kind, is undefined.
-    #[must_use]
-    pub fn values<'a>(&self, context: &'a Context) -> Vec<Scalar<'a>> {
-        let value = |feature: &ah_types::Feature| match context.get(&feature.name) {
-            Some(value) if value.kind() == feature.kind => value.as_scalar(),
-            _ => Scalar::Number(f64::NAN),
-        };
-        self.features.base().features().iter().map(value).collect()
     }
 
     /// Describes the decision point: whether it consults or collects, which heuristics serve it, and why others

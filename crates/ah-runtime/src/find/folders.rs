@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use ah_types::shown::listed;
 
 use super::registry;
 use crate::heuristics::{Heuristic, LoadedModel};
-use crate::sync::lock as locked;
+use crate::sync::lock;
 
 /// The models of each path that was asked for: a folder of models, or one model's file.
 static FOLDERS: Mutex<BTreeMap<PathBuf, Models>> = Mutex::new(BTreeMap::new());
@@ -20,7 +20,7 @@ type Models = BTreeMap<PathBuf, Arc<dyn Heuristic>>;
 
 /// Returns the models of this optimization: folder by folder, then by file name.
 pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
-    let mut known = lock();
+    let mut known = lock(&FOLDERS);
     for path in paths {
         known.entry(path.clone()).or_insert_with(|| read(path, Models::new()));
     }
@@ -31,7 +31,7 @@ pub(crate) fn in_folders(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn H
 /// Returns the reason why none of these folders has a model of some optimization: the optimizations that their models
 /// decide, and the folders that have none. The folders must have been scanned.
 pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
-    let known = lock();
+    let known = lock(&FOLDERS);
     let of_folder = |path: &PathBuf| {
         let decided: BTreeSet<&str> = known.get(path)?.values().map(|model| model.optimization()).collect();
         Some(match (decided.is_empty(), std::fs::metadata(path)) {
@@ -45,7 +45,7 @@ pub(crate) fn decided_in(paths: &[PathBuf]) -> String {
 
 /// Reads the folders of `AUTOHEURISTIC_PATH` again. Decision points use what is there from their next decision on.
 pub fn reload_models() {
-    lock().iter_mut().for_each(|(path, models)| *models = read(path, std::mem::take(models)));
+    lock(&FOLDERS).iter_mut().for_each(|(path, models)| *models = read(path, std::mem::take(models)));
     registry::advance();
 }
 
@@ -86,8 +86,4 @@ fn read(folder: &Path, mut old: Models) -> Models {
 fn is_model(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     (name.ends_with(".json") || name.ends_with(".json.gz")) && !name.starts_with('.') && path.is_file()
-}
-
-fn lock() -> MutexGuard<'static, BTreeMap<PathBuf, Models>> {
-    locked(&FOLDERS)
 }

@@ -1,11 +1,12 @@
 //! The heuristics that registered themselves, and a count of all changes to what can be found.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use crate::heuristics::Heuristic;
+use crate::sync::lock;
 
-static HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
+static HEURISTICS: Mutex<Vec<Arc<dyn Heuristic>>> = Mutex::new(Vec::new());
 /// Counts changes. A decision point compares it with one load and binds anew if it has moved.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -15,7 +16,7 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// replaces the heuristic and keeps its place in the order.
 pub fn register(heuristic: impl Heuristic + 'static) {
     let heuristic: Arc<dyn Heuristic> = Arc::new(heuristic);
-    let mut registered = HEURISTICS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut registered = lock(&HEURISTICS);
     let same = |h: &&mut Arc<dyn Heuristic>| {
         h.name() == heuristic.name() && h.optimization() == heuristic.optimization()
     };
@@ -30,8 +31,7 @@ pub fn register(heuristic: impl Heuristic + 'static) {
 /// Returns the registered heuristics of this optimization, in the order of registration.
 #[must_use]
 pub fn registered(optimization: &str) -> Vec<Arc<dyn Heuristic>> {
-    let registered = HEURISTICS.read().unwrap_or_else(PoisonError::into_inner);
-    registered.iter().filter(|h| h.optimization() == optimization).cloned().collect()
+    lock(&HEURISTICS).iter().filter(|h| h.optimization() == optimization).cloned().collect()
 }
 
 /// Makes every decision point bind anew at its next decision.

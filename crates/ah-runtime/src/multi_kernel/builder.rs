@@ -186,7 +186,7 @@ impl<F> Builder<F> {
         let lookup = self.lookup;
         let mut files = Vec::new();
         if lookup.is_none() {
-            if self.caches && !environment.no_cache {
+            if self.caches {
                 files.extend(cache_file(&environment, &kernel_set));
             }
             files.extend(self.record);
@@ -273,12 +273,12 @@ fn dimensions(
 
 /// Returns the file of the picks on this device; `None` if there is no folder for it.
 fn cache_file(environment: &Environment, kernels: &KernelSet) -> Option<PathBuf> {
-    let Some(folder) = environment.picks_folder(&kernels.device) else {
+    let folder = environment.picks_folder(&kernels.device);
+    if folder.is_none() && environment.picks.is_none() {
         log::info!(
             "{}: no folder for the picks: set AUTOHEURISTIC_CACHE_DIR, or every start measures again",
             kernels.name
         );
-        return None;
-    };
-    Some(folder.join(kernels.file_name()))
+    }
+    Some(folder?.join(kernels.file_name()))
 }

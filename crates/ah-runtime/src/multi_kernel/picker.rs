@@ -105,13 +105,7 @@ impl Picker {
         if self.is_eligible(&table, pick.kernel, values) {
             return Some(pick.kernel);
         }
-        self.next_best(&table, pick, values)
-    }
-
-    /// Returns the fastest kernel measured with this pick that supports the input.
-    #[cold]
-    fn next_best(&self, table: &Table, pick: &Pick, values: &[Scalar<'_>]) -> Option<usize> {
-        pick.best(|kernel| self.is_eligible(table, kernel, values))
+        pick.best(|kernel| self.is_eligible(&table, kernel, values))
     }
 
     #[cold]

@@ -7,7 +7,7 @@ use ah_runtime::{
     AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, SetupError, Unsure,
     registered, reload_models,
 };
-use ah_types::{Context, Device, Outcome, Scalar, log};
+use ah_types::{Device, Outcome, Scalar, log};
 use common::pad_mm;
 
 /// Returns a decision point whose features have another order than the model's.
@@ -41,12 +41,10 @@ fn chooses_by_name_whatever_the_order_of_features_and_choices() {
 }
 
 #[test]
-fn a_context_by_name_answers_the_same() {
+fn a_missing_value_is_undefined() {
     let auto = consulting();
-    let context = Context::new().with("m", 64).with("k", 101).with("dtype", "float32").with("unused", 0);
-    assert_eq!(auto.choose_for(&context), auto.choose(&values("float32", 101.0, 64.0)));
-    let without = Context::new().with("m", 64).with("dtype", "float32");
-    assert_eq!(auto.choose_for(&without).fallback, Some(Reason::Unsure(Unsure::Undefined(1))));
+    let answer = auto.choose(&values("float32", f64::NAN, 64.0));
+    assert_eq!(answer.fallback, Some(Reason::Unsure(Unsure::Undefined(1))));
 }
 
 #[test]

@@ -34,7 +34,7 @@ mod resolve;
 mod shared;
 mod tree;
 
-pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, ctz, log2, modulo};
+pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, modulo};
 pub use parse::{ParseError, parse};
 pub use resolve::TypeError;
 pub(crate) use shared::share;

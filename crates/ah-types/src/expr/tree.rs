@@ -156,8 +156,8 @@ impl Unary {
             Self::Abs => x.abs(),
             Self::Floor => x.floor(),
             Self::Ceil => x.ceil(),
-            Self::Log2 => math::log2(x).unwrap_or(f64::NAN),
-            Self::Ctz => math::ctz(x).unwrap_or(f64::NAN),
+            Self::Log2 => math::log2(x),
+            Self::Ctz => math::ctz(x),
             Self::Not => f64::NAN,
         }
     }
@@ -219,7 +219,7 @@ impl Binary {
             Self::Mul => a * b,
             Self::Div if b == 0.0 => f64::NAN,
             Self::Div => a / b,
-            Self::Rem => math::modulo(a, b).unwrap_or(f64::NAN),
+            Self::Rem => math::modulo(a, b),
             // A comparison with NaN is false: a NaN in `a` stays, a NaN in `b` needs its own test.
             Self::Min if b < a || b.is_nan() => b,
             Self::Max if b > a || b.is_nan() => b,

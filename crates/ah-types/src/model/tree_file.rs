@@ -39,15 +39,6 @@ impl<'a> Names<'a> {
             ranges.resize(features.len().max(ranges.len()), None);
         }
     }
-
-    /// Returns the choice at a position of `choices`.
-    pub(super) fn at(&self, position: u32) -> Result<ChoiceId, String> {
-        let count = self.choices.len();
-        let is_there = (position as usize) < count;
-        is_there
-            .then_some(ChoiceId(position))
-            .ok_or_else(|| format!("expected a choice below {count}, found {position}"))
-    }
 }
 
 /// A node: a split has `feature`, `threshold` or `category`, `left` and, if it is not the node after that, `right`; a leaf
@@ -123,15 +114,6 @@ pub(super) fn resolve(nodes: Vec<NodeFile>, names: &Names<'_>) -> Result<Tree, I
     Ok(Tree { nodes: nodes.into_iter().enumerate().map(node).collect::<Result<_, _>>()? })
 }
 
-impl RangeFile {
-    fn bounds(self) -> (f64, f64) {
-        match self {
-            Self::One(value) => (value, value),
-            Self::Two(least, greatest) => (least, greatest),
-        }
-    }
-}
-
 impl NodeFile {
     /// Returns the node with ids in the place of names and positions.
     fn resolve(self, names: &Names<'_>) -> Result<Node, String> {
@@ -143,21 +125,26 @@ impl NodeFile {
                 let slot = names.slot(&feature)?;
                 let test = match (threshold, category) {
                     (Some(threshold), None) => Test::Numerical { slot, threshold },
-                    (None, Some(CategoriesFile::One(category))) => {
-                        Test::Categorical { slot, categories: [category].into() }
-                    }
-                    (None, Some(CategoriesFile::Several(categories))) => {
-                        Test::Categorical { slot, categories: categories.into() }
+                    (None, Some(categories)) => {
+                        let categories = match categories {
+                            CategoriesFile::One(category) => [category].into(),
+                            CategoriesFile::Several(categories) => categories.into(),
+                        };
+                        Test::Categorical { slot, categories }
                     }
                     _ => return Err(SPLIT.to_owned()),
                 };
                 Ok(Node::Split { test, left, right: right.unwrap_or(left.saturating_add(1)) })
             }
             (None, None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
+                let bounds = |range: RangeFile| match range {
+                    RangeFile::One(value) => (value, value),
+                    RangeFile::Two(least, greatest) => (least, greatest),
+                };
                 let ranges = ranges.unwrap_or_default().into_iter();
-                let mut ranges: Vec<_> = ranges.map(|range| range.map(RangeFile::bounds)).collect();
+                let mut ranges: Vec<_> = ranges.map(|range| range.map(bounds)).collect();
                 names.pad(&mut ranges);
-                let ranking = ranking.into_iter().map(|r| r.resolve(names)).collect::<Result<_, _>>()?;
+                let ranking = ranking.into_iter().map(RankedChoice::from).collect();
                 Ok(Node::Leaf(Leaf { samples, ranking, ranges }))
             }
             _ => Err(SPLIT.to_owned()),
@@ -165,11 +152,12 @@ impl NodeFile {
     }
 }
 
-impl RankedFile {
-    fn resolve(self, names: &Names<'_>) -> Result<RankedChoice, String> {
-        let Self(position, score, measured, probability, slowdown, worst, worst_over_fallback, marks) = self;
-        Ok(RankedChoice {
-            choice: names.at(position)?,
+impl From<RankedFile> for RankedChoice {
+    fn from(file: RankedFile) -> Self {
+        let RankedFile(position, score, measured, probability, slowdown, worst, worst_over_fallback, marks) =
+            file;
+        Self {
+            choice: ChoiceId(position),
             // No -0.0, so that sums of scores compare equally in every language.
             score: score + 0.0,
             probability,
@@ -179,6 +167,6 @@ impl RankedFile {
             worst,
             worst_over_fallback,
             allowed: marks.allowed,
-        })
+        }
     }
 }

@@ -11,6 +11,15 @@ use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, Test, Tree};
 
+/// Returns the message as the error of a function, unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
 impl Model {
     /// Checks all references and numbers; reading a file does this too.
     ///
@@ -41,52 +50,42 @@ impl Model {
 const MOST_CHOICES: usize = u16::MAX as usize;
 
 fn validate(model: &Model) -> Result<(), String> {
-    if model.choices.is_empty() {
-        return Err("expected at least one choice, found none".to_owned());
-    }
-    if model.choices.len() > MOST_CHOICES {
-        return Err(format!("expected at most {MOST_CHOICES} choices, found {}", model.choices.len()));
-    }
-    if let Some(pair) = model.choices.windows(2).find(|pair| pair[0] >= pair[1]) {
+    let (choices, slots) = (&model.choices, model.features.all());
+    ensure!(!choices.is_empty(), "expected at least one choice, found none");
+    ensure!(
+        choices.len() <= MOST_CHOICES,
+        "expected at most {MOST_CHOICES} choices, found {}",
+        choices.len()
+    );
+    if let Some(pair) = choices.windows(2).find(|pair| pair[0] >= pair[1]) {
         let [a, b] = [0, 1].map(|i| quoted(&pair[i]));
         return Err(format!("expected sorted, distinct choices, found {a} before {b}"));
     }
-    if let Some(id) = model.fallback.filter(|id| id.index() >= model.choices.len()) {
+    if let Some(id) = model.fallback.filter(|id| id.index() >= choices.len()) {
         return Err(format!("the fallback is not a choice: no choice has id {}", id.index()));
     }
-    if let Some(id) = model.eligible.keys().find(|id| id.index() >= model.choices.len()) {
+    if let Some(id) = model.eligible.keys().find(|id| id.index() >= choices.len()) {
         return Err(format!("no choice has id {}", id.index()));
     }
-    let slots = model.features.all();
-    if model.categories.len() != slots.len() {
-        return Err(format!(
-            "expected categories for {} features, found {}",
-            slots.len(),
-            model.categories.len()
-        ));
-    }
+    let (features, found) = (slots.len(), model.categories.len());
+    ensure!(features == found, "expected categories for {features} features, found {found}");
     for (feature, categories) in slots.features().iter().zip(&model.categories) {
-        if feature.kind == FeatureKind::Numerical && !categories.is_empty() {
-            return Err(format!("the numerical feature {} has categories", quoted(&feature.name)));
-        }
-        if !categories.is_sorted_by(|a, b| a < b) {
-            return Err(format!("the categories of {} are not sorted and distinct", quoted(&feature.name)));
-        }
+        let (name, is_number) = (quoted(&feature.name), feature.kind == FeatureKind::Numerical);
+        ensure!(!is_number || categories.is_empty(), "the numerical feature {name} has categories");
+        ensure!(is_set(categories), "the categories of {name} are not sorted and distinct");
     }
     for &slot in &model.missing {
-        let feature =
-            slots.features().get(slot).ok_or_else(|| format!("missing: no feature has slot {slot}"))?;
+        let feature = slots.features().get(slot);
+        let feature = feature.ok_or_else(|| format!("missing: no feature has slot {slot}"))?;
         let name = quoted(&feature.name);
-        if feature.kind == FeatureKind::Categorical {
-            return Err(format!(
-                "missing: {name} is categorical; its missing value is the category \"\" among its categories"
-            ));
-        }
-        if feature.integer {
-            return Err(format!(
-                "missing: {name} is an integer in generated code, which has no missing value"
-            ));
-        }
+        ensure!(
+            feature.kind == FeatureKind::Numerical,
+            "missing: {name} is categorical; its missing value is the category \"\" among its categories"
+        );
+        ensure!(
+            !feature.integer,
+            "missing: {name} is an integer in generated code, which has no missing value"
+        );
     }
     Ok(())
 }
@@ -144,37 +143,32 @@ fn validate_boosters(model: &Model) -> Result<(), String> {
             .margin
             .map_or(Ok(()), |margin| Err(format!("expected no margin without them, found {margin}")));
     }
-    if count > MAX_BOOSTERS {
-        return Err(format!("expected at most {MAX_BOOSTERS} trees, found {count}"));
-    }
-    if !UNITS.contains(&unit) || unit.to_bits().trailing_zeros() < 52 {
-        return Err(format!("expected a power of two from 2^-40 to 1 as the unit, found {unit}"));
-    }
+    ensure!(count <= MAX_BOOSTERS, "expected at most {MAX_BOOSTERS} trees, found {count}");
+    let is_power_of_two = UNITS.contains(&unit) && unit.to_bits().trailing_zeros() >= 52;
+    ensure!(is_power_of_two, "expected a power of two from 2^-40 to 1 as the unit, found {unit}");
     let is_preorder = |(at, node): (usize, &Node<_>)| match node {
         Node::Split { left, .. } => *left as usize == at + 1,
         Node::Leaf(_) => true,
     };
-    if let Some((booster, leaves)) = model
-        .boosters
-        .iter()
-        .map(|tree| tree.leaves().count())
-        .enumerate()
-        .find(|(_, leaves)| *leaves > MOST_LEAVES)
-    {
-        return Err(format!("booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"));
+    for (booster, tree) in model.boosters.iter().enumerate() {
+        let leaves = tree.leaves().count();
+        ensure!(
+            leaves <= MOST_LEAVES,
+            "booster {booster}: expected at most {MOST_LEAVES} leaves, found {leaves}"
+        );
+        ensure!(
+            tree.nodes.iter().enumerate().all(is_preorder),
+            "booster {booster}: expected each left child right after its parent"
+        );
     }
     let tests = || model.boosters.iter().flat_map(Tree::tests);
     let columns = tests().map(|test| test.column().0).collect::<BTreeSet<_>>().len();
     let bytes = (tests().count() + columns) * count.div_ceil(BLOCK) * size_of::<Masks>();
-    if bytes > MOST_MASK_BYTES {
-        return Err(format!(
-            "expected masks of at most {MOST_MASK_BYTES} bytes, found {bytes}; learn fewer or smaller trees"
-        ));
-    }
-    match model.boosters.iter().position(|tree| !tree.nodes.iter().enumerate().all(is_preorder)) {
-        Some(booster) => Err(format!("booster {booster}: expected each left child right after its parent")),
-        None => Ok(()),
-    }
+    ensure!(
+        bytes <= MOST_MASK_BYTES,
+        "expected masks of at most {MOST_MASK_BYTES} bytes, found {bytes}; learn fewer or smaller trees"
+    );
+    Ok(())
 }
 
 /// The most bytes of leaf masks, which grow with the product of trees and splits. 192 trees of 64 leaves need 18.6 million.
@@ -186,17 +180,17 @@ const MOST_MARGIN: f64 = (1 << 20) as f64;
 /// The units of boosters: sums of their numbers are finite, and so small that scores do not lose digits.
 const UNITS: std::ops::RangeInclusive<f64> = 1.0 / (1_u64 << 40) as f64..=1.0;
 
+fn is_set(categories: &[String]) -> bool {
+    categories.is_sorted_by(|a, b| a < b)
+}
+
 fn validate_row(model: &Model, row: &[i8]) -> Result<(), String> {
-    let length = model.choices.len();
-    if row.len() != length {
-        return Err(format!("expected a row of {length} numbers, found {}", row.len()));
-    }
+    let (length, found) = (model.choices.len(), row.len());
+    ensure!(found == length, "expected a row of {length} numbers, found {found}");
+    let (least, most) = (ROW_NUMBERS.start(), ROW_NUMBERS.end());
     match row.iter().find(|number| !ROW_NUMBERS.contains(number)) {
         None => Ok(()),
-        Some(number) => {
-            let (least, most) = (ROW_NUMBERS.start(), ROW_NUMBERS.end());
-            Err(format!("expected numbers from {least} to {most}, found {number}"))
-        }
+        Some(number) => Err(format!("expected numbers from {least} to {most}, found {number}")),
     }
 }
 
@@ -207,23 +201,13 @@ fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
     let name = quoted(&feature.name);
     match test {
         Test::Numerical { threshold, .. } => {
-            if feature.kind != FeatureKind::Numerical {
-                return Err(format!("a threshold on the categorical feature {name}"));
-            }
-            if !threshold.is_finite() {
-                return Err(format!("expected a finite threshold on {name}, found {threshold}"));
-            }
+            ensure!(feature.kind == FeatureKind::Numerical, "a threshold on the categorical feature {name}");
+            ensure!(threshold.is_finite(), "expected a finite threshold on {name}, found {threshold}");
         }
         Test::Categorical { categories, .. } => {
-            if feature.kind != FeatureKind::Categorical {
-                return Err(format!("a category for the numerical feature {name}"));
-            }
-            if categories.is_empty() {
-                return Err(format!("expected at least one category of {name}, found none"));
-            }
-            if !categories.is_sorted_by(|a, b| a < b) {
-                return Err(format!("the tested categories of {name} are not sorted and distinct"));
-            }
+            ensure!(feature.kind == FeatureKind::Categorical, "a category for the numerical feature {name}");
+            ensure!(!categories.is_empty(), "expected at least one category of {name}, found none");
+            ensure!(is_set(categories), "the tested categories of {name} are not sorted and distinct");
             if let Some(category) = categories.iter().find(|category| !model.knows(slot, category)) {
                 return Err(format!("{} is none of the categories of {name}", quoted(category)));
             }
@@ -233,33 +217,23 @@ fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
 }
 
 fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
-    let features = model.features.base().len();
-    if !leaf.ranges.is_empty() && leaf.ranges.len() != features {
-        return Err(format!("expected the ranges of {features} features, found {}", leaf.ranges.len()));
-    }
+    let (features, found) = (model.features.base().len(), leaf.ranges.len());
+    ensure!(found == 0 || found == features, "expected the ranges of {features} features, found {found}");
     let mut is_ranked = vec![false; model.choices.len()];
     for ranked in &leaf.ranking {
         let id = ranked.choice.index();
         let name = model.choices.get(id).ok_or_else(|| format!("no choice has id {id}"))?;
-        if std::mem::replace(&mut is_ranked[id], true) {
-            return Err(format!("{} is ranked twice", quoted(name)));
-        }
-        if ranked.measured > leaf.samples {
-            let (measured, samples) = (ranked.measured, leaf.samples);
-            return Err(format!("{} was measured on {measured} of {samples} inputs", quoted(name)));
-        }
-        if ranked.measured == 0 {
-            return Err(format!("{} is ranked and was never measured in this leaf", quoted(name)));
-        }
+        ensure!(!std::mem::replace(&mut is_ranked[id], true), "{} is ranked twice", quoted(name));
+        let (measured, samples) = (ranked.measured, leaf.samples);
+        ensure!(measured <= samples, "{} was measured on {measured} of {samples} inputs", quoted(name));
+        ensure!(measured > 0, "{} is ranked and was never measured in this leaf", quoted(name));
         let numbers = [ranked.score, ranked.probability];
         let bounds = [ranked.slowdown, ranked.worst, ranked.worst_over_fallback];
-        if numbers.iter().any(|x| !x.is_finite()) || bounds.iter().any(|x| x.is_nan()) {
-            return Err(format!("expected numbers for {}, found NaN or infinity", quoted(name)));
-        }
+        let are_numbers = numbers.iter().all(|x| x.is_finite()) && !bounds.iter().any(|x| x.is_nan());
+        ensure!(are_numbers, "expected numbers for {}, found NaN or infinity", quoted(name));
     }
     // The boosters change the order.
-    if model.boosters.is_empty() && !leaf.ranking.is_sorted_by(|a, b| a.score <= b.score) {
-        return Err("expected the ranking in the order of the scores".to_owned());
-    }
+    let is_sorted = leaf.ranking.is_sorted_by(|a, b| a.score <= b.score);
+    ensure!(!model.boosters.is_empty() || is_sorted, "expected the ranking in the order of the scores");
     Ok(())
 }

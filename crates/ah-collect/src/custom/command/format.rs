@@ -7,7 +7,8 @@ use ah_types::Optimization;
 use ah_types::hash::fnv1a;
 use serde::Deserialize;
 
-use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
+use crate::custom::combinations::{combinations, is_identifier};
+use crate::worker::{MOST_CHOICES, check_choices};
 
 /// The table as written. Each command is a script for `sh -eu`.
 #[derive(Debug, Deserialize)]
@@ -132,15 +133,11 @@ impl CommandsTable {
                 let parameters =
                     combination.into_iter().map(|(name, value)| (name.to_owned(), value.text())).collect();
                 let name = fill(name, &parameters).map_err(wrong)?;
-                if choices.iter().any(|c| c.name == name) {
-                    return Err(wrong(format!("the choice {name:?} is there twice")));
-                }
                 choices.push(CommandChoice { name, command: command.clone(), parameters });
             }
         }
-        if choices.len() < 2 {
-            return Err(format!("commands.choices: {} choices, at least two are needed", choices.len()));
-        }
+        let names: Vec<String> = choices.iter().map(|choice| choice.name.clone()).collect();
+        check_choices(&names).map_err(|e| format!("commands.choices: {e}"))?;
         Ok(choices)
     }
 }

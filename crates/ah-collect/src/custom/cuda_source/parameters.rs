@@ -7,7 +7,8 @@ use toml::Spanned;
 
 use super::mistake::Mistake;
 use crate::condition::Condition;
-use crate::custom::combinations::{MOST_CHOICES, combinations, is_identifier};
+use crate::custom::combinations::{combinations, is_identifier};
+use crate::worker::{MOST_CHOICES, check_choices};
 use ah_measure::draws::ScalarText;
 
 /// One configuration of the kernel.
@@ -85,17 +86,11 @@ pub(super) fn choices(
         let parts: Vec<String> =
             combination.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
         let name = parts.join("_");
-        if choices.iter().any(|choice| choice.name == name) {
-            return Err(Mistake::anywhere(format!("cuda.parameters: the choice {name:?} is there twice")));
-        }
         let defines = combination.iter().map(|(name, value)| format!("{name}={value}")).collect();
         choices.push(CudaChoice { name, values, defines });
     }
-    if choices.len() < 2 {
-        return Err(Mistake::anywhere(format!(
-            "cuda.parameters: the constraints leave {} choices, at least two are needed",
-            choices.len()
-        )));
-    }
+    let names: Vec<String> = choices.iter().map(|choice| choice.name.clone()).collect();
+    check_choices(&names)
+        .map_err(|e| Mistake::anywhere(format!("cuda.parameters, within cuda.constraints: {e}")))?;
     Ok(choices)
 }

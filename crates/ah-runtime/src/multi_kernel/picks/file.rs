@@ -121,15 +121,12 @@ impl KernelSet {
 pub(crate) fn read(path: &Path, kernels: &KernelSet) -> Result<Option<Vec<Pick>>, PicksError> {
     let io = |source| PicksError::Io { path: path.to_owned(), action: "read", source };
     let invalid = |reason: String| PicksError::Invalid { path: path.to_owned(), reason };
-    // Checked before opening: opening a pipe would wait for its other end.
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(invalid("expected a file".to_owned())),
+    files::expect_regular(path).map_err(io)?;
+    let file = match File::open(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io(e)),
-    }
+        file => file.map_err(io)?,
+    };
     let mut text = String::new();
-    let file = File::open(path).map_err(io)?;
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(io)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(invalid(format!("expected at most {MAX_BYTES} bytes")));

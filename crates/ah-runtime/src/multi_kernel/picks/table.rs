@@ -22,16 +22,12 @@ pub(crate) struct Pick {
 
 impl Pick {
     /// Returns the fastest measured kernel that is eligible.
+    #[cold]
     pub(crate) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
         let mut order: Vec<(usize, f64)> =
             self.ms.iter().enumerate().filter_map(|(kernel, ms)| Some((kernel, (*ms)?))).collect();
         order.sort_by(|a, b| a.1.total_cmp(&b.1));
         order.into_iter().map(|(kernel, _)| kernel).find(|&kernel| eligible(kernel))
-    }
-
-    #[inline]
-    fn holds(&self, values: &[Scalar<'_>]) -> bool {
-        holds(&self.guards, values)
     }
 }
 
@@ -46,19 +42,13 @@ pub(crate) struct Table {
     dimensions: Arc<[Dimension]>,
     treatments: Box<[Treatment]>,
     picks: KeyMap<Arc<Pick>>,
-    /// Kernels that panicked in a call of the program. Empty in a good program.
-    panics: Vec<KernelPanic>,
+    /// Kernels that panicked in a call of the program, with the guards of the values; no guards: for all values. Empty in a
+    /// good program.
+    panics: Vec<(usize, Box<[Guard]>)>,
     /// The registry's generation that `consults` is for.
     pub(crate) generation: u64,
     /// True if a heuristic serves; it is asked first.
     pub(crate) consults: bool,
-}
-
-/// A kernel that panicked, and the guards of the values. No guards: for all values.
-#[derive(Clone, Debug)]
-struct KernelPanic {
-    kernel: usize,
-    guards: Box<[Guard]>,
 }
 
 /// Most panics remembered by their values. A kernel that panics beyond it is not called again at all.
@@ -101,7 +91,7 @@ impl Table {
     #[inline]
     pub(crate) fn find(&self, values: &[Scalar<'_>]) -> Option<&Arc<Pick>> {
         let key = self.key(values).ok()?;
-        self.picks.get(&key).filter(|pick| pick.holds(values))
+        self.picks.get(&key).filter(|pick| holds(&pick.guards, values))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -188,11 +178,10 @@ impl Table {
                 | (Guard::Equals(_), Treatment::Exact | Treatment::Bucket(_)) => {}
                 (Guard::Within(bucket), Treatment::Exact | Treatment::Bucket(_)) => {
                     let dimension = self.dimensions[slot];
-                    let known = dimension.kind != DimensionKind::Exact && bucket.up_to > 0.0 && {
-                        let own = dimension.bucket(bucket.up_to);
-                        own == *bucket
-                    };
-                    if !known {
+                    if dimension.kind == DimensionKind::Exact
+                        || bucket.up_to <= 0.0
+                        || dimension.bucket(bucket.up_to) != *bucket
+                    {
                         return false;
                     }
                     if self.treatments[slot] == Treatment::Exact {
@@ -222,15 +211,15 @@ impl Table {
     /// Returns true if this kernel panicked for such values.
     #[inline]
     pub(crate) fn has_panicked(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
-        !self.panics.is_empty() && self.panics.iter().any(|p| p.kernel == kernel && holds(&p.guards, values))
+        !self.panics.is_empty()
+            && self.panics.iter().any(|(other, guards)| *other == kernel && holds(guards, values))
     }
 
     /// Remembers that this kernel panicked for these values. If it was their pick, the next best kernel takes its
     /// place. Returns true if a pick changed.
     pub(crate) fn add_panic(&mut self, kernel: usize, values: &[Scalar<'_>]) -> bool {
         let known = if self.panics.len() < MAX_PANICS { self.guards(values) } else { None };
-        let guards = known.unwrap_or_default();
-        self.panics.push(KernelPanic { kernel, guards });
+        self.panics.push((kernel, known.unwrap_or_default()));
         let (Ok(key), Some(found)) = (self.key(values), self.find(values)) else { return false };
         let mut pick = Pick::clone(found);
         pick.ms[kernel] = None;

@@ -87,9 +87,15 @@ impl Boosting {
 }
 
 impl BoostedTrees {
-    /// Returns the prediction for a row whose code in each column `code` returns.
-    pub fn predict(&self, code: impl Fn(usize) -> u16) -> f64 {
-        self.0.iter().map(|(tree, values)| values[tree.leaf(&code)]).sum()
+    /// Returns the predictions for rows of codes. The outer loop is over the trees, as one tree fits into the cache and all do not.
+    pub fn predict(&self, rows: &[Vec<u16>]) -> Vec<f64> {
+        let mut sums = vec![0.0; rows.len()];
+        for (tree, values) in &self.0 {
+            for (sum, codes) in sums.iter_mut().zip(rows) {
+                *sum += values[tree.leaf(|column| codes[column])];
+            }
+        }
+        sums
     }
 
     /// Returns how much the splits on each of these columns lower the squared error.

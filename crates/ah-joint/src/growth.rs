@@ -232,80 +232,82 @@ impl Growth<'_> {
     /// Returns the best split of a column, however little it gains; `None` if the column does not vary.
     fn best_of_column(&self, column: u32, rows: &[u32], totals: &Totals, bins: &mut Bins) -> Option<Node> {
         let width = self.sample.width;
+        let (codes, levels) = (&self.codes[column as usize][..], self.columns[column as usize].levels);
+        bins.resize(levels, width);
         let Bins { sums, counts, met } = bins;
-        let levels = counts.len().max(self.columns[column as usize].levels);
-        sums.resize(levels * width, 0);
-        counts.resize(levels, Count::default());
         for &row in rows {
-            let code = self.codes[column as usize][row as usize];
-            let sums = &mut sums[usize::from(code) * width..][..width];
-            let Count { weight, rows, first } = &mut counts[usize::from(code)];
-            match *rows {
-                0 => {
-                    met.push(code);
-                    *first = row;
-                }
-                1 => {
-                    add(sums, self.sample.row(*first));
-                    add(sums, self.sample.row(row));
-                }
-                _ => add(sums, self.sample.row(row)),
-            }
-            *weight += u64::from(self.sample.weights[row as usize]);
-            *rows += 1;
+            let code = usize::from(codes[row as usize]);
+            let count = &mut counts[code];
+            count.weight += u64::from(self.sample.weights[row as usize]);
+            count.rows += 1;
+            met[code / 64] |= 1 << (code % 64);
+            add(&mut sums[code * width..][..width], self.sample.row(row));
         }
-        met.sort_unstable();
         let least = self.limits.rows.max(1);
         let share = |square: f64, weight: u64| square / (weight as f64 + self.limits.shrinkage);
         let whole = share(totals.whole, totals.weight);
         let mut best = Node { column, gain: f64::NEG_INFINITY, ..Node::default() };
         // The rows move from right to left, code by code.
-        let (mut left, mut weight, mut on_left) = (vec![0; width], 0, 0);
-        for (at, &code) in met.iter().enumerate() {
-            if on_left >= least && rows.len() - on_left >= least {
-                let (of_left, of_right) = squares(&left, &totals.sums);
-                let gain = share(of_left, weight) + share(of_right, totals.weight - weight) - whole;
-                if gain > best.gain {
-                    best = Node { limit: met[at - 1], next: code, gain, ..best };
+        let (mut left, mut weight, mut on_left, mut last, mut codes_met) = (vec![0; width], 0, 0, None, 0);
+        for (word, met) in met.iter_mut().enumerate() {
+            while *met != 0 {
+                let code = word * 64 + met.trailing_zeros() as usize;
+                *met &= *met - 1;
+                if let Some(limit) = last
+                    && on_left >= least
+                    && rows.len() - on_left >= least
+                {
+                    let (of_left, of_right) = squares(&left, &totals.sums);
+                    let gain = share(of_left, weight) + share(of_right, totals.weight - weight) - whole;
+                    if gain > best.gain {
+                        best = Node { limit, next: code as u16, gain, ..best };
+                    }
                 }
-            }
-            let of_code = std::mem::take(&mut counts[usize::from(code)]);
-            let sums = &mut sums[usize::from(code) * width..][..width];
-            if of_code.rows == 1 {
-                add(&mut left, self.sample.row(of_code.first));
-            } else {
+                let of_code = std::mem::take(&mut counts[code]);
+                let sums = &mut sums[code * width..][..width];
                 add(&mut left, sums);
                 sums.fill(0);
+                weight += of_code.weight;
+                on_left += of_code.rows;
+                last = Some(code as u16);
+                codes_met += 1;
             }
-            weight += of_code.weight;
-            on_left += of_code.rows;
         }
-        let varies = met.len() > 1;
-        met.clear();
-        varies.then_some(best)
+        (codes_met > 1).then_some(best)
     }
 }
 
-/// The rows of one code: the sum of their weights, their number, and the first of them.
+/// The rows of one code: the sum of their weights, and their number.
 #[derive(Clone, Copy, Default)]
 struct Count {
     weight: u64,
     rows: usize,
-    first: u32,
 }
 
-/// The rows of a node by their code in one column. All sums are 0 between two searches.
+/// The rows of a node by their code in one column. All are 0 between two searches.
 #[derive(Default)]
 struct Bins {
-    /// By code, the sums of the numbers; 0 for a code of one row.
+    /// By code, the sums of the numbers.
     sums: Vec<i32>,
     counts: Vec<Count>,
-    /// The codes that occur.
-    met: Vec<u16>,
+    /// The codes that occur, a bit each.
+    met: Vec<u64>,
+}
+
+impl Bins {
+    fn resize(&mut self, levels: usize, width: usize) {
+        if levels > self.counts.len() {
+            self.sums.resize(levels * width, 0);
+            self.counts.resize(levels, Count::default());
+            self.met.resize(levels.div_ceil(64), 0);
+        }
+    }
 }
 
 fn add(sums: &mut [i32], numbers: &[i32]) {
-    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+    for (sums, numbers) in sums.chunks_exact_mut(LANES).zip(numbers.chunks_exact(LANES)) {
+        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+    }
 }
 
 /// Returns `|left|²` and `|all - left|²`.

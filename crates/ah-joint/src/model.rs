@@ -58,25 +58,29 @@ impl JointModel {
         Self { numbers, coding: coded.coding, fits }
     }
 
-    /// Returns the predicted log time of a choice on an input, less the input's own level.
-    fn predict(&self, input: u32, choice: ChoiceId) -> f64 {
-        let codes = self.coding.codes(&self.numbers, input, choice.0);
-        let sum: f64 = self.fits.iter().flatten().map(|trees| trees.predict(|column| codes[column])).sum();
-        sum / self.fits.len() as f64
+    /// Returns the predicted log times of choices on an input, less the input's own level.
+    fn predict(&self, input: u32, choices: impl Iterator<Item = ChoiceId>) -> Vec<f64> {
+        let rows: Vec<Vec<u16>> =
+            choices.map(|choice| self.coding.codes(&self.numbers, input, choice.0)).collect();
+        let mut sums = vec![0.0; rows.len()];
+        for trees in self.fits.iter().flatten() {
+            sums.iter_mut().zip(trees.predict(&rows)).for_each(|(sum, predicted)| *sum += predicted);
+        }
+        sums.iter().map(|sum| sum / self.fits.len() as f64).collect()
     }
 
     /// Returns the log times of choices on an input that timed some others, given with their log times; `None` where it timed
     /// none. Its level is the mean difference from the prediction, where choices near the best count most, as they do in learning.
     pub fn estimates(&self, input: u32, timed: &[(ChoiceId, f64)], wanted: &[ChoiceId]) -> Option<Vec<f64>> {
-        let predicted: Vec<f64> = timed.iter().map(|(choice, _)| self.predict(input, *choice)).collect();
+        let predicted = self.predict(input, timed.iter().map(|(choice, _)| *choice));
         let best = predicted.iter().copied().fold(f64::INFINITY, f64::min);
         let (mut sum, mut count) = (0.0, 0.0);
         for ((_, log_time), predicted) in timed.iter().zip(&predicted) {
             sum += weight(predicted - best) * (log_time - predicted);
             count += weight(predicted - best);
         }
-        let estimate = |choice: &ChoiceId| sum / count + self.predict(input, *choice);
-        (count > 0.0).then(|| wanted.iter().map(estimate).collect())
+        let estimates = || self.predict(input, wanted.iter().copied()).into_iter().map(|x| sum / count + x);
+        (count > 0.0).then(|| estimates().collect())
     }
 
     /// Returns the `most` choices that are fastest on average, ascending.

@@ -170,12 +170,12 @@ impl Trial {
         let trees = TRIAL.fit(&coded, &coded.targets, &even, seed).trees;
         let mut total = 0.0;
         for group in judging.chunk_by(|a, b| a.input == b.input) {
+            let codes: Vec<Vec<u16>> =
+                group.iter().map(|t| coded.coding.codes(numbers, t.input, t.choice)).collect();
             let left: Vec<f64> = group
                 .iter()
-                .map(|t| {
-                    let codes = coded.coding.codes(numbers, t.input, t.choice);
-                    t.log_time - trees.predict(|column| codes[column])
-                })
+                .zip(trees.predict(&codes))
+                .map(|(t, predicted)| t.log_time - predicted)
                 .collect();
             let mean = left.iter().sum::<f64>() / left.len() as f64;
             total += left.iter().map(|x| (x - mean).powi(2)).sum::<f64>();

@@ -98,8 +98,7 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
         && held_out.evaluation.comparison.model.coverage > 0.0
     {
         warnings.push(format!(
-            "the final model always takes {}, so you need no heuristic; the held-out figures are of one learned from the \
-             training part alone",
+            "the held-out figures are of a heuristic learned from the training part alone; the final one always takes {}",
             model.choice_name(fallback)
         ));
     }

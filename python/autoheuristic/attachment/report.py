@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import calls
 from .calls import key_of
@@ -16,20 +15,16 @@ ANSWERS = ("heuristic", "first", "package")
 MOST_SHOWN = 3
 
 
-@dataclass
-class Asked:
+class Asked(NamedTuple):
     """The inputs that one kernel was asked for."""
 
     kernel: str
-    inputs: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
-    """By their values as texts, in the order of the names: the last line of the journal."""
-    unmeasured: list[dict[str, Any]] = field(default_factory=list)
+    inputs: list[dict[str, Any]]
+    """For each, the last line of the journal."""
+    answers: Counter[str]
+    """How many inputs each way decided."""
+    unmeasured: list[dict[str, Any]]
     """The features of the inputs that the log does not hold."""
-
-    @property
-    def answers(self) -> Counter[str]:
-        """How many inputs each way decided."""
-        return Counter(line["answer"] for line in self.inputs.values())
 
 
 def asked(journal: Path) -> list[Asked]:
@@ -39,29 +34,29 @@ def asked(journal: Path) -> list[Asked]:
         OSError: The journal cannot be read.
 
     """
-    kernels: dict[str, Asked] = {}
+    kernels: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
     for line in calls.read(journal):
-        stem = str(line.get("kernel"))
-        known = kernels.setdefault(stem, Asked(f"{line.get('module')}.{line.get('function')}"))
-        known.inputs[key_of(line["features"], sorted(line["features"]))] = line
-    for stem, found in kernels.items():
-        names = sorted(next(iter(found.inputs.values()))["features"])
-        measured = logged(journal.parent / f"{stem}.txt", names)
-        found.unmeasured = [line["features"] for key, line in found.inputs.items() if key not in measured]
-    return sorted(kernels.values(), key=lambda k: k.kernel)
+        kernels.setdefault(str(line.get("kernel")), {})[key_of(line["features"], sorted(line["features"]))] = line
+    found = []
+    for stem, lines in kernels.items():
+        inputs = list(lines.values())
+        measured = logged(journal.parent / f"{stem}.txt", sorted(inputs[0]["features"]))
+        unmeasured = [line["features"] for key, line in lines.items() if key not in measured]
+        name = f"{inputs[0].get('module')}.{inputs[0].get('function')}"
+        found.append(Asked(name, inputs, Counter(line["answer"] for line in inputs), unmeasured))
+    return sorted(found, key=lambda kernel: kernel.kernel)
 
 
 def table(journal: Path) -> str:
     """Returns the report of one journal, for people."""
     lines = [f"{journal.parent.name}: who chose, by new input"]
-    for kernel in asked(journal):
-        answers = kernel.answers
+    for name, inputs, answers, unmeasured in asked(journal):
         counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
-        lines.append(f"{kernel.kernel}: {len(kernel.inputs)} inputs ({counts})")
-        if kernel.unmeasured:
-            shown = "; ".join(_shown(features) for features in kernel.unmeasured[:MOST_SHOWN])
-            more = "; …" if len(kernel.unmeasured) > MOST_SHOWN else ""
-            lines.append(f"  {len(kernel.unmeasured)} never measured: {shown}{more}")
+        lines.append(f"{name}: {len(inputs)} inputs ({counts})")
+        if unmeasured:
+            shown = "; ".join(map(_shown, unmeasured[:MOST_SHOWN]))
+            more = "; …" if len(unmeasured) > MOST_SHOWN else ""
+            lines.append(f"  {len(unmeasured)} never measured: {shown}{more}")
     return "\n".join(lines)
 
 

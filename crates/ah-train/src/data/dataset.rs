@@ -118,7 +118,7 @@ impl Dataset {
         warnings.extend(unrepeated::leave_out(&mut log)?);
         declared::check_names(&optimization, &settings.dimensions, &log.schema)?;
         declared::check_dimensions(&settings, &log.schema)?;
-        let declared = declared::features(&optimization, &log, &mut warnings)?;
+        let declared = declared::features((&optimization, ad_hoc), &log, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let pricing =
             Pricing { objective: settings.objective.unwrap_or_default(), timeout: metadata.timeout_ms() };
@@ -289,10 +289,10 @@ impl Dataset {
 /// Returns the table of a log, with the weights of its inputs.
 fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table, TrainError> {
     let schema = log.schema.clone();
-    // Our own tools write what they measured: equal times are no copies.
-    let is_ours = log.metadata.collection.as_ref().is_some_and(|collection| !collection.tool.is_empty());
+    // What `ah-collect` measured twice is no copy.
+    let is_collected = log.metadata.is_collected();
     let mut table = Table::new(log);
-    if table.copies > 0 && !is_ours {
+    if table.copies > 0 && !is_collected {
         warnings.push(format!(
             "the log repeats {} measurements; each counts once. Nothing needs to be done if they are copies; to show how much times \
              vary, write one row for each run with its own time",

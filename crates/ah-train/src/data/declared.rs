@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ah_types::log::Log;
+use ah_types::log::{Input, Log};
 use ah_types::shown::listed;
 use ah_types::{Feature, Features, LogOptimization, Optimization, Schema, expr};
 use rustc_hash::FxHashMap;
@@ -126,7 +126,7 @@ pub fn check_dimensions(given: &Params, logged: &Schema) -> Result<(), TrainErro
 
 /// Returns the log's features and the derived ones that they allow.
 pub fn features(
-    optimization: &Optimization,
+    (optimization, ad_hoc): (&Optimization, bool),
     log: &Log,
     warnings: &mut Vec<String>,
 ) -> Result<Features, TrainError> {
@@ -138,18 +138,22 @@ pub fn features(
             listed(&left_out)
         ));
     }
-    // The optimization knows units; the log does not.
+    // An optimization knows units and integers, and `ah-collect` integers. In other logs, the values show what is an integer.
+    let by_values = ad_hoc && !log.metadata.is_collected();
     let known: FxHashMap<&str, &Feature> =
         optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
     let is_whole = |slot: usize| {
-        let mut numbers = log.inputs.iter().filter_map(|input| input.values[slot].as_scalar().number());
-        numbers.all(|x| x.fract() == 0.0)
+        let value = |input: &Input| input.values[slot].as_scalar().number();
+        // Beyond 2^53 a double has no neighbour that is 1 away.
+        log.inputs
+            .iter()
+            .all(|input| value(input).is_some_and(|x| x.fract() == 0.0 && x.abs() < 2_f64.powi(53)))
     };
     let described = logged.features().iter().enumerate().map(|(slot, f)| {
         let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
         let mut feature: Feature = (*known.unwrap_or(&f)).clone();
         // Integers of generated code have no missing value.
-        feature.integer = feature.integer && is_whole(slot);
+        feature.integer = (feature.integer || by_values) && is_whole(slot);
         feature
     });
     let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());

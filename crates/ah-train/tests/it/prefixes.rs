@@ -12,29 +12,6 @@ const SIZES: [usize; 5] = [80, 88, 100, 110, 115];
 /// The inputs that judge.
 const FRESH: usize = 400;
 
-/// Returns the text of a log of these inputs of another, in its order.
-fn part(log: &log::Log, from: usize, to: usize) -> String {
-    let names: Vec<&str> = log.schema.features().iter().map(|f| f.name.as_str()).collect();
-    let metadata = serde_json::to_string(&log.metadata).unwrap();
-    let mut text = format!("{metadata}\n{},choice,feedback\n", names.join(","));
-    let count = log.inputs.len();
-    // A walk that visits each input once, so that no prefix is a corner of the inputs.
-    let step = (7919..).find(|step| gcd(*step, count) == 1).unwrap();
-    let mut place = vec![usize::MAX; count];
-    (0..count).for_each(|at| place[at * step % count] = at);
-    for sample in &log.samples {
-        if (from..to).contains(&place[sample.input as usize]) {
-            let input = &log.inputs[sample.input as usize].text;
-            text += &format!("{input},{},{}\n", log.choice_name(sample.choice), sample.feedback);
-        }
-    }
-    text
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 #[test]
 fn neighbouring_prefixes_give_neighbouring_answers() {
     let shipped =
@@ -48,9 +25,9 @@ fn neighbouring_prefixes_give_neighbouring_answers() {
         let folder = tempfile::tempdir().unwrap();
         let [prefix, fresh] = ["prefix.txt", "fresh.txt"].map(|name| folder.path().join(name));
         let count = log.inputs.len();
-        std::fs::write(&fresh, part(&log, count - FRESH, count)).unwrap();
+        std::fs::write(&fresh, common::part(&log, count - FRESH, count)).unwrap();
         let kept = |size: usize| {
-            std::fs::write(&prefix, part(&log, 0, size)).unwrap();
+            std::fs::write(&prefix, common::part(&log, 0, size)).unwrap();
             let trained = train(&Params::new(vec![prefix.clone()], "T")).unwrap();
             let comparison =
                 evaluate(&trained.model, std::slice::from_ref(&fresh), false).unwrap().comparison;

@@ -114,6 +114,11 @@ impl Metadata {
         self.collection.as_ref()?.device.as_ref()
     }
 
+    /// Returns whether `ah-collect` measured the log: it knows the types of the features, and repeats no measurement by mistake.
+    pub fn is_collected(&self) -> bool {
+        self.collection.as_ref().is_some_and(|collection| collection.tool.starts_with("ah-collect"))
+    }
+
     /// Returns the feature of this name.
     pub(super) fn feature(&self, name: &str, kind: FeatureKind) -> Feature {
         let integer = self.collection.as_ref().is_some_and(|c| c.integer_features.iter().any(|n| n == name));

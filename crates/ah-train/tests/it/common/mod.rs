@@ -103,6 +103,29 @@ pub fn published(name: &str) -> Option<PathBuf> {
     found
 }
 
+/// Returns the text of a log of these inputs of another, in its order.
+pub fn part(log: &ah_types::log::Log, from: usize, to: usize) -> String {
+    let names: Vec<&str> = log.schema.features().iter().map(|f| f.name.as_str()).collect();
+    let metadata = serde_json::to_string(&log.metadata).unwrap();
+    let mut text = format!("{metadata}\n{},choice,feedback\n", names.join(","));
+    let count = log.inputs.len();
+    // A walk that visits each input once, so that no prefix is a corner of the inputs.
+    let step = (7919..).find(|step| gcd(*step, count) == 1).unwrap();
+    let mut place = vec![usize::MAX; count];
+    (0..count).for_each(|at| place[at * step % count] = at);
+    for sample in &log.samples {
+        if (from..to).contains(&place[sample.input as usize]) {
+            let input = &log.inputs[sample.input as usize].text;
+            text += &format!("{input},{},{}\n", log.choice_name(sample.choice), sample.feedback);
+        }
+    }
+    text
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// Reports a part of a test that this machine cannot run. The test harness hides the output of a passing test,
 /// but not direct writes to standard error.
 pub fn skipped(reason: &str) {

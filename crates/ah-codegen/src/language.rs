@@ -89,7 +89,7 @@ pub trait Language {
     }
 
     /// Returns `low <= value <= high`, if the language has a form of it that people prefer.
-    fn between(&self, _low: &Code, _value: &Code, _high: &Code) -> Option<Code> {
+    fn between(&self, _low: &str, _value: &str, _high: &str) -> Option<Code> {
         None
     }
 

@@ -214,11 +214,6 @@ impl Names {
     pub fn feature(&self, slot: usize) -> &str {
         &self.features[slot]
     }
-
-    /// Returns the variable of a part of an expression.
-    pub fn part(&self, number: usize) -> String {
-        format!("part_{}", number + 1)
-    }
 }
 
 /// Keywords of C, C++ and CUDA, and names that their headers and compilers define.

@@ -121,19 +121,16 @@ impl Plan<'_> {
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
-            let (defined, value) = builder.feature(slot, &facts);
+            let value = builder.feature(slot, &facts);
             let known = &model.categories[slot];
-            let nan = Code::atom(syntax.float(f64::NAN));
+            let [nan, least, zero, one] =
+                [f64::NAN, f64::NEG_INFINITY, 0.0, 1.0].map(|x| Code::atom(syntax.float(x)));
             columns.push(match &column.categories {
                 None => {
-                    let range = facts.range(&feature(model, slot));
                     let value = if value.is_integer { syntax.to_float(&value) } else { value };
-                    match range.nan && model.missing.contains(&slot) {
+                    match facts.range(&feature(model, slot)).nan && model.missing.contains(&slot) {
                         false => value,
-                        true => {
-                            let least = Code::atom(syntax.float(f64::NEG_INFINITY));
-                            syntax.conditional(&syntax.is_nan(&value), &least, &value)
-                        }
+                        true => syntax.conditional(&syntax.is_nan(&value), &least, &value),
                     }
                 }
                 Some(set) => {
@@ -141,16 +138,13 @@ impl Plan<'_> {
                         known.iter().map(String::as_str).partition(|text| contains(set, text));
                     let [inside, outside] =
                         [&inside, &others].map(|texts| builder.is_in(slot, &value, texts, &facts));
-                    let [one, zero] = [1.0, 0.0].map(|x| Code::atom(syntax.float(x)));
-                    let is_known =
-                        facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
-                    let rest = match (is_known, others.is_empty()) {
+                    let rest = match (facts.is_known(slot), others.is_empty()) {
                         (true, _) => zero,
                         (false, true) => nan.clone(),
                         (false, false) => syntax.conditional(&outside, &zero, &nan),
                     };
                     let all = syntax.conditional(&inside, &one, &rest);
-                    match defined {
+                    match builder.defined(&feature(model, slot), &facts) {
                         None => all,
                         Some(defined) => syntax.conditional(&defined, &all, &nan),
                     }
@@ -170,8 +164,7 @@ impl Plan<'_> {
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
-            let (defined, value) = builder.condition(&condition.typed, &facts);
-            let code = defined.map_or(value.clone(), |defined| builder.and(&defined, &value));
+            let code = builder.runs(&condition.typed, &facts);
             match all.iter_mut().find(|(other, _)| other.text == code.text) {
                 Some((_, choices)) => choices.push(*choice),
                 None => all.push((code, vec![*choice])),

@@ -69,7 +69,7 @@ impl Language for PythonSyntax {
                         Code::call(function, &[&Code { text: inside.to_owned(), ..(*a).clone() }, b])
                     }
                     // Faster than a call of Python's own function.
-                    _ if [a, b].iter().all(|code| code.reads.contains(&code.text)) => {
+                    _ if a.is_variable() && b.is_variable() => {
                         let operator = if function == "min" { "<" } else { ">" };
                         self.conditional(&Code::binary(Binds::Comparison, b, operator, a), b, a)
                     }
@@ -85,11 +85,8 @@ impl Language for PythonSyntax {
         }
     }
 
-    fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
-        Some(
-            Code::new(Binds::Comparison, format!("{} <= {} <= {}", low.text, value.text, high.text))
-                .reading(&[value]),
-        )
+    fn between(&self, low: &str, value: &str, high: &str) -> Option<Code> {
+        Some(Code::new(Binds::Comparison, format!("{low} <= {value} <= {high}")))
     }
 
     fn guarded(&self, operator: &str, a: &Code, b: &Code) -> Option<Code> {

@@ -77,9 +77,8 @@ impl Language for RustSyntax {
         }
     }
 
-    fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
-        let range = Code::atom(format!("({}..={}).contains(&{})", low.text, high.text, value.text));
-        Some(range.reading(&[value]))
+    fn between(&self, low: &str, value: &str, high: &str) -> Option<Code> {
+        Some(Code::atom(format!("({low}..={high}).contains(&{value})")))
     }
 
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {

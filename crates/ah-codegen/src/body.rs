@@ -9,7 +9,7 @@ use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::facts::{Facts, Range, WHOLE, negated};
+use crate::facts::{Facts, WHOLE, negated};
 use crate::language::Language;
 use crate::names::Names;
 
@@ -82,13 +82,20 @@ pub enum Step {
     Return(Outcome, Option<Evidence>),
 }
 
+/// What the code of a file uses.
+#[derive(Default)]
+pub struct Uses {
+    pub helpers: BTreeSet<&'static str>,
+    /// The variables that it reads and does not assign: those of logged features.
+    pub variables: BTreeSet<String>,
+}
+
 /// Builds the body of one function.
 pub struct Builder<'a, 'm, S> {
     pub model: &'m Model,
     pub syntax: &'a S,
     pub names: &'a Names,
-    /// Helpers that expressions call.
-    pub helpers: &'a mut BTreeSet<&'static str>,
+    uses: &'a mut Uses,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
     pub rankings: &'a [usize],
     pub known: Known,
@@ -102,8 +109,6 @@ pub struct Known {
     features: BTreeMap<usize, Code>,
     /// Numbers that are read twice.
     pub parts: HashMap<Expr, Code>,
-    /// By slot of trailing zeros: an integer that has as many.
-    bits: HashMap<usize, Code>,
     /// The number of variables for parts of expressions.
     count: usize,
 }
@@ -114,7 +119,7 @@ impl<S: Language> Builder<'_, '_, S> {
         if let Some(known) = self.known.features.get(&slot) {
             return known.clone();
         }
-        let name = self.names.feature(slot);
+        let (name, facts) = (self.names.feature(slot), facts.outside());
         let value = match facts.derived(slot) {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
@@ -140,7 +145,7 @@ impl<S: Language> Builder<'_, '_, S> {
 
     /// Returns the name of a helper, which the file then defines.
     pub fn helper(&mut self, name: &'static str) -> String {
-        self.helpers.insert(name);
+        self.uses.helpers.insert(name);
         self.syntax.function(name)
     }
 }
@@ -151,14 +156,9 @@ pub fn feature(model: &Model, slot: usize) -> Expr {
 }
 
 impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
-    pub fn new(
-        model: &'m Model,
-        syntax: &'a S,
-        names: &'a Names,
-        helpers: &'a mut BTreeSet<&'static str>,
-    ) -> Self {
+    pub fn new(model: &'m Model, syntax: &'a S, names: &'a Names, uses: &'a mut Uses) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
-        Self { model, syntax, names, helpers, rankings: &[], known, steps }
+        Self { model, syntax, names, uses, rankings: &[], known, steps }
     }
 
     fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
@@ -181,7 +181,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if self.precondition(&mut facts) {
             self.node(0, &facts);
         }
-        let mut steps = without_unread(self.taken(), &mut BTreeSet::new());
+        let mut steps = self.taken(std::iter::empty());
         join_neighbours(&mut steps, S::WORDS.or);
         steps
     }
@@ -280,40 +280,14 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if S::IS_TYPED || !is_new || !zeros_above(&expr, threshold, facts, &mut numbers) {
             return None;
         }
-        let power = (threshold.floor() + 1.0).exp2();
-        let (bits, of) = match self.bits(slot, &numbers, facts) {
-            Some(bits) => (vec![bits], format!("{power}")),
-            None => (numbers.iter().map(|x| self.variable(x, facts)).collect(), self.syntax.float(power)),
-        };
-        let of = Code::literal(of);
-        let rests = bits.iter().map(|bits| Code::binary(Binds::Product, bits, "%", &of));
+        let of = Code::literal(self.syntax.float((threshold.floor() + 1.0).exp2()));
+        let rests = numbers.iter().map(|number| {
+            let number = self.variable(number, facts);
+            Code::binary(Binds::Product, &number, "%", &of)
+        });
         let any = rests.reduce(|a, b| Code::binary(Binds::Or, &a, S::WORDS.or, &b))?;
         let all = self.syntax.not(&any);
         Some([any, all])
-    }
-
-    /// Returns one integer with as many trailing zeros as these integers have together.
-    fn bits(&mut self, slot: usize, numbers: &[Expr], facts: &Facts<'_>) -> Option<Code> {
-        if let Some(known) = self.known.bits.get(&slot) {
-            return Some(known.clone());
-        }
-        let ranges: Vec<Range> = numbers.iter().map(|number| facts.range(number)).collect();
-        let codes: Vec<Code> = numbers.iter().map(|number| self.number(number, facts)).collect();
-        let is_integer = |(code, range): (&Code, &Range)| code.is_integer && range.whole && range.is_finite();
-        if !codes.iter().zip(&ranges).all(is_integer) {
-            return None;
-        }
-        let all = codes.iter().cloned().reduce(|a, b| Code::binary(Binds::Sum, &a, "|", &b))?;
-        let mut all = if all.is_variable() { all } else { self.bind(Type::Number, all) };
-        if ranges.iter().any(|range| range.low < 0.0 || range.high >= WHOLE) {
-            // The model rounds an integer beyond 2^53 to an f64.
-            let rounded = Code::call(&self.helper("bits"), &codes.iter().collect::<Vec<_>>());
-            let is_exact = self.syntax.between("0", &all.text, &format!("{}", WHOLE - 1.0))?.reading(&[&all]);
-            let exact = self.syntax.conditional(&is_exact, &all, &rounded);
-            all = self.bind(Type::Number, exact);
-        }
-        self.known.bits.insert(slot, all.clone());
-        Some(all)
     }
 
     fn set_split(&mut self, slot: usize, set: &[String], children: [usize; 2], facts: &mut Facts<'_>) {
@@ -370,7 +344,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the steps that `add` adds, without a trace of their variables.
     fn apart(&mut self, add: impl FnOnce(&mut Self)) -> Vec<Step> {
-        let (known, before) = (self.known.clone(), self.taken());
+        let (known, before) = (self.known.clone(), std::mem::take(&mut self.steps));
         add(self);
         self.known = known;
         std::mem::replace(&mut self.steps, before)
@@ -400,7 +374,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let code = self.runs(condition, facts);
         let mut no = facts.clone();
         no.learn_range(condition, 0.0, 0.0, true);
-        let yes = facts.with(condition, true);
+        let mut yes = facts.clone();
+        yes.learn(condition, true);
         let [then, otherwise] = [&yes, &no].map(|facts| self.apart(|this| this.leaf(leaf, facts)));
         let opposite = self.syntax.not(&code);
         self.steps.extend(joined([code, opposite], then, otherwise));
@@ -413,9 +388,12 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         self.both(defined, Some(value.clone())).unwrap_or(value)
     }
 
-    /// Takes the variables that were assigned since the last call.
-    pub fn taken(&mut self) -> Vec<Step> {
-        std::mem::take(&mut self.steps)
+    /// Takes the steps, without variables that neither later steps nor these expressions read.
+    pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Vec<Step> {
+        let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
+        let steps = without_unread(std::mem::take(&mut self.steps), &mut read);
+        self.uses.variables.extend(read);
+        steps
     }
 }
 
@@ -481,7 +459,7 @@ pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Ste
 }
 
 /// Walks backwards: `read` has the variables that later steps read.
-pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
+fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
     let mut kept = Vec::with_capacity(steps.len());
     for step in steps.into_iter().rev() {
         match step {

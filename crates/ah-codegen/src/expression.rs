@@ -42,7 +42,7 @@ impl<S: Language> Builder<'_, '_, S> {
         if let Some(known) = self.known.parts.get(expr) {
             return known.clone();
         }
-        let value = self.number(expr, facts);
+        let value = self.number(expr, facts.outside());
         let value = if value.is_variable() { value } else { self.bind(Type::Number, value) };
         self.known.parts.insert(expr.clone(), value.clone());
         value

@@ -4,6 +4,7 @@
 //! it. They hold for every value, infinities and numbers beyond 2^53 included; where a fact is not sure, there is none.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 use ah_types::{FeatureKind, Model};
@@ -99,12 +100,14 @@ pub struct Facts<'m> {
     has_truths: bool,
     known: HashMap<Expr, Range>,
     categories: HashMap<usize, Categories>,
+    /// Inside of an expression: what holds where the expression stands.
+    outside: Option<Rc<Self>>,
 }
 
 impl<'m> Facts<'m> {
     /// Returns what holds at the beginning: nothing but the types.
     pub fn new(model: &'m Model, has_truths: bool) -> Self {
-        Self { model, has_truths, known: HashMap::new(), categories: HashMap::new() }
+        Self { model, has_truths, known: HashMap::new(), categories: HashMap::new(), outside: None }
     }
 
     /// Returns the expression of a derived feature, and `None` for a logged one.
@@ -258,9 +261,15 @@ impl<'m> Facts<'m> {
         }
     }
 
-    /// Returns these facts, and that a condition is defined and has this value.
+    /// Returns what holds where the expression stands, so wherever a variable of it is read.
+    pub fn outside(&self) -> &Self {
+        self.outside.as_deref().unwrap_or(self)
+    }
+
+    /// Returns what holds where an expression reads an operand only if a condition has this value.
     pub fn with(&self, condition: &Expr, value: bool) -> Self {
         let mut facts = self.clone();
+        facts.outside.get_or_insert_with(|| Rc::new(self.clone()));
         facts.learn(condition, value);
         facts
     }
@@ -401,18 +410,17 @@ impl<'m> Facts<'m> {
 
     /// Returns true for a categorical feature that is only ever true or false: it is a truth value in code.
     pub fn is_truth(&self, slot: usize) -> bool {
-        let kind = self.model.features.all().features()[slot].kind;
-        let known = &self.model.categories[slot];
         match self.derived(slot) {
             Some(derived) => derived.ty() == Type::Bool,
-            None => {
-                self.has_truths
-                    && kind == FeatureKind::Categorical
-                    && !known.is_empty()
-                    && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
-            }
+            None => self.has_truths && is_truth(self.model, slot),
         }
     }
+}
+
+/// Returns true for a logged feature with no category but `True` and `False`: languages with types have it as a truth value.
+pub fn is_truth(model: &Model, slot: usize) -> bool {
+    let known = &model.categories[slot];
+    !known.is_empty() && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
 }
 
 /// Returns true for a category that the model names, or that is a truth value. The model tells two categories apart only if it names

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_decide::LEAF;
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
 
 use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
+use crate::facts::is_truth;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{Lines, described, mark, units, wrapped};
-use crate::plan::{Planned, TableCode};
+use crate::page::{Lines, described, mark, units};
+use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Files, Output, Plan, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
@@ -33,6 +33,7 @@ impl Language for RustSyntax {
         block: ["if ", " {", "}"],
         in_one_line: false,
         comment: ["// ", ""],
+        leaf: "LEAF",
     };
     const IS_TYPED: bool = true;
     // The limits of rustfmt, less the statement around.
@@ -113,6 +114,14 @@ impl Language for RustSyntax {
 
     fn function(&self, name: &str) -> String {
         name.to_owned()
+    }
+
+    fn row(&self, name: &str, fields: &[String]) -> String {
+        format!("{name}({})", fields.join(", "))
+    }
+
+    fn lanes(&self, lanes: &[i8]) -> String {
+        format!("{lanes:?}")
     }
 }
 
@@ -240,7 +249,7 @@ fn insert_source(
     values.insert("rankings_count", &planned.rankings.len());
     values.insert("is_crate", &plan.request.into.is_none());
     if let Some(code) = &planned.tables {
-        insert_tables(values, code);
+        code.insert(&RustSyntax, values);
         // The steps that decline leave `columns`.
         values.insert("column_steps", &lines().print(&planned.body, 1, false));
         values.insert("executor", if plan.request.into.is_some() { ah_decide::SOURCE } else { "" });
@@ -251,44 +260,13 @@ fn insert_source(
     Ok(())
 }
 
-/// Inserts the tables of trees and boosters.
-fn insert_tables(values: &mut tera::Context, code: &TableCode) {
-    let (tables, boosters) = (&code.tables, &code.tables.boosters);
-    let mut insert = |key: &str, all: Vec<String>| {
-        values.insert(key, &wrapped(all.iter().cloned(), "    "));
-        values.insert(format!("{key}_count"), &all.len());
-    };
-    let node = |node: &ah_decide::Node| match node.0 {
-        LEAF => format!("Node(LEAF, 0.0, {})", node.2),
-        column => format!("Node({column}, {:?}, {})", node.1, node.2),
-    };
-    let ranked = |r: &ah_decide::Ranked| {
-        format!("ranked_({}, {}, {}, {})", r.choice, RustSyntax.float(r.score), r.allowed, r.expected)
-    };
-    let row = |row: &[i8; ah_decide::LANES]| format!("[{}]", row.map(|x| x.to_string()).join(", "));
-    insert("nodes", tables.nodes.iter().map(node).collect());
-    insert("ends", tables.ends.iter().map(ToString::to_string).collect());
-    insert("entries", tables.ranking.iter().map(ranked).collect());
-    insert("boosted_columns", boosters.columns.iter().map(|column| format!("{column:?}")).collect());
-    insert("thresholds", boosters.thresholds.iter().map(|x| format!("{x:?}")).collect());
-    let splits = boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3));
-    insert("splits", splits.collect());
-    insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
-    insert("rows", boosters.rows.iter().map(row).collect());
-    let columns: String = code.columns.iter().map(|code| format!("        {},\n", code.text)).collect();
-    values.insert("columns", &columns);
-    values.insert("columns_count", &code.columns.len());
-    values.insert("masks_count", &boosters.masks.len());
-    values.insert("rule", &format!("{:?}", tables.rule));
-}
-
 /// Returns the struct of the logged features that the code reads.
 fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     if planned.read.is_empty() {
         return String::new();
     }
     let types: Vec<(usize, &str)> =
-        planned.read.iter().map(|slot| (*slot, type_of(model, planned, *slot))).collect();
+        planned.read.iter().map(|slot| (*slot, type_of(model, *slot))).collect();
     let lifetime = if types.iter().any(|(_, ty)| ty.contains('\'')) { "<'a>" } else { "" };
     let mut text = format!(
         "/// The features of an input.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Context{lifetime} {{\n"
@@ -299,12 +277,12 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     text + "}"
 }
 
-fn type_of(model: &Model, planned: &Planned, slot: usize) -> &'static str {
+fn type_of(model: &Model, slot: usize) -> &'static str {
     let feature = &model.features.base().features()[slot];
     match feature.kind {
         FeatureKind::Numerical if feature.integer => "i64",
         FeatureKind::Numerical => "f64",
-        FeatureKind::Categorical if planned.truths.contains(&slot) => "bool",
+        FeatureKind::Categorical if is_truth(model, slot) => "bool",
         FeatureKind::Categorical => "&'a str",
     }
 }
@@ -456,7 +434,7 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
     values.insert("identity", &identity.collect::<Vec<_>>().join(", "));
     let mut fields = String::new();
     for slot in &planned.read {
-        let value = match type_of(model, planned, *slot) {
+        let value = match type_of(model, *slot) {
             "i64" => format!("whole({slot})?"),
             "f64" => format!("number({slot})"),
             "bool" => format!("truth({slot})?"),
@@ -470,7 +448,7 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
     values.insert("comma", if is_constant { "" } else { ", " });
     values.insert(
         "lifetime",
-        if planned.read.iter().any(|slot| type_of(model, planned, *slot).contains('\'')) {
+        if planned.read.iter().any(|slot| type_of(model, *slot).contains('\'')) {
             "<'a>"
         } else {
             ""
@@ -488,7 +466,7 @@ fn example(model: &Model, names: &Names, planned: &Planned) -> String {
         return format!("let choice = {package}::choose();");
     }
     let value = |slot: &usize| {
-        let value = match type_of(model, planned, *slot) {
+        let value = match type_of(model, *slot) {
             "i64" => "1024".to_owned(),
             "f64" => "1024.0".to_owned(),
             "bool" => "false".to_owned(),

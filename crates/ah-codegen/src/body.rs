@@ -264,8 +264,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             });
             let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
             let is_nan = range.nan;
-            let at_most =
-                if is_nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
+            let at_most = if is_nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
             [at_most, compared(">")]
         });
         self.sides(conditions, children, [&low, &high]);

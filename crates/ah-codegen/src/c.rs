@@ -11,7 +11,7 @@ use crate::error::CodegenError;
 use crate::facts::is_truth;
 use crate::language::{Language, Words};
 use crate::names::{C_NAMES, C_WORDS, Case, Names};
-use crate::page::{Lines, described, units, wrapped};
+use crate::page::{Lines, described, units};
 use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Plan, Target};
@@ -125,11 +125,6 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     let all = (0..model.choices.len()).map(|i| constant(ChoiceId(i as u32)));
     let choices: Vec<String> = all.map(|name| format!("    {name}")).collect();
     let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
-    let (steps, all) = &planned.conditions;
-    let case = |(code, choices): &(Code, Vec<ChoiceId>)| {
-        let cases: String = choices.iter().map(|id| format!("case {}: ", constant(*id))).collect();
-        format!("    {cases}return {};\n", code.text)
-    };
     let mut values = skeleton::values(plan, &names, &planned);
     let inserted = [
         ("about", planned.about(model, " * ", "\n")),
@@ -139,28 +134,16 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
         ("first", if is_constant { String::new() } else { format!("{pointer}, ") }),
-        ("condition_steps", lines().print(steps, 1, true)),
-        ("conditions", all.iter().map(case).collect()),
         ("body", lines().print(&planned.body, 1, true)),
-        ("leaf", lines().print(&planned.leaf, 1, true)),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    let (mut starts, mut entries) = (Vec::new(), Vec::new());
-    for ranking in &planned.rankings {
-        starts.push(entries.len().to_string());
-        let entry = |(id, allowed): &(ChoiceId, bool)| match allowed {
-            true => id.0.to_string(),
-            false => (-2 - i64::from(id.0)).to_string(),
-        };
-        entries.extend(ranking.iter().map(entry));
-        entries.push("-1".to_owned());
-    }
-    values.insert("rankings", &wrapped(entries, "        "));
-    values.insert("starts", &wrapped(starts, "        "));
+    planned.insert(&mut values, &lines, &constant);
     values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
     values.insert("count", &model.choices.len());
-    values
-        .insert("needs_rounded", &(planned.uses.helpers.contains("rounded") || planned.uses.helpers.contains("log2")));
+    values.insert(
+        "needs_rounded",
+        &(planned.uses.helpers.contains("rounded") || planned.uses.helpers.contains("log2")),
+    );
     if let Some(device) = &model.device {
         let (units, count) = units(device);
         values.insert("device", &shown(&device.to_string()));

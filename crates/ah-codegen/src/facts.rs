@@ -159,9 +159,7 @@ impl<'m> Facts<'m> {
             Unary::Floor => Range::of(a.low.floor(), a.high.floor(), true, a.nan),
             Unary::Ceil => Range::of(a.low.ceil(), a.high.ceil(), true, a.nan),
             // Wider than the rounding of any implementation.
-            Unary::Log2 if a.low > 0.0 => {
-                Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan)
-            }
+            Unary::Log2 if a.low > 0.0 => Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan),
             Unary::Log2 => ANY,
             Unary::Ctz => {
                 let most = a.low.abs().max(a.high.abs()).log2().floor().min(64.0);

@@ -186,31 +186,24 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenErr
         ("arguments", joined.clone()),
         ("documented", documented(model, &names, &planned)),
         ("choose", body(&planned.body)),
-        ("ranking", body(&planned.leaf)),
+        ("leaf", body(&planned.leaf)),
         ("device", device.unwrap_or_default()),
         ("mismatch", mismatch(model)),
         ("optimization", python_string(&model.optimization)),
         ("precondition_device", metadata(model)),
     ];
+    planned.insert(&mut values, &lines, &name);
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    let (steps, all) = &planned.conditions;
-    let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
-        let choices: Vec<String> = choices.iter().map(|id| name(*id)).collect();
-        format!("    if not ({}):\n        names.update({})\n", code.text, tuple(&choices))
-    };
-    values.insert("condition_steps", &lines().print(steps, 1, true));
-    values.insert("conditions", &all.iter().map(condition).collect::<String>());
-    let entry = |(id, allowed): &(ChoiceId, bool)| format!("({}, {})", name(*id), syntax.truth(*allowed));
-    let ranking =
-        |all: &Vec<(ChoiceId, bool)>| format!("    {},\n", tuple(&all.iter().map(entry).collect::<Vec<_>>()));
-    values.insert("rankings", &planned.rankings.iter().map(ranking).collect::<String>());
     if let Some(code) = &planned.tables {
         code.insert(&syntax, &mut values);
         values.insert("column_steps", &lines().print(&planned.body, 2, true));
     }
     let needs_math = skeleton::mentions(&values, "math.");
     let helpers = ["floor", "ceil", "ctz", "log2"];
-    values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.uses.helpers.contains(name))));
+    values.insert(
+        "needs_math",
+        &(needs_math || helpers.iter().any(|name| planned.uses.helpers.contains(name))),
+    );
     Ok((values, names, planned))
 }
 

@@ -222,15 +222,7 @@ fn insert_source(
         "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{}\n}}",
         lines().print(&planned.body, 1, true)
     ));
-    let (steps, all) = &planned.conditions;
-    let arm = |(code, choices): &(Code, Vec<ChoiceId>)| {
-        let choices: Vec<String> = choices.iter().map(|id| variant(*id)).collect();
-        format!("        {} => {},\n", choices.join(" | "), code.text)
-    };
-    let entry = |(choice, allowed): &(ChoiceId, bool)| format!("({}, {allowed})", variant(*choice));
-    let ranking = |all: &Vec<(ChoiceId, bool)>| {
-        format!("    &[{}],\n", all.iter().map(entry).collect::<Vec<_>>().join(", "))
-    };
+    planned.insert(values, &lines, &variant);
     let inserted = [
         ("choose", choose),
         ("about", markup(&planned.about(model, "//! ", "\n"))),
@@ -239,14 +231,9 @@ fn insert_source(
         ("device", device(model)),
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
-        ("condition_steps", lines().print(steps, 1, true)),
-        ("conditions", all.iter().map(arm).collect()),
-        ("leaf", lines().print(&planned.leaf, 1, true)),
-        ("rankings", planned.rankings.iter().map(ranking).collect()),
         ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("rankings_count", &planned.rankings.len());
     values.insert("is_crate", &plan.request.into.is_none());
     if let Some(code) = &planned.tables {
         code.insert(&RustSyntax, values);
@@ -265,8 +252,7 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     if planned.read.is_empty() {
         return String::new();
     }
-    let types: Vec<(usize, &str)> =
-        planned.read.iter().map(|slot| (*slot, type_of(model, *slot))).collect();
+    let types: Vec<(usize, &str)> = planned.read.iter().map(|slot| (*slot, type_of(model, *slot))).collect();
     let lifetime = if types.iter().any(|(_, ty)| ty.contains('\'')) { "<'a>" } else { "" };
     let mut text = format!(
         "/// The features of an input.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Context{lifetime} {{\n"
@@ -448,11 +434,7 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
     values.insert("comma", if is_constant { "" } else { ", " });
     values.insert(
         "lifetime",
-        if planned.read.iter().any(|slot| type_of(model, *slot).contains('\'')) {
-            "<'a>"
-        } else {
-            ""
-        },
+        if planned.read.iter().any(|slot| type_of(model, *slot).contains('\'')) { "<'a>" } else { "" },
     );
     values.insert("declines", &planned.declines);
     values.insert("is_constant", &is_constant);

@@ -66,7 +66,9 @@ fn table(model: &Model, log: &Log) -> Result<String, CodegenError> {
         let values = model.values(&log.context(input));
         let decision = model.decide(&values, |id| runs(id) || model.choice_name(id) == default);
         let (choice, proof) = match decision.map(|pick| model.choice_name(pick.choice)) {
-            Ok(choice) if choice == default => (default, json!({ "reason": "the heuristic takes the default" })),
+            Ok(choice) if choice == default => {
+                (default, json!({ "reason": "the heuristic takes the default" }))
+            }
             Ok(choice) => match proved(choice, times_of(input, choice), times_of(input, default)) {
                 (true, proof) => (choice, proof),
                 (false, proof) => (default, proof),

@@ -128,7 +128,10 @@ fn a_log_can_name_the_default_of_each_input() {
     assert!(table.contains("1 of 2 rows are changed;") && table.contains("\"default\": null"), "{table}");
     let table: serde_json::Value = serde_json::from_str(&table).unwrap();
     assert_eq!(table["rows"][0]["proof"]["reason"], "the heuristic takes the default");
-    assert_eq!((&table["rows"][1]["choice"], &table["rows"][1]["proof"]["gain"]), (&SMALL.into(), &2.0.into()));
+    assert_eq!(
+        (&table["rows"][1]["choice"], &table["rows"][1]["proof"]["gain"]),
+        (&SMALL.into(), &2.0.into())
+    );
 }
 
 #[test]

@@ -108,8 +108,7 @@ else
     step "python" echo "skipped: pytest cannot be installed into $venv, so python/ and bench/ are not tested"
   fi
   step "workflows" workflows
-  # Each says what it misses where it cannot run.
-  step "Kubernetes" scripts/kubernetes/check.py
+  # It says what it misses where it cannot run.
   step "licences, advisories, duplicates" licences
 fi
 mv $times.new $times

@@ -31,5 +31,5 @@ pub(super) fn experiment(
     choices: Vec<String>,
     timing: TimingPolicy,
 ) -> Experiment {
-    Experiment { optimization, device: Device::Cuda(gpu.identity().clone()), choices, timing }
+    Experiment::new(optimization, Device::Cuda(gpu.identity().clone()), choices, timing)
 }

@@ -131,7 +131,6 @@ impl LaunchPlan {
 /// Measures a user's kernel on one GPU.
 struct UserRunner {
     experiment: Experiment,
-    inputs: Inputs,
     plan: Planner,
     gpu: Gpu,
     source: Source,
@@ -159,9 +158,9 @@ impl UserRunner {
         let gpu = Gpu::open(index)?;
         let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
         let timing = TimingPolicy { budget_ms: 30.0, ..experiment::timing() };
+        let experiment = experiment::experiment(optimization, &gpu, choices, timing);
         Ok(Self {
-            experiment: experiment::experiment(optimization, &gpu, choices, timing),
-            inputs,
+            experiment: Experiment { inputs: Some(inputs), compiles_ahead: true, ..experiment },
             plan,
             source: Source::of_user(source.file, source.text, &folders, source.options),
             to_compile,
@@ -260,16 +259,8 @@ impl BenchmarkRunner for UserRunner {
         &self.experiment
     }
 
-    fn inputs(&self) -> Option<&Inputs> {
-        Some(&self.inputs)
-    }
-
     fn accepts(&self, context: &Context) -> Result<(), String> {
         (self.plan)(context).map(|_| ())
-    }
-
-    fn compiles_ahead(&self) -> bool {
-        true
     }
 
     /// Compiles all configurations, once: they do not depend on the inputs.

@@ -29,7 +29,10 @@ pub(super) trait Operation {
     }
 
     /// Does the rest for a new input, whose operands are filled.
-    fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError>;
+    fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError> {
+        let _ = (gpu, input);
+        Ok(())
+    }
 
     /// Returns how the choice at this position computes an input.
     fn method(&self, gpu: &Gpu, input: &Input, choice: usize) -> Result<Self::Method, Failure>;

@@ -82,6 +82,8 @@ impl Worker {
         })?;
         let experiment = description::experiment(&description, named).map_err(CollectError::Worker)?;
         let schema = experiment.optimization.schema()?;
+        draws::check(&description.inputs, &experiment.optimization)
+            .map_err(|e| CollectError::Worker(format!("inputs{e}")))?;
         let (name, eligible) = (&experiment.optimization.name, experiment.optimization.eligible());
         let condition = |choice: &String| {
             let Some(text) = eligible.get(choice) else { return Ok(None) };

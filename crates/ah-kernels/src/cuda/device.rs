@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ah_types::Cuda;
+use ah_types::{Cuda, Device};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result};
 use cudarc::nvrtc::Ptx;
@@ -14,10 +14,9 @@ use rayon::prelude::*;
 use super::arena::{Arena, Buffer};
 use super::argument::Arg;
 use super::clock::Clock;
-use super::cublas_version::cublas_version;
 use super::error::CudaError;
 use super::kernels::Limits;
-use super::library::Library;
+use super::library::{Library, cublas_version};
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure, Times};
@@ -43,12 +42,15 @@ pub(crate) struct Kernel {
     shared_memory: Arc<AtomicU32>,
 }
 
-/// The number of blocks and of threads a block, and the dynamic shared memory in bytes.
+/// The size of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
-    pub(crate) blocks: [u32; 3],
-    pub(crate) threads: [u32; 3],
-    pub(crate) shared_memory: u32,
+pub struct Grid {
+    /// Blocks.
+    pub blocks: [u32; 3],
+    /// Threads of a block.
+    pub threads: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_memory: u32,
 }
 
 impl Grid {
@@ -139,6 +141,11 @@ impl Gpu {
 
     pub(crate) fn identity(&self) -> &Cuda {
         &self.identity
+    }
+
+    /// Returns the device, for logs.
+    pub(crate) fn device(&self) -> Device {
+        Device::Cuda(self.identity.clone())
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {

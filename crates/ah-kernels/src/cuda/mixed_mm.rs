@@ -10,9 +10,9 @@ use super::cublas::Cublas;
 use super::device::{Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
-use super::experiment;
 use super::kernels::{Launch, MixedMm};
 use super::nvrtc::Source;
+use super::policy;
 use super::product::{Matrix, Product};
 use super::product_runner::{Input, Operation, ProductRunner};
 use super::workspace::Workspace;
@@ -45,7 +45,7 @@ pub(super) fn runner(
     }
     let choices =
         std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
-    let timing = TimingPolicy { budget_ms: 20.0, ..experiment::timing() };
+    let timing = TimingPolicy { budget_ms: 20.0, ..policy::timing() };
     let operation = MixedMmOperation {
         ours: ours.into_values().collect(),
         cublas: Cublas::new(&gpu)?,
@@ -81,7 +81,8 @@ impl Operation for MixedMmOperation {
     fn draw(&self, _: &Gpu, rng: &mut Rng) -> Context {
         let element = *sampling::pick(rng, &[Element::F16, Element::Bf16]);
         let weights = *sampling::pick(rng, &[Element::I8, Element::I8, Element::I8, Element::U8]);
-        let m = match rng_octave(rng) {
+        // One third of all any m, else a power of two.
+        let m = match sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) {
             0..=3 => sampling::log_uniform(rng, 1, 128),
             octave => 1 << (octave - 4),
         };
@@ -152,9 +153,4 @@ impl Operation for MixedMmOperation {
     fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
         self.workspace.reset(gpu)
     }
-}
-
-/// Returns 0 to 11: 0 to 3 mean any m, 4 to 11 the powers of two from 1 to 128.
-fn rng_octave(rng: &mut Rng) -> u32 {
-    *sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
 }

@@ -10,7 +10,7 @@ use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
-use super::experiment;
+use super::policy;
 use super::product::Product;
 use super::product_runner::{Input, Operation, ProductRunner};
 use crate::features;
@@ -37,7 +37,7 @@ pub(super) fn runner(optimization: Optimization, gpu: Gpu) -> Result<ProductRunn
     let algorithms = cublaslt.survey(ALGORITHMS)?;
     let choices =
         std::iter::once("extern_mm".to_owned()).chain(algorithms.iter().map(ToString::to_string)).collect();
-    let timing = TimingPolicy { budget_ms: 25.0, ..experiment::timing() };
+    let timing = TimingPolicy { budget_ms: 25.0, ..policy::timing() };
     let operation = MmOperation { algorithms, cublas: Cublas::new(&gpu)?, cublaslt };
     ProductRunner::new(optimization, gpu, choices, timing, operation)
 }

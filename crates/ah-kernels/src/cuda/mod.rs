@@ -7,11 +7,11 @@
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
 //! | `product`, `product_runner` | matrices and products of them, and the runner of the three optimizations that compute one |
-//! | `experiment`, `operands`, `workspace` | shared by the runners: policy, random operands and checks, memory |
+//! | `policy`, `operands`, `workspace` | shared by the runners: timing policy, random operands and checks, memory |
 //! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, `kernels` | the compiler, and our kernels as text with their configurations |
-//! | `library`, `cublas_version`, `element`, `argument`, `error` | the presence of CUDA's libraries, cuBLAS's version, element types, kernels' arguments, errors |
+//! | `library`, `owned`, `element`, `argument`, `error` | CUDA's libraries and what they make, element types, kernels' arguments, errors |
 //!
 //! Nothing of CUDA is linked, so the same program runs on machines without it.
 
@@ -19,12 +19,10 @@ mod arena;
 mod argument;
 mod clock;
 mod cublas;
-mod cublas_version;
 mod cublaslt;
 mod device;
 mod element;
 mod error;
-mod experiment;
 pub(crate) mod kernels;
 mod library;
 mod mixed_mm;
@@ -32,7 +30,9 @@ mod mm;
 mod nvml;
 mod nvrtc;
 mod operands;
+mod owned;
 mod pad_mm;
+mod policy;
 mod product;
 mod product_runner;
 #[cfg(test)]

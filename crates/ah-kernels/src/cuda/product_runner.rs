@@ -7,7 +7,6 @@ use rand::Rng as _;
 
 use super::device::Gpu;
 use super::error::CudaError;
-use super::experiment;
 use super::operands::{GUARD, Operands, ProductReference};
 use super::product::{Matrix, Product};
 
@@ -77,7 +76,7 @@ impl<O: Operation> ProductRunner<O> {
         timing: TimingPolicy,
         operation: O,
     ) -> Result<Self, CudaError> {
-        let experiment = experiment::experiment(optimization, &gpu, choices, timing);
+        let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self { experiment, operands: Operands::new(&gpu)?, gpu, operation })
     }
 }

@@ -19,7 +19,7 @@ mod softmax;
 
 pub use launch::{Ineligibility, Launch, Limits};
 pub use mixed_mm_configurations::MixedMm;
-pub use softmax::{Softmax, SoftmaxProblem};
+pub use softmax::Softmax;
 
 /// The text in front of every kernel's source.
 pub const COMMON: &str = include_str!("common.cuh");

@@ -5,6 +5,7 @@
 
 mod fill;
 
+pub use super::device::Grid;
 pub use super::element::Element;
 pub use fill::{Fill, NamedFill};
 
@@ -18,10 +19,10 @@ use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
 use super::argument::Arg;
-use super::device::{Gpu, Grid, Kernel};
+use super::device::{Gpu, Kernel};
 use super::error::CudaError;
-use super::experiment;
 use super::nvrtc::Source;
+use super::policy;
 use crate::Server;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
@@ -114,18 +115,8 @@ pub struct LaunchPlan {
     pub kernel: String,
     /// The definitions that it is compiled with, `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared_memory: u32,
-}
-
-impl LaunchPlan {
-    fn grid(&self) -> Grid {
-        Grid { blocks: self.grid, threads: self.block, shared_memory: self.shared_memory }
-    }
+    /// The size.
+    pub grid: Grid,
 }
 
 /// Measures a user's kernel on one GPU.
@@ -157,8 +148,8 @@ impl UserRunner {
         let UserKernel { source, optimization, choices, defines: to_compile, inputs, plan } = kernel;
         let gpu = Gpu::open(index)?;
         let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
-        let timing = TimingPolicy { budget_ms: 30.0, ..experiment::timing() };
-        let experiment = experiment::experiment(optimization, &gpu, choices, timing);
+        let timing = TimingPolicy { budget_ms: 30.0, ..policy::timing() };
+        let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self {
             experiment: Experiment { inputs: Some(inputs), compiles_ahead: true, ..experiment },
             plan,
@@ -177,7 +168,7 @@ impl UserRunner {
             self.fill(input, index)?;
         }
         let run = || {
-            self.gpu.launch(&self.kernel(launch)?, launch.grid(), &input.arguments)?;
+            self.gpu.launch(&self.kernel(launch)?, launch.grid, &input.arguments)?;
             self.gpu.wait()
         };
         run().map_err(|error| match Failure::from(error) {
@@ -298,7 +289,7 @@ impl BenchmarkRunner for UserRunner {
         for index in 0..input.buffers.len() {
             self.fill(input, index)?;
         }
-        self.gpu.launch(&kernel, launch.grid(), &input.arguments)?;
+        self.gpu.launch(&kernel, launch.grid, &input.arguments)?;
         self.gpu.wait()?;
         for (index, expected) in input.expected.iter().enumerate() {
             if let Some(expected) = expected {
@@ -316,7 +307,7 @@ impl BenchmarkRunner for UserRunner {
     ) -> Result<Times, Failure> {
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
-        self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid(), &input.arguments))
+        self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid, &input.arguments))
     }
 }
 

@@ -12,10 +12,10 @@ use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
 
 use super::arena::{Arena, Buffer};
-use super::argument::Arg;
 use super::clock::Clock;
+use super::element::Arg;
 use super::error::CudaError;
-use super::kernels::Limits;
+use super::kernels::{Grid, Limits};
 use super::library::{Library, cublas_version};
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
@@ -40,28 +40,6 @@ pub(crate) struct Kernel {
     function: CudaFunction,
     /// The limit of dynamic shared memory that was asked for; all clones share it, as they share the function.
     shared_memory: Arc<AtomicU32>,
-}
-
-/// The size of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
-    /// Blocks.
-    pub blocks: [u32; 3],
-    /// Threads of a block.
-    pub threads: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared_memory: u32,
-}
-
-impl Grid {
-    /// Returns a one-dimensional grid.
-    pub(crate) fn of(blocks: usize, threads: u32) -> Self {
-        Self {
-            blocks: [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1],
-            threads: [threads, 1, 1],
-            shared_memory: 0,
-        }
-    }
 }
 
 /// Returns the number of GPUs.

@@ -5,23 +5,78 @@ use std::collections::BTreeMap;
 
 use ah_types::{Context, Optimization, TimingPolicy};
 
-use super::argument::Arg;
+use super::arena::Allocation;
 use super::cublas::Cublas;
-use super::device::{Gpu, Grid, Kernel};
-use super::element::Element;
+use super::device::{Gpu, Kernel};
+use super::element::{Arg, Element};
 use super::error::CudaError;
-use super::kernels::{Launch, MixedMm};
+use super::kernels::{Grid, Launch, MixedMm};
 use super::nvrtc::Source;
+use super::operands::int;
 use super::policy;
 use super::product::{Matrix, Product};
 use super::product_runner::{Input, Operation, ProductRunner};
-use super::workspace::Workspace;
 use crate::features;
 use ah_measure::Failure;
 use ah_measure::sampling::{self, Rng};
 
 const SOURCE: Source = Source::shipped("mixed_mm.cu", MixedMm::SOURCE);
 const CONVERT: Source = Source::shipped("convert.cu", include_str!("convert.cu"));
+
+/// Floats of partial sums: enough for split-K by four of a product with ten thousand tiles.
+const PARTIAL: usize = 192 << 20;
+const TICKETS: usize = 4 << 20;
+
+/// Room for partial sums, and tickets that are zero before and after every launch.
+struct Workspace {
+    partial: Allocation,
+    tickets: Allocation,
+}
+
+impl Workspace {
+    fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let workspace = Self {
+            partial: Allocation::new(gpu.context(), PARTIAL * 4)?,
+            tickets: Allocation::new(gpu.context(), TICKETS * 4)?,
+        };
+        workspace.reset(gpu)?;
+        Ok(workspace)
+    }
+
+    /// Sets the tickets to zero, after a kernel that may have failed to.
+    fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
+        gpu.fill(self.tickets.buffer(), 0)
+    }
+
+    /// # Errors
+    /// [`Failure::Skipped`] if the launch needs more than there is.
+    fn admits(&self, launch: &Launch) -> Result<(), Failure> {
+        let needed = |what: &str, found: u64, most: usize| {
+            if found <= most as u64 {
+                return Ok(());
+            }
+            Err(Failure::skipped(format!("needs {found} {what} of workspace, there are {most}")))
+        };
+        needed("floats", launch.partial, PARTIAL)?;
+        needed("tickets", launch.tickets, TICKETS)
+    }
+
+    /// Starts one of our products. Its arguments: operands and result, workspace, m, n, k, strides.
+    fn product(
+        &self,
+        gpu: &Gpu,
+        (kernel, launch): (&Kernel, &Launch),
+        product: &Product,
+    ) -> Result<(), CudaError> {
+        let matrices = [&product.a, &product.b, &product.c];
+        let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
+        let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
+        let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
+        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
+        let args = [a, b, c, partial, tickets, m, n, k, lda, ldb, ldc];
+        gpu.launch(kernel, launch.grid, &args)
+    }
+}
 
 /// The choices of `mixed_mm` on a GPU.
 pub(super) struct MixedMmOperation {

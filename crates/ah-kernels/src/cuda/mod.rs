@@ -7,16 +7,15 @@
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
 //! | `product`, `product_runner` | matrices and products of them, and the runner of the three optimizations that compute one |
-//! | `policy`, `operands`, `workspace` | shared by the runners: timing policy, random operands and checks, memory |
+//! | `policy`, `operands` | shared by the runners: timing policy, random operands and checks |
 //! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, `kernels` | the compiler, and our kernels as text with their configurations |
-//! | `library`, `owned`, `element`, `argument`, `error` | CUDA's libraries and what they make, element types, kernels' arguments, errors |
+//! | `library`, `owned`, `element`, `error` | CUDA's libraries and what they make, element types and kernels' arguments, errors |
 //!
 //! Nothing of CUDA is linked, so the same program runs on machines without it.
 
 mod arena;
-mod argument;
 mod clock;
 mod cublas;
 mod cublaslt;
@@ -39,7 +38,6 @@ mod product_runner;
 mod products;
 mod softmax;
 pub mod source;
-mod workspace;
 
 use ah_measure::BenchmarkRunner;
 use ah_types::Optimization;

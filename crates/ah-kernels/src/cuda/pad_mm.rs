@@ -5,11 +5,11 @@ use ah_types::{Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;
-use super::argument::Arg;
 use super::cublas::Cublas;
-use super::device::{Gpu, Grid, Kernel};
-use super::element::Element;
+use super::device::{Gpu, Kernel};
+use super::element::{Arg, Element};
 use super::error::CudaError;
+use super::kernels::Grid;
 use super::nvrtc::Source;
 use super::operands::int;
 use super::policy;

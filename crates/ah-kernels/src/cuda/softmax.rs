@@ -4,16 +4,14 @@
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
-use super::argument::Arg;
 use super::device::{Gpu, Kernel};
-use super::element::Element;
+use super::element::{Arg, Element};
 use super::error::CudaError;
-use super::kernels::{Launch, Softmax};
+use super::kernels::{Grid, Softmax};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
 use super::policy;
 use super::product::{Matrix, element, size};
-use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -44,17 +42,17 @@ impl SoftmaxRunner {
         Ok(Self { experiment, operands: Operands::new(&gpu)?, gpu })
     }
 
-    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
+    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Grid), Failure> {
         let ours = Softmax::choices()[choice.index()];
-        let launch = ours.launch(&input.x, &self.gpu.limits())?;
-        Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&input.x))?, launch))
+        let grid = ours.launch(&input.x, &self.gpu.limits())?;
+        Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&input.x))?, grid))
     }
 
-    fn run(&self, Input { x, y, .. }: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
+    fn run(&self, Input { x, y, .. }: &Input, (kernel, grid): &(Kernel, Grid)) -> Result<(), CudaError> {
         let stride = Arg::I64(x.columns as i64);
         let args =
             [Arg::Buffer(x.buffer), Arg::Buffer(y.buffer), int(x.rows), int(x.columns), stride, stride];
-        self.gpu.launch(kernel, grid(launch), &args)
+        self.gpu.launch(kernel, *grid, &args)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The configurations of `softmax.cu`.
 
 use super::super::product::Matrix;
-use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::launch::{Grid, Ineligibility, Limits, MOST, at_least, at_most, grid, multiple};
 use Form::{Looped, Registers, Shared};
 
 /// The place of a row between its first and its last reading.
@@ -124,7 +124,7 @@ impl Softmax {
     }
 
     /// Returns how to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
-    pub(crate) fn launch(&self, x: &Matrix, limits: &Limits) -> Result<Launch, Ineligibility> {
+    pub(crate) fn launch(&self, x: &Matrix, limits: &Limits) -> Result<Grid, Ineligibility> {
         let (rows, columns) = (x.rows as u64, x.columns as u64);
         limits.capability(limits.capability.0 >= 8, "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {
@@ -140,7 +140,7 @@ impl Softmax {
         )?;
 
         let parts = rows.div_ceil(u64::from(self.rows));
-        let (grid, shared_memory) = match self.form {
+        let (blocks, shared_memory) = match self.form {
             Registers { cluster } => {
                 limits.capability(cluster == 1 || limits.capability.0 >= 9, "9.0 (clusters of blocks)")?;
                 // 64 floats a thread at most; 1024 threads have 64 registers each.
@@ -157,13 +157,7 @@ impl Softmax {
             }
             Looped { .. } => (parts, 0),
         };
-        Ok(Launch {
-            grid: blocks(grid)?,
-            block: self.threads * self.rows,
-            shared_memory,
-            partial: 0,
-            tickets: 0,
-        })
+        grid(blocks, self.threads * self.rows, shared_memory)
     }
 
     /// Returns the floats of one load.
@@ -232,7 +226,7 @@ mod tests {
     fn a_persistent_row_fits_its_threads() {
         let choice = softmax(Registers { cluster: 4 }, 512, 1, 4);
         assert!(choice.defines(&problem(7, 65536)).contains(&"VECTORS=8".to_owned()));
-        assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().grid, 28);
+        assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().blocks, [28, 1, 1]);
         let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().0;
         assert_eq!(reason(262_144, H200), "columns may be at most 131072, found 262144");
         assert!(reason(65536, A100).contains("9.0"));

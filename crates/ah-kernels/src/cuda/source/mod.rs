@@ -5,8 +5,8 @@
 
 mod fill;
 
-pub use super::device::Grid;
 pub use super::element::Element;
+pub use super::kernels::Grid;
 pub use fill::{Fill, NamedFill};
 
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
-use super::argument::Arg;
 use super::device::{Gpu, Kernel};
+use super::element::Arg;
 use super::error::CudaError;
 use super::nvrtc::Source;
 use super::policy;

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .attachment import calls, learn, program, replay, report
+from . import tools
+from .attachment import calls, learn, replay, report
 from .attachment.settings import MODES, Settings, default_folder
 from .errors import AutoHeuristicError, UsageError
 
 OK, IO_FAILED, INTERRUPTED = 0, 4, 130
+STARTUP = Path(__file__).resolve().parent / "attachment" / "startup"
+"""Holds the ``sitecustomize`` by which the Python processes of a program attach when they start."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -128,7 +132,12 @@ def _attach(options: argparse.Namespace, words: Sequence[str]) -> int:
     if not words:
         raise UsageError("expected a program after --, for example: attach fla -- python train.py; found none")
     folder = options.folder.resolve()
-    code = program.run(Settings(tuple(options.packages), folder, options.mode), words)
+    settings = Settings(tuple(options.packages), folder, options.mode)
+    try:
+        code = subprocess.run(words, env={**tools.environment(STARTUP), **settings.variables()}).returncode
+    except OSError as error:
+        raise UsageError(f"cannot run {words[0]} ({error}); give the program after --") from error
+    code = code if code >= 0 else 128 - code
     if options.mode != "collect":
         return code
     if code:

@@ -27,41 +27,24 @@ def current() -> dict[str, Any]:
 @functools.cache
 def _identity(index: int) -> dict[str, Any]:
     import torch
+    import triton
+    from triton.runtime import driver
 
     properties = torch.cuda.get_device_properties(index)
-    triton = _triton_properties(index)
+    known: dict[str, int] = driver.active.utils.get_device_properties(index)
     # ROCm builds name their version elsewhere; the driver's number is the CUDA version that it supports.
     runtime = getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None) or "unknown"
+    version = getattr(torch._C, "_cuda_getDriverVersion", lambda: 0)()
     return {
         "kind": "cuda",
         "name": properties.name,
         "capability": [properties.major, properties.minor],
         "multiprocessors": properties.multi_processor_count,
-        "shared_memory": triton.get("max_shared_mem", getattr(properties, "shared_memory_per_block_optin", 0)),
+        "shared_memory": known.get("max_shared_mem", getattr(properties, "shared_memory_per_block_optin", 0)),
         "l2": getattr(properties, "L2_cache_size", 0),
         "memory": properties.total_memory,
-        "clock_khz": triton.get("sm_clock_rate", 0),
-        "memory_clock_khz": triton.get("mem_clock_rate", 0),
-        "driver": _driver(),
-        "runtime": f"torch {torch.__version__} triton {_triton_version()} cuda {runtime}",
+        "clock_khz": known.get("sm_clock_rate", 0),
+        "memory_clock_khz": known.get("mem_clock_rate", 0),
+        "driver": f"{version // 1000}.{version % 1000 // 10}" if version else "unknown",
+        "runtime": f"torch {torch.__version__} triton {triton.__version__} cuda {runtime}",
     }
-
-
-def _triton_properties(index: int) -> dict[str, int]:
-    from triton.runtime import driver
-
-    properties: dict[str, int] = driver.active.utils.get_device_properties(index)
-    return properties
-
-
-def _triton_version() -> str:
-    import triton
-
-    return str(triton.__version__)
-
-
-def _driver() -> str:
-    import torch
-
-    version = getattr(torch._C, "_cuda_getDriverVersion", lambda: 0)()
-    return f"{version // 1000}.{version % 1000 // 10}" if version else "unknown"

@@ -45,12 +45,8 @@ class PreparedInput:
             each()
         self.wait()
         for i, errors in queued.items():
-            # A result that seems wrong is made again, to say what is wrong with it.
-            if not _on_device(self._outputs.seem_right, errors):
-                again = self._run(i)
-                wrong = again if isinstance(again, str) else _on_device(self._outputs.wrong)
-                if wrong is not None:
-                    failed[i] = wrong
+            if wrong := _on_device(self._outputs.wrong, errors):
+                failed[i] = wrong
         return failed
 
     def time(self, choices: Sequence[int], runs: Sequence[int], cold: bool) -> list[float]:

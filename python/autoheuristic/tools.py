@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -61,18 +62,19 @@ def collecting(worker: Sequence[str], words: Sequence[str]) -> list[str]:
     """Returns the command that measures a kernel: ``ah-collect`` with ``autoheuristic worker WORKER...``.
 
     Raises:
-        UsageError: ``ah-collect`` is not installed, or a word has a quotation mark.
+        UsageError: ``ah-collect`` is not installed.
 
     """
-    if bad := [word for word in worker if '"' in word]:
-        raise UsageError(f"expected a name without a quotation mark, found {bad[0]!r}")
-    command = " ".join(f'"{word}"' for word in (sys.executable, "-m", "autoheuristic", "worker", *worker))
+    command = shlex.join([sys.executable, "-m", "autoheuristic", "worker", *worker])
     return [tool("ah-collect"), "collect", "--worker", command, "--hang-seconds", HANG_SECONDS, *words]
 
 
-def environment() -> dict[str, str]:
-    """Returns the environment in which a worker finds this package, also where it is not installed."""
-    path = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+def environment(first: Path = Path(__file__).resolve().parents[1]) -> dict[str, str]:
+    """Returns the environment in which Python looks into a folder first.
+
+    By default this is the package's own, so that a worker finds it where it is not installed.
+    """
+    path = [str(first), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
 

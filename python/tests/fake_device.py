@@ -138,6 +138,23 @@ class Tensor:
     def amax(self):
         return math.nan if any(v != v for v in self.values) else max(self.values)
 
+    def isnan(self):
+        return Tensor(v != v for v in self.values)
+
+    def masked_fill(self, mask, value):
+        return Tensor(value if masked else v for v, masked in zip(self.values, mask.values))
+
+    def __or__(self, other):
+        return Tensor(a or b for a, b in zip(self.values, other.values))
+
+    def __and__(self, other):
+        return Tensor(a and b for a, b in zip(self.values, other.values))
+
+    def __eq__(self, other):
+        return Tensor(a == b for a, b in zip(self.values, other.values))
+
+    __hash__ = object.__hash__
+
     def __ne__(self, other):
         return Tensor(a != b for a, b in zip(self.values, other.values))
 

@@ -19,7 +19,7 @@ from triton.runtime.errors import OutOfResources
 import autoheuristic
 from autoheuristic import AutoHeuristicWarning
 from autoheuristic.attachment.identity import identify
-from autoheuristic.attachment.portfolio import worth_measuring
+from autoheuristic.attachment.recorded import worth_measuring
 from autoheuristic.kernel import Kernel as Configurations
 
 NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]

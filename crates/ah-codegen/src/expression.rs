@@ -268,8 +268,10 @@ impl<S: Language> Builder<'_, '_, S> {
             (first, second) if first == no || second == no => Code::atom(no),
             _ => between(a, b)
                 .and_then(|[low, value, high]| self.syntax.between(low, value, high))
-                .map(|between| between.reading(&[a]))
-                .unwrap_or_else(|| Code::binary(Binds::And, a, S::WORDS.and, b)),
+                .map_or_else(
+                    || Code::binary(Binds::And, a, S::WORDS.and, b),
+                    |between| between.reading(&[a]),
+                ),
         }
     }
 

@@ -42,6 +42,12 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Returns whether the answer is one choice on all inputs. A model that reads its input may decline after the next training, so
+    /// its signature says so from the first one on.
+    pub fn is_certain(&self) -> bool {
+        self.read.is_empty() && !self.declines
+    }
+
     /// Returns what a file says of its model: sentences behind `before`, with `between`.
     pub fn about(&self, model: &Model, before: &str, between: &str) -> String {
         let is_constant = self.tables.is_none() && self.leaves < 2;

@@ -204,7 +204,7 @@ fn insert_source(
     let result = |outcome: Outcome, tail: bool| {
         let value = match outcome {
             Outcome::Decline => "None".to_owned(),
-            Outcome::Choice(choice) if !planned.declines => variant(choice),
+            Outcome::Choice(choice) if planned.is_certain() => variant(choice),
             Outcome::Choice(choice) => format!("Some({})", variant(choice)),
             Outcome::Ranking(number) => format!("Some({number})"),
         };
@@ -213,9 +213,9 @@ fn insert_source(
     let lines = || Lines::new(&RustSyntax, model, &result);
     let is_constant = planned.read.is_empty();
     let parameter = if is_constant { "" } else { "c: &Context" };
-    let (ty, returns) = match planned.declines {
-        true => ("Option<Choice>", "; `None` where the heuristic declines: do what you would do without it"),
-        false => ("Choice", ""),
+    let (ty, returns) = match planned.is_certain() {
+        true => ("Choice", ""),
+        false => ("Option<Choice>", "; `None` where the heuristic declines: do what you would do without it"),
     };
     let constant = if is_constant && planned.body.len() == 1 { "const " } else { "" };
     let choose = item(format!(
@@ -422,7 +422,7 @@ fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, Co
         ("lifetime", lifetime.to_owned()),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("declines", &planned.declines);
+    values.insert("is_certain", &planned.is_certain());
     skeleton::render("rust/runtime.rs", &values).map(|text| text.trim_end().to_owned())
 }
 

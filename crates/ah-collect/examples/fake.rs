@@ -76,13 +76,11 @@ fn main() -> std::io::Result<()> {
         features: vec![Feature { integer: true, ..Feature::numerical("size") }, Feature::categorical("kind")],
         ..Optimization::new("fake")
     };
-    let experiment = Experiment {
-        optimization,
-        device: Device::Cpu(Cpu { model: "fake".to_owned(), cores: 1, ..Cpu::default() }),
-        choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        // Its times are invented, so a busy machine must not end the samples of a choice.
-        timing: TimingPolicy { max_samples: 10, budget_ms: 60_000.0, ..TimingPolicy::default() },
-    };
+    let device = Device::Cpu(Cpu { model: "fake".to_owned(), cores: 1, ..Cpu::default() });
+    let choices = MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    // Its times are invented, so a busy machine must not end the samples of a choice.
+    let timing = TimingPolicy { max_samples: 10, budget_ms: 60_000.0, ..TimingPolicy::default() };
+    let experiment = Experiment { simulated: true, ..Experiment::new(optimization, device, choices, timing) };
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
     let has_faults = std::env::args().nth(1).is_some_and(|argument| argument == "faults");
     ah_measure::serve(Ok::<_, String>(Fake { experiment, has_faults, pace: Duration::from_micros(pace) }))
@@ -105,10 +103,6 @@ impl BenchmarkRunner for Fake {
     fn draw(&self, rng: &mut Rng) -> Context {
         let size = sampling::log_uniform(rng, 1, 100_000);
         Context::new().with("size", size).with("kind", *sampling::pick(rng, &["apples", "pears"]))
-    }
-
-    fn is_simulated(&self) -> bool {
-        true
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {

@@ -17,27 +17,25 @@ pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
     /// Inputs in the log at the start.
-    pub resumed: u64,
-    /// Inputs skipped altogether, by reason.
-    pub skipped_inputs: BTreeMap<String, u64>,
-    /// Choices skipped, by (choice, reason), and on how many inputs.
-    pub skipped: BTreeMap<(String, String), u64>,
-    /// Choices that failed, by (choice, reason), and on how many inputs.
-    pub failed: BTreeMap<(String, String), u64>,
+    resumed: u64,
+    /// How often something was left out, by its key in JSON, the choice (empty for a whole input), and the reason.
+    left_out: BTreeMap<(&'static str, String, String), u64>,
     /// How often each choice won.
-    pub wins: BTreeMap<String, u64>,
+    wins: BTreeMap<String, u64>,
     start: Option<Instant>,
     /// Wall time.
-    pub elapsed: Duration,
+    elapsed: Duration,
     /// The time spent running choices, summed over the workers.
-    pub measuring: Duration,
+    measuring: Duration,
     /// The milliseconds of the timed runs.
-    pub kernel_ms: f64,
+    kernel_ms: f64,
     /// The workers that measured at once.
-    pub workers: usize,
+    workers: usize,
     /// Ended by a signal.
     pub interrupted: bool,
 }
+
+const SKIPPED_INPUTS: &str = "skipped_inputs";
 
 /// The most winners, and the most reasons, to show.
 const SHOWN: usize = 12;
@@ -59,31 +57,36 @@ impl Summary {
 
     /// Counts an input.
     pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
+        let mut left_out = |key, choice: &str, reason: &str| {
+            *self.left_out.entry((key, choice.to_owned(), reason.to_owned())).or_default() += 1;
+        };
         let measurement = match result {
             Ok(measurement) => measurement,
-            Err(failure) => {
-                *self.skipped_inputs.entry(failure.reason().to_owned()).or_default() += 1;
-                return;
-            }
+            Err(failure) => return left_out(SKIPPED_INPUTS, "", failure.reason()),
         };
+        for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
+            match outcome {
+                Some(Outcome::Measured { .. }) | None => {}
+                Some(Outcome::Skipped { reason }) => left_out("skipped", choice, reason),
+                Some(Outcome::Failed { reason }) => left_out("failed", choice, reason),
+            }
+        }
         if measurement.outcomes.iter().all(|outcome| matches!(outcome, Some(Outcome::Skipped { .. }))) {
-            *self.skipped_inputs.entry(NO_CHOICE.to_owned()).or_default() += 1;
+            left_out(SKIPPED_INPUTS, "", NO_CHOICE);
         } else {
             self.measured += 1;
         }
         self.measuring += measurement.measuring;
         self.kernel_ms += measurement.kernel_ms;
-        for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
-            let (counts, reason) = match outcome {
-                Some(Outcome::Measured { .. }) | None => continue,
-                Some(Outcome::Skipped { reason }) => (&mut self.skipped, reason),
-                Some(Outcome::Failed { reason }) => (&mut self.failed, reason),
-            };
-            *counts.entry((choice.clone(), reason.clone())).or_default() += 1;
-        }
         if let Some((winner, _)) = measurement.winner() {
             *self.wins.entry(choices[winner.index()].clone()).or_default() += 1;
         }
+    }
+
+    /// Returns what was left out under this key: choice, reason and number.
+    fn left_out(&self, key: &'static str) -> impl Iterator<Item = (&str, &str, u64)> {
+        let of_key = self.left_out.iter().filter(move |((of, ..), _)| *of == key);
+        of_key.map(|((_, choice, reason), n)| (choice.as_str(), reason.as_str(), *n))
     }
 }
 
@@ -108,14 +111,8 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        by_kind(
-            f,
-            "skipped",
-            &kinds(self.skipped_inputs.iter().map(|(reason, n)| ("", reason.as_str(), *n))),
-        )?;
-        for (what, counts) in [("skipped", &self.skipped), ("failed", &self.failed)] {
-            let counts = counts.iter().map(|((choice, reason), n)| (choice.as_str(), reason.as_str(), *n));
-            by_kind(f, what, &kinds(counts))?;
+        for (key, what) in [(SKIPPED_INPUTS, "skipped"), ("skipped", "skipped"), ("failed", "failed")] {
+            by_kind(f, what, self.left_out(key))?;
         }
         if self.interrupted {
             write!(f, "\ninterrupted after the current input; run the same command to continue")?;
@@ -132,18 +129,6 @@ struct Kind<'a> {
     times: u64,
 }
 
-/// Returns reasons by kind. An empty choice stands for a whole input.
-fn kinds<'a>(counts: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Kind<'a>> {
-    let mut kinds: BTreeMap<String, Kind<'_>> = BTreeMap::new();
-    for (choice, reason, times) in counts {
-        let kind = kinds.entry(without_numbers(reason)).or_default();
-        kind.reasons.insert(reason);
-        kind.choices.insert(choice);
-        kind.times += times;
-    }
-    kinds.into_values().collect()
-}
-
 fn without_numbers(text: &str) -> String {
     let mut is_number = false;
     let mut is_text = |c: &char| {
@@ -153,9 +138,20 @@ fn without_numbers(text: &str) -> String {
     text.chars().filter(|c| is_text(c)).collect()
 }
 
-/// Writes one line for each kind of reason.
-fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &[Kind<'_>]) -> fmt::Result {
-    for Kind { reasons, choices, times } in kinds.iter().take(SHOWN) {
+/// Writes one line for each kind of reason. An empty choice stands for a whole input.
+fn by_kind<'a>(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    counts: impl Iterator<Item = (&'a str, &'a str, u64)>,
+) -> fmt::Result {
+    let mut kinds: BTreeMap<String, Kind<'_>> = BTreeMap::new();
+    for (choice, reason, times) in counts {
+        let kind = kinds.entry(without_numbers(reason)).or_default();
+        kind.reasons.insert(reason);
+        kind.choices.insert(choice);
+        kind.times += times;
+    }
+    for Kind { reasons, choices, times } in kinds.values().take(SHOWN) {
         let (reason, alike) = (reasons.first().unwrap_or(&""), reasons.len() - 1);
         let names: Vec<&str> = choices.iter().filter(|name| !name.is_empty()).take(3).copied().collect();
         match (choices.len(), names.is_empty()) {
@@ -188,9 +184,13 @@ fn rate(inputs_per_second: f64) -> String {
 
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let by_choice = |counts: &BTreeMap<(String, String), u64>| -> Vec<_> {
-            let entry = |((choice, reason), n): (&(String, String), &u64)| json!({ "choice": choice, "reason": reason, "inputs": n });
-            counts.iter().map(entry).collect()
+        let inputs: BTreeMap<_, _> =
+            self.left_out(SKIPPED_INPUTS).map(|(_, reason, n)| (reason, n)).collect();
+        let by_choice = |key| -> Vec<_> {
+            let entries = self.left_out(key);
+            entries
+                .map(|(choice, reason, n)| json!({ "choice": choice, "reason": reason, "inputs": n }))
+                .collect()
         };
         json!({
             "measured": self.measured,
@@ -201,9 +201,9 @@ impl Serialize for Summary {
             "workers": self.workers,
             "interrupted": self.interrupted,
             "wins": self.wins,
-            "skipped_inputs": self.skipped_inputs,
-            "skipped": by_choice(&self.skipped),
-            "failed": by_choice(&self.failed),
+            "skipped_inputs": inputs,
+            "skipped": by_choice("skipped"),
+            "failed": by_choice("failed"),
         })
         .serialize(serializer)
     }
@@ -219,7 +219,8 @@ mod tests {
         let measurement = Measurement { outcomes, measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
         let mut summary = Summary::new(0, 1);
         summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement));
-        assert_eq!((summary.measured, summary.skipped_inputs.get(NO_CHOICE)), (0, Some(&1)));
+        assert_eq!(summary.measured, 0);
+        assert_eq!(summary.left_out(SKIPPED_INPUTS).collect::<Vec<_>>(), [("", NO_CHOICE, 1)]);
     }
 
     #[test]
@@ -227,7 +228,8 @@ mod tests {
         let choices: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
         let mut summary = Summary::new(7, 2);
         for size in ["91000", "9.5e4", "94001"] {
-            summary.skipped_inputs.insert(format!("out of memory: {size} elements do not fit"), 2);
+            let failure = Failure::skipped(format!("out of memory: {size} elements do not fit"));
+            (0..2).for_each(|_| summary.count(&choices, &Err(failure.clone())));
         }
         for fast in [0.5, 1.5, 2.0] {
             let measured = |ms: f64| Outcome::Measured { feedback: vec![ms] };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::bench::Burst;
 use crate::draws::Inputs;
 use crate::failure::Failure;
-use crate::runner::{BenchmarkRunner, Experiment};
+use crate::runner::Experiment;
 use crate::sampling::Seed;
 
 /// The version of the protocol.
@@ -124,13 +124,13 @@ pub struct Description {
 const BATCH: usize = 128;
 
 impl Description {
-    /// Describes a runner of this process. Its optimization may name choices of other devices; they are left out.
-    pub(crate) fn of<R: BenchmarkRunner>(runner: &R) -> Self {
-        let Experiment { optimization, device, choices, timing } = runner.experiment().clone();
+    /// Describes an experiment of this process. Its optimization may name choices of other devices; they are left out.
+    pub(crate) fn of(experiment: &Experiment) -> Self {
+        let Experiment { optimization, choices, inputs, .. } = experiment.clone();
         let is_here = |name: &String| choices.contains(name);
-        let timing = serde_json::to_value(timing).ok();
-        let draws = runner.inputs().is_none().then_some("draw");
-        let ahead = runner.compiles_ahead().then_some("compile");
+        let timing = serde_json::to_value(experiment.timing).ok();
+        let draws = inputs.is_none().then_some("draw");
+        let ahead = experiment.compiles_ahead.then_some("compile");
         Self {
             protocol: VERSION,
             name: Some(optimization.name.clone()),
@@ -140,8 +140,8 @@ impl Description {
             choices,
             features: optimization.features,
             feature_ms: optimization.feature_ms,
-            inputs: runner.inputs().cloned().unwrap_or_default(),
-            device: Some(device),
+            inputs: inputs.unwrap_or_default(),
+            device: Some(experiment.device.clone()),
             timing: timing.and_then(|timing| timing.as_object().cloned()).unwrap_or_default(),
             can: ["accept", "check", "release"]
                 .into_iter()
@@ -150,8 +150,8 @@ impl Description {
                 .map(str::to_owned)
                 .collect(),
             batch: BATCH,
-            simulated: runner.is_simulated(),
-            commands_hash: runner.commands_hash(),
+            simulated: experiment.simulated,
+            commands_hash: experiment.commands_hash.clone(),
             ..Self::default()
         }
     }

@@ -19,6 +19,27 @@ pub struct Experiment {
     pub choices: Vec<String>,
     /// The timing policy, unless the user gives another.
     pub timing: TimingPolicy,
+    /// How each feature is drawn by itself; `None` if [`BenchmarkRunner::draw`] draws the features.
+    pub inputs: Option<Inputs>,
+    /// Whether the times are computed, not taken.
+    pub simulated: bool,
+    /// A hash of what the choices run, if that is known: a log is not continued under another one.
+    pub commands_hash: Option<String>,
+    /// Whether [`BenchmarkRunner::compile_ahead`] saves time.
+    pub compiles_ahead: bool,
+}
+
+impl Experiment {
+    /// Returns an experiment whose runner draws the inputs, takes the times, and compiles nothing ahead.
+    pub fn new(
+        optimization: Optimization,
+        device: Device,
+        choices: Vec<String>,
+        timing: TimingPolicy,
+    ) -> Self {
+        let (inputs, simulated, commands_hash, compiles_ahead) = (None, false, None, false);
+        Self { optimization, device, choices, timing, inputs, simulated, commands_hash, compiles_ahead }
+    }
 }
 
 /// Measures the choices of one optimization on one device. [`serve`](crate::serve()) makes a worker of it, which
@@ -43,11 +64,6 @@ pub trait BenchmarkRunner {
     fn draw(&self, rng: &mut Rng) -> Context {
         let _ = rng;
         Context::new()
-    }
-
-    /// Returns how each feature is drawn by itself, if that is all; then [`draw`](Self::draw) is not called.
-    fn inputs(&self) -> Option<&Inputs> {
-        None
     }
 
     /// Checks that a context from the user is in the optimization's domain.
@@ -93,21 +109,6 @@ pub trait BenchmarkRunner {
         choice: ChoiceId,
         burst: Burst,
     ) -> Result<Times, Failure>;
-
-    /// Returns true if the times are computed, not taken.
-    fn is_simulated(&self) -> bool {
-        false
-    }
-
-    /// Returns a hash of what the choices run, if that is known: a log is not continued under another one.
-    fn commands_hash(&self) -> Option<String> {
-        None
-    }
-
-    /// Returns whether [`compile_ahead`](Self::compile_ahead) saves time.
-    fn compiles_ahead(&self) -> bool {
-        false
-    }
 
     /// Compiles what the choices need on these inputs, which come next. A failure shows when the choice is checked.
     fn compile_ahead(&mut self, contexts: &[Context]) {

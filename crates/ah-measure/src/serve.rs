@@ -131,7 +131,7 @@ impl<R: BenchmarkRunner> Session<R> {
                     Ok(json!({ "ms": runner.run_benchmark(input, choice, burst)? }))
                 });
             }
-            Request::Describe { .. } => Ok(json!(Description::of(&self.runner))),
+            Request::Describe { .. } => Ok(json!(Description::of(self.runner.experiment()))),
             Request::Draw { seed } => {
                 Ok(json!({ "context": WireContext::from(&self.runner.draw(&mut seed.rng())) }))
             }

@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Feature, FeatureKind, Model, Reached, Schema, Sums, Tables, Value};
+use ah_types::{ChoiceId, Feature, FeatureKind, Model, Node, Reached, Schema, Sums, Tables, Value};
 
 use crate::data::Table;
 use crate::overhead::{Asking, ModelUse, Overhead};
@@ -46,6 +46,13 @@ impl JudgedInput {
         let (ranking, plain) = (vec![choice], PlainPick::Timed(choice));
         Self { input, ranking, saved: 0.0, plain, outside: false, overhead: Overhead::default() }
     }
+}
+
+/// Returns the choice that a model takes on every input; `None` if it tells inputs apart.
+pub fn constant(model: &Model) -> Option<&str> {
+    let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
+    let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
+    choice.filter(|_| model.boosters.is_empty()).map(|choice| model.choice_name(choice))
 }
 
 /// Returns the slots of the model's features among the logged ones, by name and kind; `None` for a feature that the log lacks.

@@ -50,6 +50,7 @@ mod tree;
 
 pub use adapt::{AdaptParams, Adaptation, adapt};
 pub use ah_types::Target;
+pub use decisions::constant;
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ah_types::Model;
+use ah_types::{Model, Objective, Target};
 
 use crate::data::Dataset;
 use crate::decisions;
@@ -36,6 +36,8 @@ pub struct TrainedModel {
     pub held_out: TestReport,
     /// A learning curve, if the parameters ask for a study.
     pub study: Option<Study>,
+    /// The share of the time that a heuristic for Rust alone saves, where none pays for the slower targets.
+    pub saved_in_rust: Option<f64>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
     /// Sentences for the user.
@@ -102,8 +104,10 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
             model.choice_name(fallback)
         ));
     }
+    let saved_in_rust = saved_in_rust(params, &prepared.plan, &model)?;
     Ok(TrainedModel {
         model,
+        saved_in_rust,
         configuration: climbed.configuration.clone(),
         ladder,
         portfolio: prepared.portfolio,
@@ -114,6 +118,21 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
         duration: start.elapsed(),
         plan: prepared.plan,
     })
+}
+
+/// Returns the share of the time that a heuristic saves in Rust, where decisions are quickest, if none pays for the targets of `plan`.
+fn saved_in_rust(params: &Params, plan: &TrainPlan, model: &Model) -> Result<Option<f64>, TrainError> {
+    let rust = [Target::Rust];
+    if decisions::constant(model).is_none() || plan.asking.is_free() || plan.asking.targets == rust {
+        return Ok(None);
+    }
+    let trained = train(&Params { targets: rust.into(), study: false, ..params.clone() })?;
+    let figures = trained.held_out.evaluation.comparison.model;
+    let saved = match trained.model.objective() {
+        Objective::Total => 1.0 - figures.total_over_fallback,
+        Objective::Geomean => 1.0 - 1.0 / figures.speedup_over_fallback,
+    };
+    Ok(decisions::constant(&trained.model).is_none().then_some(saved))
 }
 
 /// Learns from these inputs the heuristic that is judged.

@@ -283,109 +283,109 @@ pub struct Context {
     pub columns: i64,
 }
 
-/// Returns the choice to take.
+/// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
 #[rustfmt::skip]
-pub fn choose(c: &Context) -> Choice {
+pub fn choose(c: &Context) -> Option<Choice> {
     if c.columns <= 1920 {
         if c.columns <= 258 {
-            return Choice::TypeCudaPersistentRegistersThreads32Width1Rows4; // 508 inputs, 1.005 of the best time, at worst 1.048
+            return Some(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4); // 508 inputs, 1.005 of the best time, at worst 1.048
         }
         // ctz(columns)
         let ctz_columns = ctz(c.columns as f64).min(16.0);
         if ctz_columns > 1.0 {
             if c.rows <= 970 {
-                return Choice::TypeCudaPersistentRegistersThreads128Width2; // 206, 1.005, 1.019
+                return Some(Choice::TypeCudaPersistentRegistersThreads128Width2); // 206, 1.005, 1.019
             }
-            return Choice::TypeCudaPersistentRegistersThreads32Width2Rows4; // 138, 1.008, 1.033
+            return Some(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4); // 138, 1.008, 1.033
         }
         if ctz_columns > 0.5 {
             if c.rows <= 996 {
-                return Choice::TypeCudaPersistentRegistersThreads128Width2; // 28, 1.003, 1.020
+                return Some(Choice::TypeCudaPersistentRegistersThreads128Width2); // 28, 1.003, 1.020
             }
-            return Choice::TypeCudaPersistentRegistersThreads32Width2Rows4; // 19, 1.004, 1.028
+            return Some(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4); // 19, 1.004, 1.028
         }
         if c.rows <= 600 {
-            return Choice::TypeCudaPersistentRegistersThreads128Width1; // 46, 1.001, 1.018
+            return Some(Choice::TypeCudaPersistentRegistersThreads128Width1); // 46, 1.001, 1.018
         }
         if c.columns <= 1099 {
-            return Choice::TypeCudaPersistentRegistersThreads32Width1Rows4; // 40, 1.005, 1.033
+            return Some(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4); // 40, 1.005, 1.033
         }
-        return Choice::TypeCudaPersistentRegistersThreads128Width1; // 18, 1.003, 1.022
+        return Some(Choice::TypeCudaPersistentRegistersThreads128Width1); // 18, 1.003, 1.022
     }
     if c.columns <= 16480 {
         if c.columns <= 8192 && c.columns % 4 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads128Width4; // 504, 1.007, 1.064
+            return Some(Choice::TypeCudaPersistentRegistersThreads128Width4); // 504, 1.007, 1.064
         }
         if c.columns <= 8192 && c.columns % 2 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads128Width2; // 504, 1.007, 1.058
+            return Some(Choice::TypeCudaPersistentRegistersThreads128Width2); // 504, 1.007, 1.058
         }
         if c.columns <= 16384 && c.columns % 2 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads256Width2; // 504, 1.010, 1.078
+            return Some(Choice::TypeCudaPersistentRegistersThreads256Width2); // 504, 1.010, 1.078
         }
         if c.columns <= 16384 && c.columns % 4 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads256Width4; // 504, 1.011, 1.071
+            return Some(Choice::TypeCudaPersistentRegistersThreads256Width4); // 504, 1.011, 1.071
         }
         if c.columns <= 8192 {
-            return Choice::TypeCudaPersistentRegistersThreads128Width1; // 504, 1.014, 1.090
+            return Some(Choice::TypeCudaPersistentRegistersThreads128Width1); // 504, 1.014, 1.090
         }
         if c.columns <= 4096 && c.columns % 4 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads64Width4; // 504, 1.017, 1.045
+            return Some(Choice::TypeCudaPersistentRegistersThreads64Width4); // 504, 1.017, 1.045
         }
         if c.columns <= 16384 {
-            return Choice::TypeCudaPersistentRegistersThreads256Width1; // 504, 1.017, 1.079
+            return Some(Choice::TypeCudaPersistentRegistersThreads256Width1); // 504, 1.017, 1.079
         }
         if c.columns % 2 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads512Width2; // 504, 1.027, 1.192
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 504, 1.027, 1.192
         }
         if c.columns <= 2048 && c.columns % 2 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads32Width2Rows4; // 504, 1.063, 1.114
+            return Some(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4); // 504, 1.063, 1.114
         }
-        return Choice::TypeCudaPersistentRegistersThreads512Width1; // 504, 1.035, 1.216
+        return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 504, 1.035, 1.216
     }
     if c.columns <= 31840 {
         if c.rows <= 30 {
             if c.columns % 4 == 0 {
-                return Choice::TypeCudaPersistentRegistersCluster8Threads256Width4; // 52, 1.003, 1.026
+                return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 52, 1.003, 1.026
             }
             if c.columns % 4 == 0 {
-                return Choice::TypeCudaPersistentRegistersCluster4Threads256Width4; // 52, 1.019, 1.079
+                return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 52, 1.019, 1.079
             }
-            return Choice::TypeCudaPersistentRegistersCluster8Threads512Width1; // 52, 1.019, 1.043
+            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 52, 1.019, 1.043
         }
         if c.columns % 4 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads512Width4; // 99, 1.007, 1.070
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width4); // 99, 1.007, 1.070
         }
         if c.columns % 2 == 0 {
-            return Choice::TypeCudaPersistentRegistersThreads512Width2; // 99, 1.014, 1.072
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 99, 1.014, 1.072
         }
-        return Choice::TypeCudaPersistentRegistersThreads512Width1; // 99, 1.038, 1.185
+        return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 99, 1.038, 1.185
     }
     let ctz_columns = ctz(c.columns as f64).min(16.0);
     if ctz_columns <= 1.0 {
-        return Choice::TypeCudaPersistentRegistersCluster8Threads512Width1; // 108, 1.014, 1.279
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 108, 1.014, 1.279
     }
     if c.columns > 135000 {
-        return Choice::TypeCudaPersistentRegistersCluster8Threads512Width4; // 66, 1.001, 1.042
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4); // 66, 1.001, 1.042
     }
     if c.rows <= 60 {
         if c.columns <= 131072 {
-            return Choice::TypeCudaPersistentRegistersCluster8Threads256Width4; // 83, 1.000, 1.000
+            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 83, 1.000, 1.000
         }
-        return Choice::TypeCudaPersistentRegistersCluster8Threads512Width1; // 83, 1.032, 1.248
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 83, 1.032, 1.248
     }
     if c.columns <= 65536 {
-        return Choice::TypeCudaPersistentRegistersCluster4Threads256Width4; // 85, 1.021, 1.157
+        return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 85, 1.021, 1.157
     }
     if c.columns <= 131072 {
-        return Choice::TypeCudaPersistentRegistersCluster8Threads256Width4; // 85, 1.032, 1.203
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 85, 1.032, 1.203
     }
     if c.columns <= 65536 {
-        return Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4; // 85, 1.162, 1.342
+        return Some(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4); // 85, 1.162, 1.342
     }
     if c.columns <= 57216 {
-        return Choice::TypeCudaPersistentSharedStages1Threads1024Width4; // 85, 1.118, 1.308
+        return Some(Choice::TypeCudaPersistentSharedStages1Threads1024Width4); // 85, 1.118, 1.308
     }
-    Choice::TypeCudaPersistentRegistersCluster8Threads512Width4 // 85, 1.164, 1.431
+    Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4) // 85, 1.164, 1.431
 }
 
 /// The trailing zero bits of a whole number, at most 64; undefined for other numbers.

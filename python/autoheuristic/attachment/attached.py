@@ -71,7 +71,7 @@ class State:
 
     def _find(self, session: Session) -> None:
         try:
-            self.heuristic = session.folder.heuristic(self.identity)
+            self.heuristic = session.settings.heuristic(self.identity)
             if self.heuristic is not None:
                 self.heuristic.check_choices(self.kernel.names)
                 lacking = [name for name in self.heuristic.features if name not in self.features.names()]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -34,13 +33,27 @@ class Hook:
         self._init: Any = None
         self._lock = threading.Lock()
         session.autotuners = lambda: [kernel.autotuner for kernel in self.kernels()]
-        self._finder: _Finder | None = None
         atexit.register(self._at_exit)
         if MODULE in sys.modules:
             self.patch(sys.modules[MODULE])
         else:
-            self._finder = _Finder(self)
-            sys.meta_path.insert(0, self._finder)
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Finds the module of autotuners as everybody does, and patches it once it has run."""
+        if name != MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_patch(module: ModuleType) -> None:
+                execute(module)
+                self.patch(module)
+
+            spec.loader.exec_module = execute_and_patch  # type: ignore[method-assign]
+        return spec
 
     def patch(self, module: ModuleType) -> None:
         """Attaches the autotuners of this module's class, and lets its constructor attach new ones."""
@@ -88,45 +101,11 @@ class Hook:
         """Detaches all kernels, and attaches no more."""
         self._removed = True
         atexit.unregister(self._at_exit)
-        if self._finder in sys.meta_path:
-            sys.meta_path.remove(self._finder)
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
         # Another package may have wrapped the constructor since; then it stays, and attaches nothing.
         if self._init is not None and self._class.__init__ is self._patched:
             self._class.__init__ = self._init
         for kernel in self.kernels():
             kernel.detach()
         self._attached.clear()
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds ``triton.runtime.autotuner`` as everybody does, and patches it once it has run."""
-
-    def __init__(self, hook: Hook):
-        """Stands at the beginning of ``sys.meta_path``."""
-        self._hook = hook
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Returns the module's own specification, with a loader that patches it."""
-        if name != MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._hook)
-        return spec
-
-
-class _Loader(importlib.abc.Loader):
-    def __init__(self, loader: Any, hook: Hook):
-        self._loader, self._hook = loader, hook
-
-    def create_module(self, spec: Any) -> ModuleType | None:
-        module: ModuleType | None = self._loader.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        self._hook.patch(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)

@@ -2,15 +2,21 @@
 
 Tensors of floats get random numbers, because times depend on them little. Tensors of integers get the values that the
 journal has, because offsets and lengths decide what a kernel does.
+
+To compile a configuration takes half a second, to time it a hundredth. A value of a compile-time parameter that is new
+compiles them all again. So once three inputs have been measured in full, only configurations that were near the best
+on some input are measured on the next ones, and a few others, which differ from input to input.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import hashlib
 import importlib
+import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +28,13 @@ from ..kernel import Call, Kernel
 from ..log import Log
 from .calls import key_of, restored, to_measure
 from .identity import identify
-from .portfolio import worth_measuring
+
+FULL = 3
+"""Inputs that every configuration is measured on."""
+NEAR = 1.25
+"""A configuration stays if it took at most this many times the best time on some input."""
+EXPLORED = 2
+"""Others that are measured on each input; one that does well joins."""
 
 
 class Recorded:
@@ -72,6 +84,24 @@ class Recorded:
         inputs = list(Log.read(self._log).inputs().values()) if self._log.exists() else []
         kept = frozenset(worth_measuring(names, inputs, ",".join(key_of(context, self._names))))
         return [i for i in offered if self.kernel.names[i] in kept]
+
+
+def worth_measuring(names: Sequence[str], inputs: Collection[Mapping[str, list[float]]], seed: str) -> list[str]:
+    """Returns those of the configurations to measure on the input that ``seed`` names.
+
+    ``inputs`` are the times of the inputs so far. The same inputs and seed give the same configurations.
+    """
+    if sum(set(names) <= set(times) for times in inputs) < FULL:
+        return list(names)
+    near = set()
+    for times in inputs:
+        medians = {name: statistics.median(ms) for name, ms in times.items()}
+        best = min(medians.values())
+        near |= {name for name, ms in medians.items() if ms <= NEAR * best}
+    others = [name for name in names if name not in near]
+    others.sort(key=lambda name: hashlib.sha256(f"{seed};{name}".encode()).digest())
+    kept = near | set(others[:EXPLORED])
+    return [name for name in names if name in kept]
 
 
 def _autotuner(line: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What all attached kernels of a process share: the settings, the folder, the journal, the warnings."""
+"""What all attached kernels of a process share: the settings, the journal, the warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 from ..errors import AutoHeuristicWarning
 from .calls import FILE, append
-from .folder import Folder
 from .identity import Identity
 from .settings import Settings
 
@@ -25,7 +24,6 @@ class Session:
     def __init__(self, settings: Settings):
         """Nothing is read or written before the first call of a kernel."""
         self.settings = settings
-        self.folder = Folder(settings.folder)
         self.lock = threading.RLock()
         """Held while a line is written, and while the processes that compile are begun."""
         self.autotuners: Callable[[], list[Any]] = list
@@ -51,7 +49,7 @@ class Session:
             try:
                 from . import variants  # Imports Triton, which is there.
 
-                variants.compile_in_background(self.folder, self.autotuners())
+                variants.compile_in_background(self.settings, self.autotuners())
             except Exception as error:
                 self.warn(f"kernels are compiled when they are launched, not before ({type(error).__name__}: {error})")
 
@@ -61,7 +59,7 @@ class Session:
             with self.lock:
                 if self._lines_left > 0:
                     self._lines_left -= 1
-                    append(self.folder.here / FILE, identity, package, features, found)
+                    append(self.settings.here / FILE, identity, package, features, found)
         except OSError as error:
             self._lines_left = 0
             self.warn(f"{self.settings.folder}: cannot be written ({error}); what kernels are asked is not reported")

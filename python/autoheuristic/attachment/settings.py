@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..environment import cache_folder
-from ..errors import UsageError
+from .. import device
+from ..environment import cache_folder, file_name
+from ..errors import HeuristicError, UsageError
+from ..heuristic import Heuristic, for_this_device
+from .identity import DIGITS, Identity
 
 MODES = ("serve", "collect")
 PACKAGES, MODE, FOLDER = (f"AUTOHEURISTIC_ATTACH{suffix}" for suffix in ("", "_MODE", "_FOLDER"))
@@ -23,7 +26,8 @@ class Settings:
     packages: tuple[str, ...]
     """Their import names; ``*`` is every package."""
     folder: Path
-    """Holds a folder for each device, with logs and heuristics."""
+    """Has ``DEVICE/KERNEL_HASH.txt``, a log; ``KERNEL_HASH.py``, the heuristic learned from it; ``calls.jsonl``, the
+    inputs that programs asked for."""
     mode: str = "serve"
     """``serve``: ask heuristics; ``collect``: note each new input, to be measured when the program has ended."""
 
@@ -41,6 +45,26 @@ class Settings:
                 return function.__module__.partition(".")[0]
             if is_of(function, package):
                 return package
+        return None
+
+    @property
+    def here(self) -> Path:
+        """The part of the folder for the current device."""
+        return self.folder / file_name(device.current()["name"])
+
+    def heuristic(self, identity: Identity) -> Heuristic | None:
+        """Returns the heuristic of a kernel for the current device; ``None`` if the kernel was never learned.
+
+        Raises:
+            HeuristicError: There are heuristics, but for another version of the kernel, or for other devices.
+
+        """
+        files = sorted(self.folder.glob(f"*/*_{identity.digest}.py"))
+        if files:
+            return for_this_device(files)
+        others = sorted(self.folder.glob(f"*/{identity.name}_{'?' * DIGITS}.py"))
+        if others:
+            raise HeuristicError(f"its source or configurations are not those of {others[0]}; collect and learn again")
         return None
 
     def variables(self) -> dict[str, str]:

@@ -19,16 +19,16 @@ from ..compile_ahead import compile_in_background as compile_these
 from ..fits import Fits
 from ..kernel import Call, Kernel
 from . import calls
-from .folder import Folder
 from .identity import identify
+from .settings import Settings
 
 MOST_LINES = 1000
 """Lines of the journal that are asked for, the last ones: a heuristic in Python takes 0.2 ms for each."""
 
 
-def compile_in_background(folder: Folder, autotuners: Iterable[Any]) -> None:
+def compile_in_background(settings: Settings, autotuners: Iterable[Any]) -> None:
     """Begins to compile the picks for the journal's lines, and returns at once."""
-    path = folder.here / calls.FILE
+    path = settings.here / calls.FILE
     if not path.exists() or "torch" not in sys.modules:
         return
     lines: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
@@ -39,16 +39,16 @@ def compile_in_background(folder: Folder, autotuners: Iterable[Any]) -> None:
     for autotuner in autotuners:
         of_kernel = lines.get((autotuner.base_fn.__module__, autotuner.base_fn.__name__))
         if of_kernel:
-            compilations += _picks(folder, Kernel(autotuner, distinct(autotuner.configs)), of_kernel)
+            compilations += _picks(settings, Kernel(autotuner, distinct(autotuner.configs)), of_kernel)
     compile_these(compilations)
 
 
-def _picks(folder: Folder, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -> list[Compilation]:
+def _picks(settings: Settings, kernel: Kernel, lines: Iterable[Mapping[str, Any]]) -> list[Compilation]:
     """Returns a compilation for each pick and each kind of call among the lines of a kernel."""
     from triton.runtime.jit import MockTensor
 
     identity = identify(kernel)
-    heuristic = folder.heuristic(identity)
+    heuristic = settings.heuristic(identity)
     if heuristic is None:
         return []
     fits = Fits(kernel.all_kwargs, device.current()["shared_memory"])

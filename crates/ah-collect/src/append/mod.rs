@@ -166,7 +166,7 @@ fn metadata(options: &Options, worker: &Worker) -> Metadata {
         feature_ms: experiment.optimization.feature_ms.clone(),
         decision_ns,
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].to_owned(),
-        commands_hash: worker.description().commands_hash.clone(),
+        commands_hash: experiment.commands_hash.clone(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
         ..Collection::default()
     };

@@ -48,12 +48,12 @@ impl NamedDecision {
         draw: impl Fn(&mut Rng) -> T + Send + Sync + 'static,
     ) -> Decision<T> {
         Decision {
-            experiment: Experiment {
-                optimization: Optimization::new(&self.name),
-                device: this_cpu(),
-                choices: Vec::new(),
-                timing: TimingPolicy::default(),
-            },
+            experiment: Experiment::new(
+                Optimization::new(&self.name),
+                this_cpu(),
+                Vec::new(),
+                TimingPolicy::default(),
+            ),
             functions: Functions {
                 draw: Box::new(draw),
                 draw_like: None,

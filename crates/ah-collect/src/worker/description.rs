@@ -47,11 +47,14 @@ pub(super) fn experiment(described: &Description, named: Named) -> Result<Experi
     // What the optimization states wins over what the worker measured.
     let stated = std::mem::take(&mut optimization.feature_ms);
     optimization.feature_ms = described.feature_ms.clone().into_iter().chain(stated).collect();
+    let device = described.device.clone().unwrap_or_else(this_cpu);
+    let draws = described.inputs.is_empty() && described.can.contains("draw");
     Ok(Experiment {
-        optimization,
-        device: described.device.clone().unwrap_or_else(this_cpu),
-        choices: described.choices.clone(),
-        timing: timing(described)?,
+        inputs: (!draws).then(|| described.inputs.clone()),
+        simulated: described.simulated,
+        commands_hash: described.commands_hash.clone(),
+        compiles_ahead: described.can.contains("compile"),
+        ..Experiment::new(optimization, device, described.choices.clone(), timing(described)?)
     })
 }
 

@@ -122,7 +122,7 @@ impl Worker {
     }
 
     /// Returns whether it knows a request that a worker may know.
-    pub fn can(&self, request: &str) -> bool {
+    fn can(&self, request: &str) -> bool {
         self.description.can.contains(request)
     }
 
@@ -132,8 +132,7 @@ impl Worker {
     /// [`Failure::Skipped`] if the worker refuses this input, [`Failure::Failed`] if it died on it; any other failure, or
     /// [`Failure::DeviceLost`], concerns all inputs.
     pub fn draw(&mut self, seed: Seed) -> Result<Context, Failure> {
-        let inputs = &self.description.inputs;
-        if !inputs.is_empty() || !self.can("draw") {
+        if let Some(inputs) = &self.experiment.inputs {
             let drawn = draws::draw(&self.experiment.optimization, inputs, &mut seed.rng());
             return drawn.map_err(Failure::DeviceLost);
         }
@@ -384,7 +383,7 @@ impl Bench for Worker {
     fn time(&mut self, cells: &[Cell]) -> Vec<Result<Times, Failure>> {
         let cell = |cell: &Cell| WireCell { burst: Some(cell.burst), ..self.cell(cell.choice) };
         let cells: Vec<WireCell> = cells.iter().map(cell).collect();
-        let simulated = self.description.simulated;
+        let simulated = self.experiment.simulated;
         let read = |answer: &Answer, cell: &WireCell, elapsed_ms: f64| {
             let (samples, runs) = cell.burst.map_or((1, 1), |burst| (burst.samples, burst.runs));
             let times = answer.times(samples)?;

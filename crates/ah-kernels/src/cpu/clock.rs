@@ -5,20 +5,17 @@ use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use ah_measure::{Burst, Failure, Times};
+use ah_measure::{Burst, Times};
 
 /// Times `run` with warm caches, and returns the mean of each sample in milliseconds.
-pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Times, Failure> {
+pub(super) fn time(burst: Burst, mut run: impl FnMut()) -> Times {
     pin();
-    let mut times = Vec::with_capacity(burst.samples as usize);
-    for _ in 0..burst.samples {
+    let sample = |_| {
         let start = Instant::now();
-        for _ in 0..burst.runs {
-            run()?;
-        }
-        times.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(burst.runs));
-    }
-    Ok(times)
+        (0..burst.runs).for_each(|_| run());
+        start.elapsed().as_secs_f64() * 1e3 / f64::from(burst.runs)
+    };
+    (0..burst.samples).map(sample).collect()
 }
 
 /// Starts rayon's pool and pins each of its threads to one core, so that no kernel starts on a core whose caches

@@ -2,13 +2,15 @@
 
 use std::ffi::{c_int, c_void};
 
-use cudarc::cublas::{result, sys};
+use cudarc::cublas::result::{self, CublasError};
+use cudarc::cublas::sys;
 
 use super::arena::Allocation;
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
 use super::library::Library;
+use super::owned::Owned;
 use super::product::{Matrix, Product};
 
 /// PyTorch's workspace for cuBLAS: 32 MiB on Hopper, 8.125 MiB before
@@ -18,12 +20,9 @@ const WORKSPACE: usize = 4096 * 1024 * 2 + 16 * 8 * 1024;
 
 /// A handle with its workspace.
 pub(crate) struct Cublas {
-    handle: sys::cublasHandle_t,
+    handle: Owned<sys::cublasHandle_t, CublasError>,
     _workspace: Allocation,
 }
-
-// SAFETY: any thread may use a handle, one at a time; `&mut` or a single owner ensures that.
-unsafe impl Send for Cublas {}
 
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
@@ -31,7 +30,7 @@ impl Cublas {
         let bytes = if gpu.identity().capability.0 >= 9 { WORKSPACE_HOPPER } else { WORKSPACE };
         let workspace = Allocation::new(gpu.context(), bytes)?;
         let handle = result::create_handle().map_err(CudaError::blas("open cuBLAS"))?;
-        let cublas = Self { handle, _workspace: workspace };
+        let cublas = Self { handle: Owned::new(handle, result::destroy_handle), _workspace: workspace };
         let buffer = cublas._workspace.buffer();
         // SAFETY: handle, stream and workspace are alive, and the workspace lives as long as the handle.
         unsafe {
@@ -70,10 +69,11 @@ impl Cublas {
         };
         // SAFETY: the matrices are device memory of these sizes; the scalars outlive the call.
         unsafe {
-            sys::cublasSetMathMode(self.handle, mode).result().map_err(CudaError::blas(doing))?;
+            let handle = self.handle.get();
+            sys::cublasSetMathMode(handle, mode).result().map_err(CudaError::blas(doing))?;
             if p.a.element == Element::F32 {
                 return sys::cublasSgemm_v2(
-                    self.handle,
+                    handle,
                     op(&p.b),
                     op(&p.a),
                     n,
@@ -93,7 +93,7 @@ impl Cublas {
             }
             let kind = p.a.element.cuda();
             result::gemm_ex(
-                self.handle,
+                handle,
                 op(&p.b),
                 op(&p.a),
                 n,
@@ -115,12 +115,5 @@ impl Cublas {
             )
             .map_err(CudaError::blas(doing))
         }
-    }
-}
-
-impl Drop for Cublas {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed only here.
-        let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fmt;
 
-use cudarc::cublaslt::{result, sys};
+use cudarc::cublaslt::result::{self, CublasError};
+use cudarc::cublaslt::sys;
 
 use super::arena::Allocation;
 use super::device::Gpu;
 use super::element::Element;
 use super::error::CudaError;
 use super::library::Library;
+use super::owned::Owned;
 use super::product::{Matrix, Product};
 
 /// The workspace that NVIDIA recommends for Hopper.
@@ -54,18 +56,15 @@ impl fmt::Display for Algorithm {
     }
 }
 
-fn lt(doing: &'static str) -> impl Fn(result::CublasError) -> CudaError {
+fn lt(doing: &'static str) -> impl Fn(CublasError) -> CudaError {
     move |e| CudaError::BlasLt { doing, status: e.0 }
 }
 
 /// A handle with its workspace.
 pub(crate) struct CublasLt {
-    handle: sys::cublasLtHandle_t,
+    handle: Owned<sys::cublasLtHandle_t, CublasError>,
     workspace: Allocation,
 }
-
-// SAFETY: any thread may use a handle.
-unsafe impl Send for CublasLt {}
 
 /// A product and the algorithm that computes it.
 pub(crate) struct PlannedProduct {
@@ -77,7 +76,8 @@ impl CublasLt {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         Library::CublasLt.require()?;
         let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
-        Ok(Self { handle: result::create_handle().map_err(lt("open cuBLASLt"))?, workspace })
+        let handle = result::create_handle().map_err(lt("open cuBLASLt"))?;
+        Ok(Self { handle: Owned::new(handle, result::destroy_handle), workspace })
     }
 
     /// Plans `product` with `algorithm`; `None` if the algorithm does not support the product.
@@ -94,7 +94,7 @@ impl CublasLt {
         // cuBLASLt's documentation gives.
         let supported = unsafe {
             sys::cublasLtMatmulAlgoInit(
-                self.handle,
+                self.handle.get(),
                 compute_type(product),
                 sys::cudaDataType_t::CUDA_R_32F,
                 kind,
@@ -114,8 +114,8 @@ impl CublasLt {
                 })
             })
             .and_then(|()| {
-                let d = &described;
-                sys::cublasLtMatmulAlgoCheck(self.handle, d.operation, d.a, d.b, d.c, d.c, &algo, &mut found)
+                let ([a, b, c], operation) = (described.matrices(), described.operation.get());
+                sys::cublasLtMatmulAlgoCheck(self.handle.get(), operation, a, b, c, c, &algo, &mut found)
                     .result()
             })
         };
@@ -126,23 +126,23 @@ impl CublasLt {
     /// Starts a planned product.
     pub(crate) fn run(&self, gpu: &Gpu, product: &Product, plan: &PlannedProduct) -> Result<(), CudaError> {
         let (one, zero) = (1_f32, 0_f32);
-        let d = &plan.product;
+        let [a_layout, b_layout, c_layout] = plan.product.matrices();
         let c = product.c.buffer.address as *mut c_void;
         // SAFETY: the matrices are device memory of the described sizes; as in `cublas`, cᵀ = bᵀ · aᵀ.
         unsafe {
             result::matmul(
-                self.handle,
-                d.operation,
+                self.handle.get(),
+                plan.product.operation.get(),
                 (&raw const one).cast(),
                 (&raw const zero).cast(),
                 product.b.buffer.address as *const c_void,
-                d.a,
+                a_layout,
                 product.a.buffer.address as *const c_void,
-                d.b,
+                b_layout,
                 c,
-                d.c,
+                c_layout,
                 c,
-                d.c,
+                c_layout,
                 &plan.algorithm,
                 self.workspace.buffer().address as *mut c_void,
                 WORKSPACE,
@@ -155,28 +155,29 @@ impl CublasLt {
     /// Returns the algorithms that cuBLASLt's own heuristic proposes for a product, best first.
     fn proposals(&self, product: &Product) -> Result<Vec<Algorithm>, CudaError> {
         let described = ProductDescription::new(product)?;
-        let preference = Preference(result::create_matmul_pref().map_err(lt("ask cuBLASLt"))?);
+        let preference = result::create_matmul_pref().map_err(lt("ask cuBLASLt"))?;
+        let preference = Owned::new(preference, result::destroy_matmul_pref);
         let mut results = [no_result(); PROPOSALS];
         let mut count = 0;
         // SAFETY: everything that is pointed to outlives the calls.
         unsafe {
             let bytes = WORKSPACE as u64;
             result::set_matmul_pref_attribute(
-                preference.0,
+                preference.get(),
                 sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                 (&raw const bytes).cast(),
                 8,
             )
             .map_err(lt("ask cuBLASLt"))?;
-            let d = &described;
+            let [a, b, c] = described.matrices();
             let answer = sys::cublasLtMatmulAlgoGetHeuristic(
-                self.handle,
-                d.operation,
-                d.a,
-                d.b,
-                d.c,
-                d.c,
-                preference.0,
+                self.handle.get(),
+                described.operation.get(),
+                a,
+                b,
+                c,
+                c,
+                preference.get(),
                 PROPOSALS as i32,
                 results.as_mut_ptr(),
                 &mut count,
@@ -216,13 +217,6 @@ impl CublasLt {
         all.sort_unstable();
         all.dedup();
         Ok(all)
-    }
-}
-
-impl Drop for CublasLt {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed only here.
-        let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }
 
@@ -286,25 +280,11 @@ fn lt_type(element: Element) -> sys::cudaDataType_t {
     }
 }
 
-struct Preference(sys::cublasLtMatmulPreference_t);
-
-impl Drop for Preference {
-    fn drop(&mut self) {
-        // SAFETY: made once, destroyed only here.
-        let _ = unsafe { result::destroy_matmul_pref(self.0) };
-    }
-}
-
-/// A product in cuBLASLt's terms: cᵀ = bᵀ · aᵀ in columns, so its `a` describes our b.
+/// A product in cuBLASLt's terms: cᵀ = bᵀ · aᵀ in columns, so its first matrix describes our b.
 struct ProductDescription {
-    operation: sys::cublasLtMatmulDesc_t,
-    a: sys::cublasLtMatrixLayout_t,
-    b: sys::cublasLtMatrixLayout_t,
-    c: sys::cublasLtMatrixLayout_t,
+    operation: Owned<sys::cublasLtMatmulDesc_t, CublasError>,
+    layouts: [Owned<sys::cublasLtMatrixLayout_t, CublasError>; 3],
 }
-
-// SAFETY: the descriptions are on the heap and have a single owner.
-unsafe impl Send for ProductDescription {}
 
 impl ProductDescription {
     fn new(product: &Product) -> Result<Self, CudaError> {
@@ -313,16 +293,12 @@ impl ProductDescription {
             // A row-major matrix is its transposed matrix in columns.
             let (rows, columns) = if m.is_column_major() { (m.rows, m.columns) } else { (m.columns, m.rows) };
             result::create_matrix_layout(lt_type(m.element), rows as u64, columns as u64, m.leading() as i64)
+                .map(|layout| Owned::new(layout, result::destroy_matrix_layout))
                 .map_err(lt(doing))
         };
-        use std::ptr::null_mut;
-        let mut described = Self { operation: null_mut(), a: null_mut(), b: null_mut(), c: null_mut() };
-        described.a = layout(&product.b)?;
-        described.b = layout(&product.a)?;
-        described.c = layout(&product.c)?;
-        described.operation =
-            result::create_matmul_desc(compute_type(product), sys::cudaDataType_t::CUDA_R_32F)
-                .map_err(lt(doing))?;
+        let layouts = [layout(&product.b)?, layout(&product.a)?, layout(&product.c)?];
+        let operation = result::create_matmul_desc(compute_type(product), sys::cudaDataType_t::CUDA_R_32F);
+        let operation = Owned::new(operation.map_err(lt(doing))?, result::destroy_matmul_desc);
         use sys::cublasLtMatmulDescAttributes_t as Desc;
         for (attribute, matrix) in
             [(Desc::CUBLASLT_MATMUL_DESC_TRANSA, &product.b), (Desc::CUBLASLT_MATMUL_DESC_TRANSB, &product.a)]
@@ -331,27 +307,15 @@ impl ProductDescription {
             let op = i32::from(matrix.is_column_major());
             // SAFETY: the call above made the description; the value has four bytes.
             unsafe {
-                result::set_matmul_desc_attribute(described.operation, attribute, (&raw const op).cast(), 4)
+                result::set_matmul_desc_attribute(operation.get(), attribute, (&raw const op).cast(), 4)
             }
             .map_err(lt(doing))?;
         }
-        Ok(described)
+        Ok(Self { operation, layouts })
     }
-}
 
-impl Drop for ProductDescription {
-    fn drop(&mut self) {
-        // SAFETY: each was made by `new` or is null, and is destroyed only here.
-        unsafe {
-            for layout in [self.a, self.b, self.c] {
-                if !layout.is_null() {
-                    let _ = result::destroy_matrix_layout(layout);
-                }
-            }
-            if !self.operation.is_null() {
-                let _ = result::destroy_matmul_desc(self.operation);
-            }
-        }
+    fn matrices(&self) -> [sys::cublasLtMatrixLayout_t; 3] {
+        self.layouts.each_ref().map(Owned::get)
     }
 }
 

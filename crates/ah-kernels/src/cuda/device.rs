@@ -5,19 +5,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ah_types::Cuda;
+use ah_types::{Cuda, Device};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result};
 use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
 
 use super::arena::{Arena, Buffer};
-use super::argument::Arg;
 use super::clock::Clock;
-use super::cublas_version::cublas_version;
+use super::element::Arg;
 use super::error::CudaError;
-use super::kernels::Limits;
-use super::library::Library;
+use super::kernels::{Grid, Limits};
+use super::library::{Library, cublas_version};
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure, Times};
@@ -41,25 +40,6 @@ pub(crate) struct Kernel {
     function: CudaFunction,
     /// The limit of dynamic shared memory that was asked for; all clones share it, as they share the function.
     shared_memory: Arc<AtomicU32>,
-}
-
-/// The number of blocks and of threads a block, and the dynamic shared memory in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
-    pub(crate) blocks: [u32; 3],
-    pub(crate) threads: [u32; 3],
-    pub(crate) shared_memory: u32,
-}
-
-impl Grid {
-    /// Returns a one-dimensional grid.
-    pub(crate) fn of(blocks: usize, threads: u32) -> Self {
-        Self {
-            blocks: [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1],
-            threads: [threads, 1, 1],
-            shared_memory: 0,
-        }
-    }
 }
 
 /// Returns the number of GPUs.
@@ -139,6 +119,11 @@ impl Gpu {
 
     pub(crate) fn identity(&self) -> &Cuda {
         &self.identity
+    }
+
+    /// Returns the device, for logs.
+    pub(crate) fn device(&self) -> Device {
+        Device::Cuda(self.identity.clone())
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {

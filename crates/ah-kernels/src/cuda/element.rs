@@ -2,7 +2,19 @@
 
 use cudarc::cublas::sys::cudaDataType;
 
-use super::argument::Arg;
+use super::arena::Buffer;
+
+/// A kernel's argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arg {
+    Buffer(Buffer),
+    I32(i32),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+    U32(u32),
+    U64(u64),
+}
 
 macro_rules! elements {
     ($($element:ident $torch:literal $bytes:literal),*) => {

@@ -1,4 +1,7 @@
-//! Looks for CUDA's libraries before they are used: cudarc loads each at first use, and panics if it is missing.
+//! Looks for CUDA's libraries before they are used: cudarc loads each at first use, and panics if it is missing. Also asks
+//! for the versions that are part of a device's identity.
+
+use cudarc::cublas::sys::libraryPropertyType_t as Property;
 
 use super::error::CudaError;
 
@@ -39,6 +42,21 @@ impl Library {
             }
         }))
     }
+}
+
+/// Returns cuBLAS's version, for example `13.0.2`.
+pub(super) fn cublas_version() -> Result<String, CudaError> {
+    let property = |which| {
+        let mut value = 0;
+        // SAFETY: `value` is a place to write to.
+        unsafe { cudarc::cublas::sys::cublasGetProperty(which, &mut value) }
+            .result()
+            .map_err(CudaError::blas("ask for cuBLAS's version"))?;
+        Ok::<_, CudaError>(value)
+    };
+    let [major, minor, patch] =
+        [Property::MAJOR_VERSION, Property::MINOR_VERSION, Property::PATCH_LEVEL].map(property);
+    Ok(format!("{}.{}.{}", major?, minor?, patch?))
 }
 
 const CUBLAS: &str = "cuBLAS (the package libcublas, or pip install nvidia-cublas)";

@@ -5,23 +5,78 @@ use std::collections::BTreeMap;
 
 use ah_types::{Context, Optimization, TimingPolicy};
 
-use super::argument::Arg;
+use super::arena::Allocation;
 use super::cublas::Cublas;
-use super::device::{Gpu, Grid, Kernel};
-use super::element::Element;
+use super::device::{Gpu, Kernel};
+use super::element::{Arg, Element};
 use super::error::CudaError;
-use super::experiment;
-use super::kernels::{Launch, MixedMm};
+use super::kernels::{Grid, Launch, MixedMm};
 use super::nvrtc::Source;
+use super::operands::int;
+use super::policy;
 use super::product::{Matrix, Product};
 use super::product_runner::{Input, Operation, ProductRunner};
-use super::workspace::Workspace;
 use crate::features;
 use ah_measure::Failure;
 use ah_measure::sampling::{self, Rng};
 
 const SOURCE: Source = Source::shipped("mixed_mm.cu", MixedMm::SOURCE);
 const CONVERT: Source = Source::shipped("convert.cu", include_str!("convert.cu"));
+
+/// Floats of partial sums: enough for split-K by four of a product with ten thousand tiles.
+const PARTIAL: usize = 192 << 20;
+const TICKETS: usize = 4 << 20;
+
+/// Room for partial sums, and tickets that are zero before and after every launch.
+struct Workspace {
+    partial: Allocation,
+    tickets: Allocation,
+}
+
+impl Workspace {
+    fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let workspace = Self {
+            partial: Allocation::new(gpu.context(), PARTIAL * 4)?,
+            tickets: Allocation::new(gpu.context(), TICKETS * 4)?,
+        };
+        workspace.reset(gpu)?;
+        Ok(workspace)
+    }
+
+    /// Sets the tickets to zero, after a kernel that may have failed to.
+    fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
+        gpu.fill(self.tickets.buffer(), 0)
+    }
+
+    /// # Errors
+    /// [`Failure::Skipped`] if the launch needs more than there is.
+    fn admits(&self, launch: &Launch) -> Result<(), Failure> {
+        let needed = |what: &str, found: u64, most: usize| {
+            if found <= most as u64 {
+                return Ok(());
+            }
+            Err(Failure::skipped(format!("needs {found} {what} of workspace, there are {most}")))
+        };
+        needed("floats", launch.partial, PARTIAL)?;
+        needed("tickets", launch.tickets, TICKETS)
+    }
+
+    /// Starts one of our products. Its arguments: operands and result, workspace, m, n, k, strides.
+    fn product(
+        &self,
+        gpu: &Gpu,
+        (kernel, launch): (&Kernel, &Launch),
+        product: &Product,
+    ) -> Result<(), CudaError> {
+        let matrices = [&product.a, &product.b, &product.c];
+        let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
+        let [m, n, k] = [matrices[0].rows, matrices[1].columns, matrices[0].columns].map(int);
+        let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
+        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
+        let args = [a, b, c, partial, tickets, m, n, k, lda, ldb, ldc];
+        gpu.launch(kernel, launch.grid, &args)
+    }
+}
 
 /// The choices of `mixed_mm` on a GPU.
 pub(super) struct MixedMmOperation {
@@ -45,7 +100,7 @@ pub(super) fn runner(
     }
     let choices =
         std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
-    let timing = TimingPolicy { budget_ms: 20.0, ..experiment::timing() };
+    let timing = TimingPolicy { budget_ms: 20.0, ..policy::timing() };
     let operation = MixedMmOperation {
         ours: ours.into_values().collect(),
         cublas: Cublas::new(&gpu)?,
@@ -81,7 +136,8 @@ impl Operation for MixedMmOperation {
     fn draw(&self, _: &Gpu, rng: &mut Rng) -> Context {
         let element = *sampling::pick(rng, &[Element::F16, Element::Bf16]);
         let weights = *sampling::pick(rng, &[Element::I8, Element::I8, Element::I8, Element::U8]);
-        let m = match rng_octave(rng) {
+        // One third of all any m, else a power of two.
+        let m = match sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) {
             0..=3 => sampling::log_uniform(rng, 1, 128),
             octave => 1 << (octave - 4),
         };
@@ -152,9 +208,4 @@ impl Operation for MixedMmOperation {
     fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
         self.workspace.reset(gpu)
     }
-}
-
-/// Returns 0 to 11: 0 to 3 mean any m, 4 to 11 the powers of two from 1 to 128.
-fn rng_octave(rng: &mut Rng) -> u32 {
-    *sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
 }

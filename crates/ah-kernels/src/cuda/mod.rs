@@ -7,24 +7,21 @@
 //! | `source` | a kernel from a user's file |
 //! | `products` | tests that compare every element of the products |
 //! | `product`, `product_runner` | matrices and products of them, and the runner of the three optimizations that compute one |
-//! | `experiment`, `operands`, `workspace` | shared by the runners: policy, random operands and checks, memory |
+//! | `policy`, `operands` | shared by the runners: timing policy, random operands and checks |
 //! | `cublas`, `cublaslt` | products through NVIDIA's libraries |
 //! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, `kernels` | the compiler, and our kernels as text with their configurations |
-//! | `library`, `cublas_version`, `element`, `argument`, `error` | the presence of CUDA's libraries, cuBLAS's version, element types, kernels' arguments, errors |
+//! | `library`, `owned`, `element`, `error` | CUDA's libraries and what they make, element types and kernels' arguments, errors |
 //!
 //! Nothing of CUDA is linked, so the same program runs on machines without it.
 
 mod arena;
-mod argument;
 mod clock;
 mod cublas;
-mod cublas_version;
 mod cublaslt;
 mod device;
 mod element;
 mod error;
-mod experiment;
 pub(crate) mod kernels;
 mod library;
 mod mixed_mm;
@@ -32,14 +29,15 @@ mod mm;
 mod nvml;
 mod nvrtc;
 mod operands;
+mod owned;
 mod pad_mm;
+mod policy;
 mod product;
 mod product_runner;
 #[cfg(test)]
 mod products;
 mod softmax;
 pub mod source;
-mod workspace;
 
 use ah_measure::BenchmarkRunner;
 use ah_types::Optimization;

@@ -12,6 +12,7 @@ use etcetera::{BaseStrategy as _, choose_base_strategy};
 use super::error::CudaError;
 use super::kernels;
 use super::library::Library;
+use super::owned::Owned;
 
 /// The source of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,42 +121,25 @@ impl Compiler {
     fn build(&self, file: &'static str, text: &str, options: &[String]) -> Result<Vec<u8>, CudaError> {
         let nvrtc = |e: result::NvrtcError| CudaError::Unusable(format!("NVRTC: {file}: {e}"));
         let text = CString::new(text).map_err(|e| CudaError::Unusable(format!("NVRTC: {file}: {e}")))?;
-        let program = Program(result::create_program(&text, None).map_err(nvrtc)?);
+        let program = result::create_program(&text, None).map_err(nvrtc)?;
+        let program = Owned::new(program, result::destroy_program);
         // SAFETY: the program lives until the end of this function; the options outlive the call.
-        if let Err(e) = unsafe { result::compile_program(program.0, options) } {
-            return Err(CudaError::Compile {
-                file,
-                architecture: self.architecture.clone(),
-                log: format!("{}{e}", program.log()),
-            });
+        if let Err(e) = unsafe { result::compile_program(program.get(), options) } {
+            // SAFETY: as above.
+            let log = unsafe { result::get_program_log(program.get()) }.unwrap_or_default();
+            // c_char to the byte it is.
+            let bytes: Vec<u8> = log.into_iter().map(|c| c as u8).take_while(|c| *c != 0).collect();
+            let log = format!("{}{e}", String::from_utf8_lossy(&bytes));
+            return Err(CudaError::Compile { file, architecture: self.architecture.clone(), log });
         }
         let mut size = 0;
         // SAFETY: as above; `code` has the size that the library returned.
         unsafe {
-            sys::nvrtcGetCUBINSize(program.0, &mut size).result().map_err(nvrtc)?;
+            sys::nvrtcGetCUBINSize(program.get(), &mut size).result().map_err(nvrtc)?;
             let mut code = vec![0_u8; size];
-            sys::nvrtcGetCUBIN(program.0, code.as_mut_ptr().cast()).result().map_err(nvrtc)?;
+            sys::nvrtcGetCUBIN(program.get(), code.as_mut_ptr().cast()).result().map_err(nvrtc)?;
             Ok(code)
         }
-    }
-}
-
-struct Program(sys::nvrtcProgram);
-
-impl Program {
-    fn log(&self) -> String {
-        // SAFETY: the program is alive.
-        let log = unsafe { result::get_program_log(self.0) }.unwrap_or_default();
-        // c_char to the byte it is.
-        let bytes: Vec<u8> = log.into_iter().map(|c| c as u8).take_while(|c| *c != 0).collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // SAFETY: destroyed once, here.
-        let _ = unsafe { result::destroy_program(self.0) };
     }
 }
 
@@ -164,24 +148,15 @@ impl Drop for Program {
 struct Headers(BTreeMap<PathBuf, Vec<u8>>);
 
 impl Headers {
-    /// Finds the headers of `text` in these folders and in those that `options` names. Conditions are not evaluated, so
-    /// there may be more headers than the compiler reads. A header that is in none of the folders is the compiler's own.
-    /// Returns `None` where a macro names a header or an option includes one.
+    /// Finds the headers of `text` in these folders. Conditions are not evaluated, so there may be more headers than the
+    /// compiler reads. A header that is in none of the folders is the compiler's own. Returns `None` where a macro names a
+    /// header, or an option includes one or names a folder.
     fn of(text: &str, folders: &[PathBuf], options: &[String]) -> Option<Self> {
-        if options.iter().any(|option| option.contains("-include") && !option.contains("-include-path")) {
+        if options.iter().any(|option| option.contains("-include") || option.starts_with("-I")) {
             return None;
         }
-        let mut folders = folders.to_vec();
-        for (at, option) in options.iter().enumerate() {
-            let path = ["--include-path", "-I"].into_iter().find_map(|flag| option.strip_prefix(flag));
-            match path.map(|path| path.trim_start_matches('=')) {
-                Some("") => folders.extend(options.get(at + 1).map(PathBuf::from)),
-                Some(path) => folders.push(path.into()),
-                None => {}
-            }
-        }
         let mut headers = Self(BTreeMap::new());
-        headers.add(text, None, &folders)?;
+        headers.add(text, None, folders)?;
         Some(headers)
     }
 
@@ -253,20 +228,18 @@ mod tests {
         write("inner/sum.cuh", "#include \"step.cuh\"\n#include \"../tile.cuh\"\n");
         write("inner/step.cuh", "#define STEP 1\n");
         let source = "#pragma once\n#include \"tile.cuh\"\n";
-        let by_option = [format!("-I{}", folder.path().display())];
-        let headers =
-            || [Headers::of(source, &[folder.path().to_owned()], &[]), Headers::of(source, &[], &by_option)];
-        let hashes = || headers().map(|headers| headers.unwrap().hash());
-        let before = hashes();
-        assert_eq!(before, hashes());
+        let hash = || Headers::of(source, &[folder.path().to_owned()], &[]).unwrap().hash();
+        let before = hash();
+        assert_eq!(before, hash());
         write("inner/step.cuh", "#define STEP 2\n");
-        assert!(before.iter().zip(hashes()).all(|(before, after)| *before != after));
+        assert_ne!(before, hash());
     }
 
     #[test]
     fn headers_that_cannot_be_told_are_not_kept() {
         assert!(Headers::of("#include HEADER\n", &[], &[]).is_none());
         assert!(Headers::of("", &[], &["--pre-include=a.cuh".to_owned()]).is_none());
-        assert!(Headers::of("", &[], &["--include-path=a".to_owned()]).is_some());
+        assert!(Headers::of("", &[], &["-Ia".to_owned()]).is_none());
+        assert!(Headers::of("", &[], &["--use_fast_math".to_owned()]).is_some());
     }
 }

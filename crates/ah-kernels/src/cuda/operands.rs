@@ -1,10 +1,10 @@
 //! Random operands made on the device, and the checks of results there.
 
 use super::arena::{Allocation, Buffer};
-use super::argument::Arg;
-use super::device::{Gpu, Grid, Kernel};
-use super::element::Element;
+use super::device::{Gpu, Kernel};
+use super::element::{Arg, Element};
 use super::error::CudaError;
+use super::kernels::Grid;
 use super::nvrtc::Source;
 use super::product::{Matrix, Product};
 use ah_measure::Failure;

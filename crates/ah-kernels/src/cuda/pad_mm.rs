@@ -5,14 +5,14 @@ use ah_types::{Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;
-use super::argument::Arg;
 use super::cublas::Cublas;
-use super::device::{Gpu, Grid, Kernel};
-use super::element::Element;
+use super::device::{Gpu, Kernel};
+use super::element::{Arg, Element};
 use super::error::CudaError;
-use super::experiment;
+use super::kernels::Grid;
 use super::nvrtc::Source;
 use super::operands::int;
+use super::policy;
 use super::product::{Matrix, Product};
 use super::product_runner::{Input, Operation, ProductRunner};
 use crate::features::Padding;
@@ -84,7 +84,7 @@ pub(super) fn runner(
     };
     let operation = PadMmOperation { cublas: Cublas::new(&gpu)?, padding: [padding(2)?, padding(4)?] };
     // Both choices are measured to the end: how much padding loses matters too.
-    let timing = TimingPolicy { early_stop_ratio: 20.0, ..experiment::timing() };
+    let timing = TimingPolicy { early_stop_ratio: 20.0, ..policy::timing() };
     ProductRunner::new(optimization, gpu, ["orig", "pad"].map(str::to_owned).to_vec(), timing, operation)
 }
 

@@ -7,7 +7,6 @@ use rand::Rng as _;
 
 use super::device::Gpu;
 use super::error::CudaError;
-use super::experiment;
 use super::operands::{GUARD, Operands, ProductReference};
 use super::product::{Matrix, Product};
 
@@ -29,7 +28,10 @@ pub(super) trait Operation {
     }
 
     /// Does the rest for a new input, whose operands are filled.
-    fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError>;
+    fn prepare(&self, gpu: &Gpu, input: &Input) -> Result<(), CudaError> {
+        let _ = (gpu, input);
+        Ok(())
+    }
 
     /// Returns how the choice at this position computes an input.
     fn method(&self, gpu: &Gpu, input: &Input, choice: usize) -> Result<Self::Method, Failure>;
@@ -74,7 +76,7 @@ impl<O: Operation> ProductRunner<O> {
         timing: TimingPolicy,
         operation: O,
     ) -> Result<Self, CudaError> {
-        let experiment = experiment::experiment(optimization, &gpu, choices, timing);
+        let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self { experiment, operands: Operands::new(&gpu)?, gpu, operation })
     }
 }

@@ -4,16 +4,14 @@
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
-use super::argument::Arg;
 use super::device::{Gpu, Kernel};
-use super::element::Element;
+use super::element::{Arg, Element};
 use super::error::CudaError;
-use super::experiment;
-use super::kernels::{Launch, Softmax, SoftmaxProblem};
+use super::kernels::{Grid, Softmax};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
+use super::policy;
 use super::product::{Matrix, element, size};
-use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times};
 
@@ -33,34 +31,28 @@ pub(super) struct Input {
     seed: u64,
 }
 
-impl Input {
-    fn problem(&self) -> SoftmaxProblem {
-        SoftmaxProblem { rows: self.x.rows as u64, columns: self.x.columns as u64 }
-    }
-}
-
 impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = Softmax::choices().iter().map(Softmax::name).collect();
         // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
         // less are a percent: choices near the best get up to 36 samples. Ninety halve the spread within a run (1.7 to
         // 0.7 %) but not the spread between runs, and take twice the time.
-        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..experiment::timing() };
-        let experiment = experiment::experiment(optimization, &gpu, choices, timing);
+        let timing = TimingPolicy { budget_ms: 20.0, max_samples: 36, ..policy::timing() };
+        let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self { experiment, operands: Operands::new(&gpu)?, gpu })
     }
 
-    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
-        let (ours, problem) = (Softmax::choices()[choice.index()], input.problem());
-        let launch = ours.launch(&problem, &self.gpu.limits())?;
-        Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch))
+    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Grid), Failure> {
+        let ours = Softmax::choices()[choice.index()];
+        let grid = ours.launch(&input.x, &self.gpu.limits())?;
+        Ok((self.gpu.kernel(SOURCE, "softmax", ours.defines(&input.x))?, grid))
     }
 
-    fn run(&self, Input { x, y, .. }: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
+    fn run(&self, Input { x, y, .. }: &Input, (kernel, grid): &(Kernel, Grid)) -> Result<(), CudaError> {
         let stride = Arg::I64(x.columns as i64);
         let args =
             [Arg::Buffer(x.buffer), Arg::Buffer(y.buffer), int(x.rows), int(x.columns), stride, stride];
-        self.gpu.launch(kernel, grid(launch), &args)
+        self.gpu.launch(kernel, *grid, &args)
     }
 }
 
@@ -103,12 +95,10 @@ impl BenchmarkRunner for SoftmaxRunner {
         let matrix = Matrix::row_major(Element::F32, rows, columns);
         let buffers = gpu.buffers(&[matrix.bytes(); 2])?;
         let [x, y] = [0, 1].map(|at| Matrix { buffer: buffers[at], ..matrix });
-        let input = Input { x, y, seed };
-        let problem = input.problem();
-        let fit = Softmax::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
-        gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
+        let fit = Softmax::choices().iter().filter(|c| c.launch(&x, &gpu.limits()).is_ok());
+        gpu.prepare(fit.map(|c| (SOURCE, c.defines(&x))).collect());
         self.operands.randomize(gpu, &x, 1.0, seed)?;
-        Ok(input)
+        Ok(Input { x, y, seed })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use ah_types::{Model, Node, Objective, Promise};
+use ah_types::{Model, Objective, Promise, Target};
 use serde_json::{Value, json};
 
 use super::{loss, percent, sizes};
 use crate::adapt::Adaptation;
 use crate::data::{LEAST_MS, Spread};
+use crate::decisions::constant;
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
 use crate::search::Portfolio;
@@ -39,27 +40,44 @@ pub fn trained(trained: &TrainedModel) -> String {
     text
 }
 
-/// Returns the choice that a model takes on every input; `None` if it tells inputs apart.
-pub fn constant(model: &Model) -> Option<&str> {
-    let [Node::Leaf(leaf)] = &model.tree.nodes[..] else { return None };
-    let choice = leaf.choose(model.fallback).map(|ranked| ranked.choice).or(model.fallback);
-    choice.filter(|_| model.boosters.is_empty()).map(|choice| model.choice_name(choice))
-}
-
 /// Returns what to do, in one line.
 fn verdict(trained: &TrainedModel) -> String {
-    let model = &trained.model;
-    let targets: Vec<&str> = trained.plan.asking.targets.iter().map(|target| target.words()).collect();
-    let targets = targets.join(" and ");
-    match constant(model) {
-        Some(choice) => {
-            format!("Always take {}: no heuristic pays {targets} here.\n", name(choice))
+    let (model, targets) = (&trained.model, &trained.plan.asking.targets);
+    let of = match targets.split_last() {
+        Some((last, [])) => last.words().to_owned(),
+        Some((last, others)) => {
+            let others: Vec<&str> = others.iter().map(|target| target.words()).collect();
+            format!("{} and {}", others.join(", "), last.words())
         }
-        None => format!(
-            "Take {}, which chooses among {} choices {targets}.\n",
+        None => String::new(),
+    };
+    let Some(choice) = constant(model) else {
+        return format!(
+            "Take {}, which chooses among {} choices {of}.\n",
             model.heuristic,
             model.choices.len()
-        ),
+        );
+    };
+    let choice = name(choice);
+    match trained.saved_in_rust.map(|saved| format!("{:.0} %", saved * 100.0)) {
+        Some(saved) if targets.contains(&Target::Rust) => {
+            format!(
+                "Always take {choice}: no one heuristic pays {of} here. One for Rust alone saves {saved}.\n"
+            )
+        }
+        Some(saved) => {
+            format!("Always take {choice}: no heuristic pays {of} here. It would save {saved} in Rust.\n")
+        }
+        None => {
+            let why = match trained.no_promise {
+                Some(NoPromise::TooFew { asked: true, .. }) => {
+                    "the inputs are too few for the promise".to_owned()
+                }
+                Some(NoPromise::Unkept) => "nothing else keeps the promise".to_owned(),
+                _ => format!("no heuristic pays {of} here"),
+            };
+            format!("Always take {choice}: {why}.\n")
+        }
     }
 }
 
@@ -187,6 +205,7 @@ pub fn json(trained: &TrainedModel) -> Value {
         "warnings": trained.warnings,
         "notes": training_notes(trained, true),
         "constant": constant(model),
+        "saved_in_rust": trained.saved_in_rust,
     })
 }
 

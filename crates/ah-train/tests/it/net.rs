@@ -48,6 +48,15 @@ fn a_decision_that_takes_longer_than_it_saves_is_not_taken() {
         figures["metrics"]["held_out"]["slowdown"],
         figures["metrics"]["best_single"]["metrics"]["slowdown"]
     );
+    let (text, _) = run.learns(&["train.txt", "--target", "python"]);
+    assert!(
+        text.starts_with("Always take left: no heuristic pays in Python here. It would save 8 % in Rust.\n"),
+        "{text}"
+    );
+    let (text, _) = run.learns(&["train.txt", "--target", "rust,python"]);
+    let first =
+        "Always take left: no one heuristic pays in Rust and in Python here. One for Rust alone saves 8 %.\n";
+    assert!(text.starts_with(first), "{text}");
     // PyTorch decides while a model compiles.
     let (in_pytorch, figures) = learn(&run, &["--target", "pytorch"]);
     assert!(in_pytorch.leaf_count() > 1);

@@ -4,7 +4,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use ah_kernels::Server;
-use ah_measure::draws::Inputs;
 use ah_measure::protocol::shorten;
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Burst, Experiment, Failure, Times, this_cpu};
@@ -33,8 +32,13 @@ const TIMING: TimingPolicy = TimingPolicy {
 impl Commands {
     /// Returns the worker of these commands. A command is killed after `limit`.
     pub(crate) fn server(self, optimization: Optimization, limit: Duration) -> Server {
-        let experiment =
-            Experiment { optimization, device: this_cpu(), choices: self.names(), timing: TIMING };
+        let experiment = Experiment {
+            inputs: Some(self.table.inputs.clone()),
+            // A command may print a time that did not pass here.
+            simulated: self.table.time != Clock::Wall,
+            commands_hash: Some(self.hash.clone()),
+            ..Experiment::new(optimization, this_cpu(), self.names(), TIMING)
+        };
         let runner = CommandRunner { experiment, commands: self, limit };
         Box::new(|| {
             start_guard();
@@ -112,19 +116,6 @@ impl BenchmarkRunner for CommandRunner {
 
     fn experiment(&self) -> &Experiment {
         &self.experiment
-    }
-
-    fn inputs(&self) -> Option<&Inputs> {
-        Some(&self.commands.table.inputs)
-    }
-
-    /// A command may print a time that did not pass here.
-    fn is_simulated(&self) -> bool {
-        self.commands.table.time != Clock::Wall
-    }
-
-    fn commands_hash(&self) -> Option<String> {
-        Some(self.commands.hash.clone())
     }
 
     fn load(&mut self, context: &Context, _: &mut Rng) -> Result<Input, Failure> {

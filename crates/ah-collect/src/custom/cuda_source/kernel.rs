@@ -122,7 +122,7 @@ impl CudaKernel {
             return Err(refusal);
         }
         let plan = self.launch.plan(&row, &choice.defines).map_err(Failure::failed)?;
-        let threads: u64 = plan.block.iter().map(|n| u64::from(*n)).product();
+        let threads: u64 = plan.grid.threads.iter().map(|n| u64::from(*n)).product();
         if threads > MOST_THREADS {
             return Err(Failure::skipped(format!(
                 "a block has {threads} threads, at most {MOST_THREADS} are possible"

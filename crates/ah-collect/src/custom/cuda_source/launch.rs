@@ -1,6 +1,6 @@
 //! The launch of a kernel as expressions over features and parameters.
 
-use ah_kernels::cuda::source::LaunchPlan;
+use ah_kernels::cuda::source::{Grid, LaunchPlan};
 use ah_types::{Schema, Value};
 use toml::Spanned;
 
@@ -50,13 +50,9 @@ impl LaunchExpressions {
         };
         let shared_memory =
             self.shared_memory.as_ref().map_or(Ok(0), |bytes| bytes.whole(row, 0, 1 << 30))?;
-        Ok(LaunchPlan {
-            kernel: self.kernel.clone(),
-            defines: defines.to_vec(),
-            grid: sizes(&self.grid)?,
-            block: sizes(&self.block)?,
-            shared_memory: small(shared_memory),
-        })
+        let (blocks, threads) = (sizes(&self.grid)?, sizes(&self.block)?);
+        let grid = Grid { blocks, threads, shared_memory: small(shared_memory) };
+        Ok(LaunchPlan { kernel: self.kernel.clone(), defines: defines.to_vec(), grid })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ah_kernels::cuda::source::{Argument, Element, Fill, LaunchPlan, NamedFill};
+use ah_kernels::cuda::source::{Argument, Element, Fill, Grid, LaunchPlan, NamedFill};
 use ah_measure::Failure;
 use ah_types::Context;
 
@@ -29,7 +29,8 @@ fn sizes_follow_features_and_parameters() {
     let plan = plan_of(&source, "CACHE=1_ROWS=4_THREADS=128_VECTOR=4", 1001, 512).unwrap();
     assert_eq!(plan.kernel, "rms_norm");
     assert_eq!(plan.defines, ["CACHE=1", "ROWS=4", "THREADS=128", "VECTOR=4"]);
-    assert_eq!((plan.grid, plan.block, plan.shared_memory), ([251, 1, 1], [128, 4, 1], 4 * 512 * 4));
+    let Grid { blocks, threads, shared_memory } = plan.grid;
+    assert_eq!((blocks, threads, shared_memory), ([251, 1, 1], [128, 4, 1], 4 * 512 * 4));
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn buffers_scalars_and_the_reference() {
     );
     assert_eq!(plan.arguments[2..4], [Argument::Buffer(2), Argument::Scalar(Element::I32, 3.0)]);
     assert_eq!(plan.reference.kernel, "rms_norm_in_float64");
-    assert_eq!((plan.reference.grid, plan.reference.block), ([3, 1, 1], [256, 1, 1]));
+    assert_eq!((plan.reference.grid.blocks, plan.reference.grid.threads), ([3, 1, 1], [256, 1, 1]));
 }
 
 #[test]

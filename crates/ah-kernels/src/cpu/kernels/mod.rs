@@ -6,19 +6,17 @@
 //! | [`pad_mm`] | `gemm` on the operands as they are (`orig`) or padded with zeros first (`pad`) |
 //! | [`softmax`] | three loops over a row, on one thread or on all |
 //!
-//! All matrices are `f32`. Results are row-major and without gaps. [`mod@reference`] has the results in f64 that
-//! they are checked against.
+//! All matrices are `f32`. [`mod@reference`] has the results in f64 that they are checked against.
 //!
 //! ```
-//! use ah_kernels::cpu::kernels::{MatMul, matrix};
+//! use ah_kernels::cpu::kernels::{MatMul, ndarray::Array2, ndarray::array};
 //!
-//! let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0]);
+//! let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![[1.0, 0.0], [0.0, 1.0]]);
 //! for choice in MatMul::CHOICES {
-//!     let mut c = [f32::NAN; 4];
-//!     choice.run(matrix(&a, (2, 2), (2, 1))?, matrix(&b, (2, 2), (2, 1))?, &mut c)?;
+//!     let mut c = Array2::zeros((2, 2));
+//!     choice.run(a.view(), b.view(), c.view_mut());
 //!     assert_eq!(a, c);
 //! }
-//! # Ok::<(), ah_kernels::cpu::kernels::KernelError>(())
 //! ```
 
 pub mod mm;
@@ -26,5 +24,6 @@ pub mod pad_mm;
 pub mod reference;
 pub mod softmax;
 
-pub use mm::{KernelError, MatMul, MatRef, Threads, matrix};
+pub use mm::{MatMul, Threads};
+pub use ndarray;
 pub use softmax::Softmax;

@@ -1,4 +1,4 @@
-//! The launch of a kernel: its size, its needs, and why a configuration cannot run an input.
+//! The size of a launch, and why a configuration cannot run an input.
 
 /// The limits of a device that a launch depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,21 +11,24 @@ pub struct Limits {
     pub shared_memory: u32,
 }
 
-/// How to launch a kernel on an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Launch {
-    /// Blocks, in one dimension.
-    pub grid: u32,
-    /// Threads of a block, in one dimension.
-    pub block: u32,
-    /// Bytes of dynamic shared memory; the kernel must opt in
-    /// (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`) even below 48 KiB, since its static
-    /// shared memory counts too.
+/// The size of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Blocks.
+    pub blocks: [u32; 3],
+    /// Threads of a block.
+    pub threads: [u32; 3],
+    /// Bytes of dynamic shared memory. The kernel must opt in (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`) even
+    /// below 48 KiB, since its static shared memory counts too.
     pub shared_memory: u32,
-    /// Floats of workspace, with any contents.
-    pub partial: u64,
-    /// 32-bit words of workspace that are zero before and after every launch.
-    pub tickets: u64,
+}
+
+impl Grid {
+    /// Returns a one-dimensional grid without shared memory.
+    pub(crate) fn of(blocks: usize, threads: u32) -> Self {
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        Self { blocks: [blocks, 1, 1], threads: [threads, 1, 1], shared_memory: 0 }
+    }
 }
 
 /// Why a configuration cannot run an input, in words.
@@ -56,10 +59,10 @@ pub(super) fn multiple(what: &str, found: u64, of: u64) -> Result<(), Ineligibil
     ineligible(format!("{what} must be a multiple of {of}, found {found}"))
 }
 
-/// Checks the number of blocks of a grid.
-pub(super) fn blocks(found: u64) -> Result<u32, Ineligibility> {
-    at_most("blocks", found, MOST)?;
-    Ok(u32::try_from(found).unwrap_or(u32::MAX))
+/// Returns a one-dimensional grid, if it may have so many blocks.
+pub(super) fn grid(blocks: u64, threads: u32, shared_memory: u32) -> Result<Grid, Ineligibility> {
+    at_most("blocks", blocks, MOST)?;
+    Ok(Grid { shared_memory, ..Grid::of(blocks as usize, threads) })
 }
 
 /// The kernels index with 32-bit integers.

@@ -2,10 +2,20 @@
 
 use super::super::element::Element;
 use super::super::product::Product;
-use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::launch::{Grid, Ineligibility, Limits, MOST, at_least, at_most, grid, multiple};
 use super::mixed_mm_configurations::Engine::{Direct, Mma, Wgmma};
 use super::mixed_mm_configurations::Schedule::{ClusterK, SplitK, StreamK};
 use super::mixed_mm_configurations::{MixedMm, ROWS_OF_K, ROWS_OF_N};
+
+/// How to launch a kernel on an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) grid: Grid,
+    /// Floats of workspace, with any contents.
+    pub(crate) partial: u64,
+    /// 32-bit words of workspace that are zero before and after every launch.
+    pub(crate) tickets: u64,
+}
 
 impl MixedMm {
     /// The kernels' source.
@@ -112,13 +122,12 @@ impl MixedMm {
             SplitK(splits) | ClusterK(splits) => tiles * u64::from(splits),
             StreamK(blocks) => u64::from(limits.multiprocessors * blocks),
         };
-        let grid = wanted.min(tiles * groups);
-        let in_memory = grid != tiles && self.cluster() == 1;
+        let parts = wanted.min(tiles * groups);
+        let in_memory = parts != tiles && self.cluster() == 1;
+        let shared_memory = limits.shared_memory(self.shared_memory(transposed))?;
         Ok(Launch {
-            grid: blocks(grid)?,
-            block: 32 * self.warps(),
-            shared_memory: limits.shared_memory(self.shared_memory(transposed))?,
-            partial: if in_memory { 2 * grid * block_m * block_n } else { 0 },
+            grid: grid(parts, 32 * self.warps(), shared_memory)?,
+            partial: if in_memory { 2 * parts * block_m * block_n } else { 0 },
             tickets: if in_memory { tiles } else { 0 },
         })
     }
@@ -217,32 +226,29 @@ mod tests {
     fn a_launch_covers_the_work_and_its_workspace() {
         let problem = problem(20, 4112, 4096, false);
         let launch = mma(16, 16, 1, 8, 3, SplitK(4)).launch(&problem, &H200).unwrap();
-        assert_eq!((launch.grid, launch.block, launch.tickets), (2 * 33 * 4, 256, 2 * 33));
-        assert_eq!(launch.partial, 2 * 2 * 33 * 4 * 16 * 128);
-        assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4);
+        let size = |Launch { grid, .. }: Launch| (grid.blocks[0], grid.threads[0], grid.shared_memory);
+        assert_eq!(size(launch), (2 * 33 * 4, 256, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4));
+        assert_eq!((launch.partial, launch.tickets), (2 * 2 * 33 * 4 * 16 * 128, 2 * 33));
         // There are never more blocks than groups of steps: k = 256 has one group a tile.
         let shallow = self::problem(20, 4112, 256, false);
-        assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid, 66);
+        assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid.blocks[0], 66);
         let hopper =
             wgmma(64, 2, 2, 4, SplitK(3)).launch(&self::problem(64, 4112, 4096, false), &H200).unwrap();
-        assert_eq!(
-            (hopper.grid, hopper.block, hopper.shared_memory),
-            (3 * 17, 256, 1024 + 4 * 64 * (256 + 128))
-        );
+        assert_eq!(size(hopper), (3 * 17, 256, 1024 + 4 * 64 * (256 + 128)));
         // The sums of a cluster meet in shared memory, and its blocks share every tile equally.
         let clustered = mma(16, 16, 1, 8, 3, ClusterK(2));
         let launch = clustered.launch(&problem, &H200).unwrap();
-        assert_eq!((launch.grid, launch.partial, launch.tickets), (2 * 33 * 2, 0, 0));
-        assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4);
+        assert_eq!(size(launch), (2 * 33 * 2, 256, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4));
+        assert_eq!((launch.partial, launch.tickets), (0, 0));
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
         assert!(clustered.launch(&problem, &A100).unwrap_err().0.contains("clusters"));
         // A direct configuration has one block a tile, and no dynamic shared memory.
         let narrow = self::problem(3, 4100, 4112, true);
         let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
-        assert_eq!((launch.grid, launch.block, launch.shared_memory, launch.partial), (257, 512, 0, 0));
+        assert_eq!((size(launch), launch.partial), ((257, 512, 0), 0));
         assert!(direct(2, 16, 2).launch(&self::problem(9, 4096, 4096, true), &H200).is_err());
         let streamed = mma(16, 16, 1, 8, 3, StreamK(1)).launch(&problem, &H200).unwrap();
-        assert_eq!(streamed.grid, 132);
+        assert_eq!(size(streamed).0, 132);
     }
 
     #[test]

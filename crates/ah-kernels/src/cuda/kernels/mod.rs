@@ -6,7 +6,6 @@
 //!
 //! | optimization | source | configurations |
 //! | --- | --- | --- |
-//! | `mm` | `mm.cu` | [`Mm`] |
 //! | `mixed_mm` | `mixed_mm.cu`, `mixed_mm_wgmma.cu`, `mixed_mm_direct.cu` after `mixed_mm_weights.cu` | [`MixedMm`] |
 //! | `softmax` | `softmax.cu` | [`Softmax`] |
 //!
@@ -16,13 +15,12 @@
 mod launch;
 mod mixed_mm;
 mod mixed_mm_configurations;
-mod mm;
 mod softmax;
 
-pub use launch::{Ineligibility, Launch, Limits};
+pub use launch::{Grid, Ineligibility, Limits};
+pub(super) use mixed_mm::Launch;
 pub use mixed_mm_configurations::MixedMm;
-pub use mm::Mm;
-pub use softmax::{Softmax, SoftmaxProblem};
+pub use softmax::Softmax;
 
 /// The text in front of every kernel's source.
 pub const COMMON: &str = include_str!("common.cuh");
@@ -36,11 +34,8 @@ mod tests {
 
     #[test]
     fn sizes_whose_products_wrap_are_refused() {
-        let [m, n, k] = [MOST; 3];
-        let mm = Product::dense([m, k, n], [false; 2], [Element::F16; 2], false);
-        assert!(Mm::choices().iter().all(|choice| choice.launch(&mm, &H200).is_err()));
         let [n, k] = [MOST / 16 * 16; 2];
-        let mixed = Product::dense([m, k, n], [false; 2], [Element::F16, Element::I8], false);
+        let mixed = Product::dense([MOST, k, n], [false; 2], [Element::F16, Element::I8], false);
         assert!(MixedMm::choices(false).iter().all(|choice| choice.launch(&mixed, &H200).is_err()));
     }
 }

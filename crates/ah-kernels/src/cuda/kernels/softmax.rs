@@ -1,16 +1,8 @@
 //! The configurations of `softmax.cu`.
 
-use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::super::product::Matrix;
+use super::launch::{Grid, Ineligibility, Limits, MOST, at_least, at_most, grid, multiple};
 use Form::{Looped, Registers, Shared};
-
-/// The softmax of each row of a row-major float32 matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SoftmaxProblem {
-    /// Rows.
-    pub rows: u64,
-    /// Columns.
-    pub columns: u64,
-}
 
 /// The place of a row between its first and its last reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,11 +104,11 @@ impl Softmax {
         format!("type=cuda_{form}_threads={}_width={width}{rows}", self.threads)
     }
 
-    /// Returns the definitions to compile the kernel with, `NAME=VALUE`. For a persistent kernel they
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`, for the rows of `x`. For a persistent kernel they
     /// depend on the number of columns.
-    pub fn defines(&self, problem: &SoftmaxProblem) -> Vec<String> {
+    pub(crate) fn defines(&self, x: &Matrix) -> Vec<String> {
         let (form, vectors, cluster, stages) = match self.form {
-            Registers { cluster } => ("REGISTERS", self.vectors(problem), cluster, 1),
+            Registers { cluster } => ("REGISTERS", self.vectors(x), cluster, 1),
             Shared { stages } => ("SHARED", 1, 1, stages),
             Looped { vectors } => ("LOOPED", u64::from(vectors), 1, 1),
         };
@@ -124,40 +116,40 @@ impl Softmax {
             format!("FORM={form}"),
             format!("ROW_THREADS={}", self.threads),
             format!("ROWS={}", self.rows),
-            format!("WIDTH={}", self.width(problem)),
+            format!("WIDTH={}", self.width(x)),
             format!("VECTORS={vectors}"),
             format!("CLUSTER={cluster}"),
             format!("STAGES={stages}"),
         ]
     }
 
-    /// Returns how to launch the kernel on this input. The definitions fix the size of a cluster.
-    pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
-        let &SoftmaxProblem { rows, columns, .. } = problem;
+    /// Returns how to launch the kernel on the rows of `x`. The definitions fix the size of a cluster.
+    pub(crate) fn launch(&self, x: &Matrix, limits: &Limits) -> Result<Grid, Ineligibility> {
+        let (rows, columns) = (x.rows as u64, x.columns as u64);
         limits.capability(limits.capability.0 >= 8, "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {
             at_least(what, size, 1)?;
             at_most(what, size, MOST)?;
         }
-        multiple("columns", columns, self.width(problem))?;
+        multiple("columns", columns, self.width(x))?;
         // Half of the threads would be idle. The fallback takes every input nevertheless.
         at_least(
             "columns",
             columns,
-            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row(problem) / 2 + 1 },
+            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row(x) / 2 + 1 },
         )?;
 
         let parts = rows.div_ceil(u64::from(self.rows));
-        let (grid, shared_memory) = match self.form {
+        let (blocks, shared_memory) = match self.form {
             Registers { cluster } => {
                 limits.capability(cluster == 1 || limits.capability.0 >= 9, "9.0 (clusters of blocks)")?;
                 // 64 floats a thread at most; 1024 threads have 64 registers each.
                 let floats = if self.threads == 1024 { 32 } else { 64 };
-                at_most("columns", columns, self.row(problem) / self.width(problem) * floats)?;
+                at_most("columns", columns, self.row(x) / self.width(x) * floats)?;
                 (parts * u64::from(cluster), 0)
             }
             Shared { stages } => {
-                let bytes = u64::from(stages) * self.vectors(problem) * self.row(problem) * 4;
+                let bytes = u64::from(stages) * self.vectors(x) * self.row(x) * 4;
                 let bytes = limits.shared_memory(bytes)?;
                 let fit = limits.shared_memory / (bytes + 1024);
                 let resident = fit.min(2048 / self.threads).max(1) * limits.multiprocessors;
@@ -165,43 +157,38 @@ impl Softmax {
             }
             Looped { .. } => (parts, 0),
         };
-        Ok(Launch {
-            grid: blocks(grid)?,
-            block: self.threads * self.rows,
-            shared_memory,
-            partial: 0,
-            tickets: 0,
-        })
+        grid(blocks, self.threads * self.rows, shared_memory)
     }
 
     /// Returns the floats of one load.
-    fn width(&self, problem: &SoftmaxProblem) -> u64 {
+    fn width(&self, x: &Matrix) -> u64 {
         match self.width {
-            WIDEST => [4, 2].into_iter().find(|width| problem.columns.is_multiple_of(*width)).unwrap_or(1),
+            WIDEST => [4, 2].into_iter().find(|width| (x.columns as u64).is_multiple_of(*width)).unwrap_or(1),
             width => u64::from(width),
         }
     }
 
     /// Floats that all threads of a row load at once.
-    fn row(&self, problem: &SoftmaxProblem) -> u64 {
+    fn row(&self, x: &Matrix) -> u64 {
         let cluster = if let Registers { cluster } = self.form { cluster } else { 1 };
-        u64::from(self.threads * cluster) * self.width(problem)
+        u64::from(self.threads * cluster) * self.width(x)
     }
 
     /// Loads of one thread for the whole row.
-    fn vectors(&self, problem: &SoftmaxProblem) -> u64 {
-        problem.columns.div_ceil(self.row(problem))
+    fn vectors(&self, x: &Matrix) -> u64 {
+        (x.columns as u64).div_ceil(self.row(x))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::element::Element;
     use super::super::launch::{A100, H200};
     use super::*;
     use std::collections::HashSet;
 
-    fn problem(rows: u64, columns: u64) -> SoftmaxProblem {
-        SoftmaxProblem { rows, columns }
+    fn problem(rows: usize, columns: usize) -> Matrix {
+        Matrix::row_major(Element::F32, rows, columns)
     }
 
     #[test]
@@ -239,7 +226,7 @@ mod tests {
     fn a_persistent_row_fits_its_threads() {
         let choice = softmax(Registers { cluster: 4 }, 512, 1, 4);
         assert!(choice.defines(&problem(7, 65536)).contains(&"VECTORS=8".to_owned()));
-        assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().grid, 28);
+        assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().blocks, [28, 1, 1]);
         let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().0;
         assert_eq!(reason(262_144, H200), "columns may be at most 131072, found 262144");
         assert!(reason(65536, A100).contains("9.0"));

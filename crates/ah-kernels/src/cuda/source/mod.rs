@@ -6,6 +6,7 @@
 mod fill;
 
 pub use super::element::Element;
+pub use super::kernels::Grid;
 pub use fill::{Fill, NamedFill};
 
 use std::path::{Path, PathBuf};
@@ -17,11 +18,11 @@ use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
-use super::argument::Arg;
-use super::device::{Gpu, Grid, Kernel};
+use super::device::{Gpu, Kernel};
+use super::element::Arg;
 use super::error::CudaError;
-use super::experiment;
 use super::nvrtc::Source;
+use super::policy;
 use crate::Server;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
@@ -114,24 +115,13 @@ pub struct LaunchPlan {
     pub kernel: String,
     /// The definitions that it is compiled with, `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared_memory: u32,
-}
-
-impl LaunchPlan {
-    fn grid(&self) -> Grid {
-        Grid { blocks: self.grid, threads: self.block, shared_memory: self.shared_memory }
-    }
+    /// The size.
+    pub grid: Grid,
 }
 
 /// Measures a user's kernel on one GPU.
 struct UserRunner {
     experiment: Experiment,
-    inputs: Inputs,
     plan: Planner,
     gpu: Gpu,
     source: Source,
@@ -158,10 +148,10 @@ impl UserRunner {
         let UserKernel { source, optimization, choices, defines: to_compile, inputs, plan } = kernel;
         let gpu = Gpu::open(index)?;
         let folders: Vec<PathBuf> = source.include.into_iter().chain(toolkit_headers()).collect();
-        let timing = TimingPolicy { budget_ms: 30.0, ..experiment::timing() };
+        let timing = TimingPolicy { budget_ms: 30.0, ..policy::timing() };
+        let experiment = Experiment::new(optimization, gpu.device(), choices, timing);
         Ok(Self {
-            experiment: experiment::experiment(optimization, &gpu, choices, timing),
-            inputs,
+            experiment: Experiment { inputs: Some(inputs), compiles_ahead: true, ..experiment },
             plan,
             source: Source::of_user(source.file, source.text, &folders, source.options),
             to_compile,
@@ -178,7 +168,7 @@ impl UserRunner {
             self.fill(input, index)?;
         }
         let run = || {
-            self.gpu.launch(&self.kernel(launch)?, launch.grid(), &input.arguments)?;
+            self.gpu.launch(&self.kernel(launch)?, launch.grid, &input.arguments)?;
             self.gpu.wait()
         };
         run().map_err(|error| match Failure::from(error) {
@@ -260,16 +250,8 @@ impl BenchmarkRunner for UserRunner {
         &self.experiment
     }
 
-    fn inputs(&self) -> Option<&Inputs> {
-        Some(&self.inputs)
-    }
-
     fn accepts(&self, context: &Context) -> Result<(), String> {
         (self.plan)(context).map(|_| ())
-    }
-
-    fn compiles_ahead(&self) -> bool {
-        true
     }
 
     /// Compiles all configurations, once: they do not depend on the inputs.
@@ -307,7 +289,7 @@ impl BenchmarkRunner for UserRunner {
         for index in 0..input.buffers.len() {
             self.fill(input, index)?;
         }
-        self.gpu.launch(&kernel, launch.grid(), &input.arguments)?;
+        self.gpu.launch(&kernel, launch.grid, &input.arguments)?;
         self.gpu.wait()?;
         for (index, expected) in input.expected.iter().enumerate() {
             if let Some(expected) = expected {
@@ -325,7 +307,7 @@ impl BenchmarkRunner for UserRunner {
     ) -> Result<Times, Failure> {
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
-        self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid(), &input.arguments))
+        self.gpu.time(burst, || self.gpu.launch(&kernel, launch.grid, &input.arguments))
     }
 }
 

@@ -1,9 +1,6 @@
-//! The facts that all runners on a GPU share: the device, and how it is timed.
+//! How all runners on a GPU are timed.
 
-use ah_measure::Experiment;
-use ah_types::{Device, Optimization, TimingPolicy};
-
-use super::device::Gpu;
+use ah_types::TimingPolicy;
 
 /// Returns the policy: cold samples, as Triton's do_bench takes them. Kernels vary far less between runs than on a processor,
 /// so six samples, the least that have an interval, are enough, and a choice stops at 1.2 times the best one's time. On an
@@ -22,14 +19,4 @@ pub(super) fn timing() -> TimingPolicy {
         burst: 3,
         repetitions: 3,
     }
-}
-
-/// Returns the experiment of a runner on this GPU.
-pub(super) fn experiment(
-    optimization: Optimization,
-    gpu: &Gpu,
-    choices: Vec<String>,
-    timing: TimingPolicy,
-) -> Experiment {
-    Experiment { optimization, device: Device::Cuda(gpu.identity().clone()), choices, timing }
 }

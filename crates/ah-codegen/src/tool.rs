@@ -30,12 +30,7 @@ impl ah_cli::FatalError for Failure {
 pub fn main() -> ExitCode {
     let arguments: Arguments = ah_cli::arguments::parse();
     arguments.terminal.apply();
-    ah_cli::finish(match (&arguments.command, &arguments.request) {
-        (Some(command), _) => command.print::<Arguments>().map(|()| exit::SUCCESS).map_err(Failure::from),
-        (None, Some(request)) => run(request),
-        // clap requires a model or a subcommand.
-        (None, None) => Ok(exit::USAGE),
-    })
+    ah_cli::finish(run(&arguments.request))
 }
 
 fn run(arguments: &RequestArguments) -> Result<u8, Failure> {

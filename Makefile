@@ -49,7 +49,7 @@ bench: ## Speed and memory, beside peers where they are installed
 	if [ -d ../shared/data ]; then cargo build --release -p ah-train && scripts/losses.py target/release/ah-train; fi
 	cargo build --release --bin ah-codegen && scripts/decision_time.py generated/mixed_mm_h200.model.json data/mixed_mm/h200.txt.gz
 
-check-generated: ## Prove that generated/ follows byte for byte from data/
+check-generated: ## Prove that generated/ and the heuristics of examples/ follow byte for byte from their logs
 	scripts/generate.sh --check
 
 examples: ## Build and test examples/, which need other crates than the tools do

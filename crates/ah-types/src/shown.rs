@@ -25,16 +25,23 @@ pub fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))
 }
 
-/// Returns names separated by commas, in quotes if they need them: the first twenty, and the number
-/// of further names.
+/// Returns names separated by commas, in quotes if they need them: the first twenty, fewer if they have more than 300 characters, and
+/// the number of further names.
 pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
         let plain = name.len() <= MOST && name.bytes().all(|b| b.is_ascii_graphic());
         if plain { name.to_owned() } else { quoted(name) }
     };
-    let mut names = names.into_iter();
-    let mut list: Vec<String> = names.by_ref().take(MOST_NAMES).map(|name| shown(name.as_ref())).collect();
-    let more = names.count();
+    let (mut list, mut length, mut more) = (Vec::new(), 0, 0);
+    for name in names {
+        if list.len() == MOST_NAMES || length > MOST_TEXT {
+            more += 1;
+            continue;
+        }
+        let name = shown(name.as_ref());
+        length += name.len();
+        list.push(name);
+    }
     if more > 0 {
         list.push(format!("and {more} more"));
     }
@@ -82,6 +89,8 @@ mod tests {
         assert_eq!(quoted(&"x".repeat(1 << 20)).chars().count(), MOST + 3);
         assert_eq!(listed(["m", "a\tb"]), r#"m, "a\tb""#);
         assert_eq!(listed(["m"; 22]), format!("{}, and 2 more", ["m"; 20].join(", ")));
+        let long = "x".repeat(MOST);
+        assert_eq!(listed([&long; 22]), format!("{}, and 16 more", [&*long; 6].join(", ")));
         assert_eq!(reason("a\u{7}\nb \"\u{202e}\""), "a\\u{7}\nb \"\\u{202e}\"");
         assert_eq!(quoted("\u{202e}x"), r#""\u{202e}x""#);
     }

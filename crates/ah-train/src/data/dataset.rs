@@ -299,10 +299,11 @@ fn table(log: Log, params: &Params, warnings: &mut Vec<String>) -> Result<Table,
             table.copies
         ));
     }
-    if table.rare().next().is_some() {
+    let (rare, choices) = (table.rare().count(), table.choices.len());
+    if rare > 0 {
         let (least, inputs) = (table::enough(table.inputs.len()), table.inputs.len());
         warnings.push(format!(
-            "choices that fewer than {least} of {inputs} inputs measure are not learned: {}; \
+            "{rare} of {choices} choices are not learned, because fewer than {least} of {inputs} inputs measure them: {}; \
              measure them on more inputs, or mend their names",
             listed(table.rare())
         ));

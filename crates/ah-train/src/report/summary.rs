@@ -68,7 +68,16 @@ fn verdict(trained: &TrainedModel) -> String {
         Some(saved) => {
             format!("Always take {choice}: no heuristic pays {of} here. It would save {saved} in Rust.\n")
         }
-        None => format!("Always take {choice}: no heuristic pays {of} here.\n"),
+        None => {
+            let why = match trained.no_promise {
+                Some(NoPromise::TooFew { asked: true, .. }) => {
+                    "the inputs are too few for the promise".to_owned()
+                }
+                Some(NoPromise::Unkept) => "nothing else keeps the promise".to_owned(),
+                _ => format!("no heuristic pays {of} here"),
+            };
+            format!("Always take {choice}: {why}.\n")
+        }
     }
 }
 

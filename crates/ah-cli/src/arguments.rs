@@ -63,7 +63,7 @@ pub fn wrong_examples(command: &Command) -> Vec<String> {
     let of = |part: &Command| part.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut wrong = Vec::new();
     for part in std::iter::once(command).chain(command.get_subcommands()) {
-        if matches!(part.get_name(), "help" | "completions") {
+        if part.get_name() == "help" {
             continue;
         }
         let help = of(part);

@@ -6,8 +6,7 @@
 //!   full disk, as `println!` and `eprintln!` do.
 //! - [`error`], [`warning`], [`note`], [`status`] and [`detail`] print messages in one style, as much as `-q`
 //!   and `-v` ask for.
-//! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommand
-//!   `completions`.
+//! - [`arguments`] (feature `cli`) has these flags.
 //! - [`page`] is the frame of the reports.
 //! - [`finish`] turns the result of a command line into the process's exit code and prints its error.
 //!
@@ -21,11 +20,7 @@ pub mod exit;
 mod messages;
 mod output;
 pub mod page;
-#[cfg(feature = "shell")]
-mod shell;
 
 pub use error::{FatalError, finish};
 pub use messages::{detail, error, is_quiet, is_verbose, note, status, warning};
 pub use output::{OutputError, printable, stderr, stdout};
-#[cfg(feature = "shell")]
-pub use shell::ShellCommand;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use ah_cli::ShellCommand;
 use ah_cli::arguments::{TerminalFlags, one_of};
 use clap::{Args, Parser, ValueEnum};
 
@@ -14,16 +13,12 @@ use crate::{TARGETS, Target, WriteMode};
 /// valid; 4 reading or writing failed.
 #[derive(Debug, Parser)]
 #[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
     after_help = EXAMPLES,
     mut_arg("verbose", |arg| arg.help("Print details too: each file that changes"))
 )]
 pub struct Arguments {
-    #[command(subcommand)]
-    pub command: Option<ShellCommand>,
     #[command(flatten)]
-    pub request: Option<RequestArguments>,
+    pub request: RequestArguments,
     #[command(flatten)]
     pub terminal: TerminalFlags,
 }

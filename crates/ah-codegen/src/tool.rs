@@ -12,14 +12,7 @@ use crate::{CodegenError, Request, WriteMode, generate};
 pub fn main() -> ExitCode {
     let arguments: Arguments = ah_cli::arguments::parse();
     arguments.terminal.apply();
-    ah_cli::finish(match (&arguments.command, &arguments.request) {
-        (Some(command), _) => {
-            command.print::<Arguments>().map(|()| exit::SUCCESS).map_err(CodegenError::from)
-        }
-        (None, Some(request)) => run(request),
-        // clap requires a model or a subcommand.
-        (None, None) => Ok(exit::USAGE),
-    })
+    ah_cli::finish(run(&arguments.request))
 }
 
 /// Prints the report: the diff is data and goes to standard output, everything else to standard error. Returns the exit code.

@@ -19,6 +19,9 @@
 //! a device is ever changed.
 #![forbid(unsafe_code)]
 
+#[cfg(not(unix))]
+compile_error!("ah-collect needs a Unix: it ends workers and commands with all processes that they started");
+
 mod append;
 mod cli;
 mod collect;

@@ -1,12 +1,11 @@
 //! Processes that this one starts: ended with all that they started, and the end of what they print is kept.
 
 use std::io::{self, Read, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
-#[cfg(not(unix))]
-use std::time::Instant;
 
 /// Bytes that are kept of an output; a program may print without end.
 const TAIL: usize = 4096;
@@ -36,9 +35,7 @@ pub(crate) struct ProcessGroup {
 impl ProcessGroup {
     /// Starts a command in a group of its own.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
-        let child = command.spawn()?;
+        let child = command.process_group(0).spawn()?;
         running().push(child.id());
         tell_guard('+', child.id());
         Ok(Self { child, status: None })
@@ -54,7 +51,6 @@ impl ProcessGroup {
     ///
     /// # Errors
     /// No thread can be started to watch it.
-    #[cfg(unix)]
     pub(crate) fn ends_within(&mut self, limit: Duration) -> io::Result<bool> {
         use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, waitid};
         let process = Pid::from_child(&self.child);
@@ -71,18 +67,6 @@ impl ProcessGroup {
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(process), options) {}
         drop(ended);
         Ok(watchdog.join().unwrap_or_default())
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn ends_within(&mut self, limit: Duration) -> io::Result<bool> {
-        let start = Instant::now();
-        while self.child.try_wait()?.is_none() {
-            if start.elapsed() >= limit {
-                return Ok(false);
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        Ok(true)
     }
 
     /// Ends the group: also the processes that the first one left running, which would keep its pipes open. Returns how
@@ -114,13 +98,9 @@ static GUARD: Mutex<Option<ChildStdin>> = Mutex::new(None);
 pub(crate) fn start_guard() {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
-    #[cfg(unix)]
-    {
-        std::os::unix::process::CommandExt::arg0(&mut command, "ah-collect");
-        // Ctrl-C does not reach it.
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    }
-    command.arg("guard").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Ctrl-C does not reach it.
+    command.arg0("ah-collect").process_group(0).arg("guard");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Ok(mut child) = command.spawn() {
         *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = child.stdin.take();
     }
@@ -151,12 +131,9 @@ pub(crate) fn guard() {
 
 /// Ends a group. Its first process must not have been waited for: else the id may belong to another one.
 pub(crate) fn kill(id: u32) {
-    #[cfg(unix)]
     if let Some(group) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
-    #[cfg(not(unix))]
-    let _ = id;
 }
 
 /// The end of an output, which a thread of its own reads.

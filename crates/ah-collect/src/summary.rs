@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 
 use ah_measure::{Failure, Measurement};
 use ah_types::Outcome;
-use serde::{Serialize, Serializer};
-use serde_json::json;
 
 use crate::units::{count, duration};
 
@@ -18,8 +16,8 @@ pub struct Summary {
     pub measured: u64,
     /// Inputs in the log at the start.
     resumed: u64,
-    /// How often something was left out, by its key in JSON, the choice (empty for a whole input), and the reason.
-    left_out: BTreeMap<(&'static str, String, String), u64>,
+    /// Inputs and choices that were skipped, and choices that failed.
+    left_out: [BTreeMap<String, Kind>; 3],
     /// How often each choice won.
     wins: BTreeMap<String, u64>,
     start: Option<Instant>,
@@ -27,15 +25,20 @@ pub struct Summary {
     elapsed: Duration,
     /// The time spent running choices, summed over the workers.
     measuring: Duration,
-    /// The milliseconds of the timed runs.
-    kernel_ms: f64,
     /// The workers that measured at once.
     workers: usize,
     /// Ended by a signal.
     pub interrupted: bool,
 }
 
-const SKIPPED_INPUTS: &str = "skipped_inputs";
+/// Reasons that differ only in their numbers.
+#[derive(Clone, Debug, Default)]
+struct Kind {
+    reasons: BTreeSet<String>,
+    /// Empty for whole inputs.
+    choices: BTreeSet<String>,
+    times: u64,
+}
 
 /// The most winners, and the most reasons, to show.
 const SHOWN: usize = 12;
@@ -57,36 +60,33 @@ impl Summary {
 
     /// Counts an input.
     pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
-        let mut left_out = |key, choice: &str, reason: &str| {
-            *self.left_out.entry((key, choice.to_owned(), reason.to_owned())).or_default() += 1;
+        let [inputs, skipped, failed] = &mut self.left_out;
+        let left_out = |kinds: &mut BTreeMap<String, Kind>, choice: Option<&String>, reason: &str| {
+            let kind = kinds.entry(without_numbers(reason)).or_default();
+            kind.reasons.insert(reason.to_owned());
+            kind.choices.extend(choice.cloned());
+            kind.times += 1;
         };
         let measurement = match result {
             Ok(measurement) => measurement,
-            Err(failure) => return left_out(SKIPPED_INPUTS, "", failure.reason()),
+            Err(failure) => return left_out(inputs, None, failure.reason()),
         };
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
             match outcome {
                 Some(Outcome::Measured { .. }) | None => {}
-                Some(Outcome::Skipped { reason }) => left_out("skipped", choice, reason),
-                Some(Outcome::Failed { reason }) => left_out("failed", choice, reason),
+                Some(Outcome::Skipped { reason }) => left_out(skipped, Some(choice), reason),
+                Some(Outcome::Failed { reason }) => left_out(failed, Some(choice), reason),
             }
         }
         if measurement.outcomes.iter().all(|outcome| matches!(outcome, Some(Outcome::Skipped { .. }))) {
-            left_out(SKIPPED_INPUTS, "", NO_CHOICE);
+            left_out(inputs, None, NO_CHOICE);
         } else {
             self.measured += 1;
         }
         self.measuring += measurement.measuring;
-        self.kernel_ms += measurement.kernel_ms;
         if let Some((winner, _)) = measurement.winner() {
             *self.wins.entry(choices[winner.index()].clone()).or_default() += 1;
         }
-    }
-
-    /// Returns what was left out under this key: choice, reason and number.
-    fn left_out(&self, key: &'static str) -> impl Iterator<Item = (&str, &str, u64)> {
-        let of_key = self.left_out.iter().filter(move |((of, ..), _)| *of == key);
-        of_key.map(|((_, choice, reason), n)| (choice.as_str(), reason.as_str(), *n))
     }
 }
 
@@ -111,22 +111,14 @@ impl fmt::Display for Summary {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
-        for (key, what) in [(SKIPPED_INPUTS, "skipped"), ("skipped", "skipped"), ("failed", "failed")] {
-            by_kind(f, what, self.left_out(key))?;
+        for (what, kinds) in ["skipped", "skipped", "failed"].iter().zip(&self.left_out) {
+            by_kind(f, what, kinds)?;
         }
         if self.interrupted {
             write!(f, "\ninterrupted after the current input; run the same command to continue")?;
         }
         Ok(())
     }
-}
-
-/// Reasons that differ only in their numbers.
-#[derive(Default)]
-struct Kind<'a> {
-    reasons: BTreeSet<&'a str>,
-    choices: BTreeSet<&'a str>,
-    times: u64,
 }
 
 fn without_numbers(text: &str) -> String {
@@ -138,29 +130,15 @@ fn without_numbers(text: &str) -> String {
     text.chars().filter(|c| is_text(c)).collect()
 }
 
-/// Writes one line for each kind of reason. An empty choice stands for a whole input.
-fn by_kind<'a>(
-    f: &mut fmt::Formatter<'_>,
-    what: &str,
-    counts: impl Iterator<Item = (&'a str, &'a str, u64)>,
-) -> fmt::Result {
-    let mut kinds: BTreeMap<String, Kind<'_>> = BTreeMap::new();
-    for (choice, reason, times) in counts {
-        let kind = kinds.entry(without_numbers(reason)).or_default();
-        kind.reasons.insert(reason);
-        kind.choices.insert(choice);
-        kind.times += times;
-    }
+/// Writes one line for each kind of reason.
+fn by_kind(f: &mut fmt::Formatter<'_>, what: &str, kinds: &BTreeMap<String, Kind>) -> fmt::Result {
     for Kind { reasons, choices, times } in kinds.values().take(SHOWN) {
-        let (reason, alike) = (reasons.first().unwrap_or(&""), reasons.len() - 1);
-        let names: Vec<&str> = choices.iter().filter(|name| !name.is_empty()).take(3).copied().collect();
-        match (choices.len(), names.is_empty()) {
-            (_, true) => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
-            (0..=3, _) => write!(f, "\n{what} {} ({}): {reason}", count(*times, "time"), names.join(", "))?,
-            (all, _) => {
-                let (names, more) = (names.join(", "), all - 3);
-                write!(f, "\n{what} {} ({names} and {more} more): {reason}", count(*times, "time"))?;
-            }
+        let (reason, alike) = (reasons.first().map_or("", String::as_str), reasons.len() - 1);
+        let names = choices.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match choices.len() {
+            0 => write!(f, "\n{what} {}: {reason}", count(*times, "input"))?,
+            1..=3 => write!(f, "\n{what} {} ({names}): {reason}", count(*times, "time"))?,
+            all => write!(f, "\n{what} {} ({names} and {} more): {reason}", count(*times, "time"), all - 3)?,
         }
         if alike > 0 {
             write!(f, " (and {} like it)", count(alike as u64, "reason"))?;
@@ -182,33 +160,6 @@ fn rate(inputs_per_second: f64) -> String {
     }
 }
 
-impl Serialize for Summary {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let inputs: BTreeMap<_, _> =
-            self.left_out(SKIPPED_INPUTS).map(|(_, reason, n)| (reason, n)).collect();
-        let by_choice = |key| -> Vec<_> {
-            let entries = self.left_out(key);
-            entries
-                .map(|(choice, reason, n)| json!({ "choice": choice, "reason": reason, "inputs": n }))
-                .collect()
-        };
-        json!({
-            "measured": self.measured,
-            "resumed": self.resumed,
-            "seconds": self.elapsed.as_secs_f64(),
-            "seconds_in_choices": self.measuring.as_secs_f64(),
-            "kernel_ms": self.kernel_ms,
-            "workers": self.workers,
-            "interrupted": self.interrupted,
-            "wins": self.wins,
-            "skipped_inputs": inputs,
-            "skipped": by_choice("skipped"),
-            "failed": by_choice("failed"),
-        })
-        .serialize(serializer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +171,7 @@ mod tests {
         let mut summary = Summary::new(0, 1);
         summary.count(&["a", "b"].map(str::to_owned), &Ok(measurement));
         assert_eq!(summary.measured, 0);
-        assert_eq!(summary.left_out(SKIPPED_INPUTS).collect::<Vec<_>>(), [("", NO_CHOICE, 1)]);
+        assert!(summary.to_string().contains("skipped 1 input: no choice is offered"), "{summary}");
     }
 
     #[test]
@@ -248,6 +199,5 @@ mod tests {
         summary.finish(true);
         summary.elapsed = Duration::from_secs(2);
         insta::assert_snapshot!(summary);
-        insta::assert_snapshot!("json", serde_json::to_string_pretty(&summary).unwrap());
     }
 }

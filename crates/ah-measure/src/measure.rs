@@ -55,7 +55,7 @@ pub fn measure_choices<B: Bench + ?Sized>(
     let result = Measurement { outcomes: Vec::new(), measuring: Duration::ZERO, kernel_ms: 0.0, lost: None };
     let batch = bench.batch().max(1);
     let mut run = InputRun { bench, race, policy, result };
-    let all: Vec<usize> = (0..choices).collect();
+    let all: Vec<ChoiceId> = (0..).map(ChoiceId).take(choices).collect();
     all.chunks(batch).for_each(|some| run.admit(some));
     while run.result.lost.is_none() {
         let turn = run.race.turn(batch);
@@ -67,13 +67,9 @@ pub fn measure_choices<B: Bench + ?Sized>(
     run.finish()
 }
 
-fn choice_id(index: usize) -> ChoiceId {
-    ChoiceId(u32::try_from(index).unwrap_or(u32::MAX))
-}
-
 /// The samples of one choice in one turn.
 struct Timed {
-    choice: usize,
+    choice: ChoiceId,
     times: Times,
     /// The milliseconds that passed, its share of the turn.
     spent_ms: f64,
@@ -89,13 +85,12 @@ struct InputRun<'p, B: ?Sized> {
 
 impl<B: Bench + ?Sized> InputRun<'_, B> {
     /// Checks the results of some choices, warms them up and finds how many runs of each fill a sample.
-    fn admit(&mut self, choices: &[usize]) {
+    fn admit(&mut self, choices: &[ChoiceId]) {
         if self.result.lost.is_some() {
             return;
         }
-        let ids: Vec<ChoiceId> = choices.iter().copied().map(choice_id).collect();
         let start = Instant::now();
-        let checked = self.bench.check(&ids);
+        let checked = self.bench.check(choices);
         let elapsed = start.elapsed().saturating_sub(self.bench.interruption());
         let check_ms = elapsed.as_secs_f64() * 1e3 / choices.len().max(1) as f64;
         let mut right = Vec::new();
@@ -108,11 +103,12 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         self.warm_up(&right, check_ms);
     }
 
-    fn warm_up(&mut self, choices: &[usize], check_ms: f64) {
+    fn warm_up(&mut self, choices: &[ChoiceId], check_ms: f64) {
         let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return };
         let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
-        let mut fastest: BTreeMap<usize, f64> = BTreeMap::new();
-        for Timed { choice, times, spent_ms } in self.time(choices.iter().map(|choice| (*choice, first))) {
+        let mut fastest: BTreeMap<ChoiceId, f64> = BTreeMap::new();
+        let cells = choices.iter().map(|choice| Cell { choice: *choice, burst: first });
+        for Timed { choice, times, spent_ms } in self.time(cells.collect()) {
             // A check that took no time ran nothing, so this run may include a lazy start.
             if times[0].min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms {
                 self.race.record(choice, times[0], spent_ms.max(times[0]));
@@ -122,13 +118,13 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         }
         if more > 0 {
             let burst = Burst { samples: more, runs: 1, cold: false };
-            let timed = self.time(fastest.keys().map(|choice| (*choice, burst)));
+            let timed = self.time(fastest.keys().map(|choice| Cell { choice: *choice, burst }).collect());
             let least =
                 |Timed { choice, times, .. }| (choice, times.into_iter().fold(fastest[&choice], f64::min));
             fastest = timed.into_iter().map(least).collect();
         }
         for (choice, ms) in fastest {
-            let lane = &mut self.race.lanes[choice];
+            let lane = &mut self.race.lanes[choice.index()];
             if !self.policy.cold {
                 lane.runs = runs_a_sample(self.policy.min_sample_ms, ms);
             }
@@ -137,15 +133,14 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
     }
 
     /// Takes the samples of one turn.
-    fn sample(&mut self, turn: &[usize]) {
-        let burst = |&choice: &usize| {
-            let lane = &self.race.lanes[choice];
+    fn sample(&mut self, turn: &[ChoiceId]) {
+        let cell = |&choice: &ChoiceId| {
+            let lane = &self.race.lanes[choice.index()];
             let left = self.policy.max_samples as usize - lane.samples.len();
             let samples = lane.burst.min(u32::try_from(left).unwrap_or(u32::MAX));
-            (choice, Burst { samples, runs: lane.runs, cold: self.policy.cold })
+            Cell { choice, burst: Burst { samples, runs: lane.runs, cold: self.policy.cold } }
         };
-        let bursts: Vec<(usize, Burst)> = turn.iter().map(burst).collect();
-        for Timed { choice, times, spent_ms } in self.time(bursts) {
+        for Timed { choice, times, spent_ms } in self.time(turn.iter().map(cell).collect()) {
             let spent = spent_ms / times.len() as f64;
             for ms in times {
                 self.race.record(choice, ms, spent);
@@ -155,9 +150,7 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
 
     /// Runs the bursts, and withdraws the choices that give no times. A sample that is not a positive, finite time is a
     /// failure.
-    fn time(&mut self, bursts: impl IntoIterator<Item = (usize, Burst)>) -> Vec<Timed> {
-        let cell = |(choice, burst)| Cell { choice: choice_id(choice), burst };
-        let cells: Vec<Cell> = bursts.into_iter().map(cell).collect();
+    fn time(&mut self, cells: Vec<Cell>) -> Vec<Timed> {
         if cells.is_empty() || self.result.lost.is_some() {
             return Vec::new();
         }
@@ -167,14 +160,14 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         let elapsed = start.elapsed().saturating_sub(self.bench.interruption());
         self.result.measuring += elapsed;
         let mut timed = Vec::new();
-        for (Cell { choice, burst }, result) in cells.iter().zip(results) {
+        for (Cell { choice, burst }, result) in cells.into_iter().zip(results) {
             match result.and_then(plausible) {
                 Ok(times) => {
                     let run_ms = times.iter().sum::<f64>() * f64::from(burst.runs);
                     self.result.kernel_ms += run_ms;
-                    timed.push(Timed { choice: choice.index(), times, spent_ms: run_ms });
+                    timed.push(Timed { choice, times, spent_ms: run_ms });
                 }
-                Err(failure) => self.withdraw(choice.index(), failure),
+                Err(failure) => self.withdraw(choice, failure),
             }
         }
         // The time that passed is divided as the runs are.
@@ -183,7 +176,7 @@ impl<B: Bench + ?Sized> InputRun<'_, B> {
         timed
     }
 
-    fn withdraw(&mut self, choice: usize, failure: Failure) {
+    fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
         if let Failure::DeviceLost(reason) = &failure {
             self.result.lost = Some(reason.clone());
         }

@@ -1,6 +1,6 @@
 //! The choices of one input, timed in turns.
 
-use ah_types::{TimingPolicy, median};
+use ah_types::{ChoiceId, TimingPolicy, median};
 use rand::seq::SliceRandom as _;
 
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub(crate) struct Race<'p> {
     policy: &'p TimingPolicy,
     pub(crate) lanes: Vec<Lane>,
     /// The order of this round.
-    order: Vec<usize>,
+    order: Vec<ChoiceId>,
     /// How many of `order` had their turn.
     turn: usize,
     shuffle: Rng,
@@ -57,15 +57,16 @@ impl<'p> Race<'p> {
             spent_ms: 0.0,
             is_running: true,
         };
+        let order = (0..).map(ChoiceId).take(choices).collect();
         // Not the stream that the input was drawn from.
         let shuffle = Seed(!seed.0, seed.1).rng();
-        Self { policy, lanes: vec![lane; choices], order: (0..choices).collect(), turn: choices, shuffle }
+        Self { policy, lanes: vec![lane; choices], order, turn: choices, shuffle }
     }
 
     /// Returns the next choices of this round, or of a new one, at most `most`; none when all are done. A sample changes
     /// only its own choice, so the order of all samples does not depend on `most`.
-    pub(crate) fn turn(&mut self, most: usize) -> Vec<usize> {
-        let is_running = |choice: usize| self.lanes[choice].is_running;
+    pub(crate) fn turn(&mut self, most: usize) -> Vec<ChoiceId> {
+        let is_running = |choice: ChoiceId| self.lanes[choice.index()].is_running;
         if !self.order[self.turn..].iter().any(|choice| is_running(*choice)) {
             self.turn = 0;
             self.order.shuffle(&mut self.shuffle);
@@ -84,13 +85,13 @@ impl<'p> Race<'p> {
     /// Records a sample of `choice`: `ms` milliseconds a run, taken in `spent_ms` milliseconds altogether. The choice is done
     /// when it has as many samples as the policy allows, is surely slower than another one, has spent its budget, or its
     /// median is known to the policy's target.
-    pub(crate) fn record(&mut self, choice: usize, ms: f64, spent_ms: f64) {
-        let lane = &mut self.lanes[choice];
+    pub(crate) fn record(&mut self, choice: ChoiceId, ms: f64, spent_ms: f64) {
+        let lane = &mut self.lanes[choice.index()];
         lane.samples.push(ms);
         lane.median = median(&lane.samples).unwrap_or(f64::INFINITY);
         lane.spent_ms += spent_ms;
         let (policy, best_slowest) = (self.policy, self.slowest_of_best());
-        let lane = &mut self.lanes[choice];
+        let lane = &mut self.lanes[choice.index()];
         let n = lane.samples.len();
         let fastest = lane.samples.iter().copied().fold(f64::INFINITY, f64::min);
         let is_dominated = n >= LEAST_BEFORE_EARLY_STOP && fastest > best_slowest * policy.early_stop_ratio;
@@ -101,8 +102,8 @@ impl<'p> Race<'p> {
     }
 
     /// Withdraws `choice`; its samples do not count.
-    pub(crate) fn withdraw(&mut self, choice: usize, failure: Failure) {
-        let lane = &mut self.lanes[choice];
+    pub(crate) fn withdraw(&mut self, choice: ChoiceId, failure: Failure) {
+        let lane = &mut self.lanes[choice.index()];
         lane.samples.clear();
         (lane.median, lane.is_running, lane.failure) = (f64::INFINITY, false, Some(failure));
     }
@@ -137,11 +138,11 @@ mod tests {
             if turn.is_empty() {
                 return (race.lanes.into_iter().map(|lane| lane.samples).collect(), order);
             }
-            for &choice in &turn {
-                let ms = time(choice, race.lanes[choice].samples.len());
+            for choice in turn {
+                let ms = time(choice.index(), race.lanes[choice.index()].samples.len());
                 race.record(choice, ms, ms);
+                order.push(choice.index());
             }
-            order.extend(turn);
             assert!(order.len() < 10_000, "the race does not end");
         }
     }
@@ -222,10 +223,10 @@ mod tests {
     fn a_withdrawn_choice_keeps_no_samples() {
         let policy = TimingPolicy::default();
         let mut race = Race::new(&policy, 2, Seed(0, 0));
-        race.record(0, 1.0, 1.0);
-        race.withdraw(0, Failure::skipped("no"));
-        assert_eq!((race.lanes[0].samples.len(), race.turn(2)), (0, vec![1]));
-        race.withdraw(1, Failure::skipped("no"));
+        race.record(ChoiceId(0), 1.0, 1.0);
+        race.withdraw(ChoiceId(0), Failure::skipped("no"));
+        assert_eq!((race.lanes[0].samples.len(), race.turn(2)), (0, vec![ChoiceId(1)]));
+        race.withdraw(ChoiceId(1), Failure::skipped("no"));
         assert!(race.turn(1).is_empty());
     }
 }

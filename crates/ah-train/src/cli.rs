@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
 use ah_import::ImportParams;
 
@@ -80,8 +79,6 @@ pub enum Command {
     Adapt(AdaptArgs),
     /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
     Import(Box<ImportArgs>),
-    #[command(flatten)]
-    Shell(ShellCommand),
 }
 
 #[derive(Args)]

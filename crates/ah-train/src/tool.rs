@@ -42,7 +42,6 @@ pub fn main() -> ExitCode {
         Some(Command::Report(args)) => report(args),
         Some(Command::Adapt(args)) => adapt(args),
         Some(Command::Import(args)) => import(args),
-        Some(Command::Shell(command)) => Ok(command.print::<Cli>()?),
         None => train(&cli.train),
     });
     ah_cli::finish(done.map(|()| exit::SUCCESS))

@@ -191,17 +191,6 @@ fn names_from_models_do_not_move_the_cursor() {
 }
 
 #[test]
-fn completions_name_every_flag() {
-    let folder = tempfile::tempdir().unwrap();
-    let flags = ["target", "with", "mode", "quiet", "verbose"];
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let (code, script, err) = codegen(folder.path(), &["completions", shell]);
-        assert_eq!((code, err.as_str()), (0, ""));
-        assert!(flags.iter().all(|flag| script.contains(flag)), "{shell}: {script}");
-    }
-}
-
-#[test]
 fn labels_are_coloured_where_they_are_asked_for() {
     let error = |variable: &str, arguments: &[&str]| {
         let mut command = Command::cargo_bin("ah-codegen").unwrap();

@@ -49,18 +49,11 @@ impl Drop for RunLock {
 }
 
 /// Returns whether this path still names the open file.
-#[cfg(unix)]
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
     let (open, named) = (file.metadata().map(identity), std::fs::metadata(path).map(identity));
     open.is_ok_and(|open| named.is_ok_and(|named| open == named))
-}
-
-/// Returns whether this path still names the open file; without identities of files, whether it names any.
-#[cfg(not(unix))]
-pub(super) fn is_at(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 fn locked(log: &Path, shard: Shard, result: Result<(), TryLockError>) -> Result<(), CollectError> {

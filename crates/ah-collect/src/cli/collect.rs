@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ah_cli::{exit, status, stdout};
+use ah_cli::{exit, status};
 use ah_types::TimingPolicy;
-use serde_json::json;
 
 use super::options::{Options, seconds};
 use super::program::Program;
@@ -36,9 +35,6 @@ pub(super) struct CollectFlags<F: clap::Args> {
     /// Seconds that one step of a choice may take before the choice counts as hung
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
     hang_seconds: Duration,
-    /// Print the result as JSON on standard output
-    #[arg(long)]
-    json: bool,
 }
 
 impl<F: clap::Args> CollectFlags<F> {
@@ -59,9 +55,6 @@ impl<F: clap::Args> CollectFlags<F> {
         let stop = signals::stop_on_signal();
         let summary = collect::collect(&mut workers, &options, &stop)?;
         status(&format!("{summary}\nlog: {}\n", options.output.display()));
-        if self.json {
-            stdout(&format!("{}\n", json!({ "log": options.output, "run": summary })))?;
-        }
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
     }
 }

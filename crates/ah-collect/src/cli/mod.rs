@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ah_cli::arguments::TerminalFlags;
-use ah_cli::exit;
+use ah_cli::{exit, stdout};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::error::CollectError;
@@ -28,7 +28,6 @@ use check_worker::CheckWorkerFlags;
 use collect::CollectFlags;
 pub(crate) use options::Options;
 use options::seconds;
-use program::ListFlags;
 pub(crate) use program::{NoFlags, Program};
 use report::ReportFlags;
 
@@ -54,7 +53,11 @@ enum Mode<F: clap::Args> {
     /// Print the facts of a log, or write a page: coverage, noise, winners that change
     Report(ReportFlags),
     /// Show what can be measured, with choices and features
-    List(ListFlags<F>),
+    #[command(after_help = "Examples:\n  Everything that can be measured here:\n    ah-collect list")]
+    List {
+        #[command(flatten)]
+        source: F,
+    },
     /// Check that a program speaks the protocol of workers (docs/workers.md)
     CheckWorker(CheckWorkerFlags),
     /// Serve one parent over standard input and output
@@ -69,9 +72,6 @@ enum Mode<F: clap::Args> {
     /// End the processes of a collector that is gone
     #[command(hide = true, after_help = "Examples:\n  The guard of a run:\n    ah-collect guard")]
     Guard,
-    #[cfg(feature = "kernels")]
-    #[command(flatten)]
-    Shell(ah_cli::ShellCommand),
 }
 
 /// Runs the command line of this process for a program. `about` describes it, `examples` show its use.
@@ -99,7 +99,10 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError
     match mode {
         Mode::Collect(flags) => flags.run(program),
         Mode::Report(flags) => flags.run(),
-        Mode::List(flags) => flags.run(program),
+        Mode::List { source } => {
+            stdout(&program.list(&source)?)?;
+            Ok(exit::SUCCESS)
+        }
         Mode::CheckWorker(flags) => flags.run(),
         Mode::Serve { source, hang_seconds } => {
             // An error here means that the collector is gone: nobody would read a message.
@@ -110,8 +113,6 @@ fn run<P: Program>(program: &P, mode: Mode<P::Flags>) -> Result<u8, CollectError
             process_group::guard();
             Ok(exit::SUCCESS)
         }
-        #[cfg(feature = "kernels")]
-        Mode::Shell(command) => Ok(command.print::<Cli<P::Flags>>().map(|()| exit::SUCCESS)?),
     }
 }
 

@@ -1,13 +1,10 @@
-//! What a collecting program measures, how its flags name it, and `ah-collect list`, which shows it.
+//! What a collecting program measures, and how its flags name it.
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::time::Duration;
 
-use ah_cli::{exit, stdout};
 use ah_measure::Experiment;
-use ah_types::Optimization;
-use serde::Serialize;
-use serde_json::json;
+use ah_types::{Device, Optimization};
 
 use crate::error::CollectError;
 use crate::units::count;
@@ -30,13 +27,12 @@ pub(crate) trait Program {
     /// The collector is gone, so nobody reads the error.
     fn serve(&self, flags: Self::Flags, limit: Duration) -> std::io::Result<()>;
 
-    /// Returns what can be measured.
+    /// Describes what can be measured.
     ///
     /// # Errors
     /// As [`workers`](Self::workers).
-    fn list(&self, flags: &Self::Flags) -> Result<Vec<Listing>, CollectError> {
-        let workers = self.workers(flags, Limits::default())?;
-        Ok(workers.iter().map(|worker| Listing::of(worker.experiment())).collect())
+    fn list(&self, flags: &Self::Flags) -> Result<String, CollectError> {
+        Ok(self.workers(flags, Limits::default())?.iter().map(listing_of).collect())
     }
 }
 
@@ -44,71 +40,24 @@ pub(crate) trait Program {
 #[derive(Debug, clap::Args)]
 pub(crate) struct NoFlags {}
 
-/// An optimization that can be measured.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Listing {
-    name: String,
-    description: String,
-    features: Vec<String>,
-    /// The first fallback that is among the choices.
-    fallback: Option<String>,
-    device: Option<String>,
-    choices: Option<Vec<String>>,
+/// Returns what `list` shows of a worker.
+pub(crate) fn listing_of(worker: &Worker) -> String {
+    let Experiment { optimization, choices, device, .. } = worker.experiment();
+    listing(optimization, Some(choices), Some(device))
 }
 
-impl Listing {
-    /// Returns the listing of an optimization; without `choices` for one that is not measured here.
-    pub fn new(optimization: &Optimization, choices: Option<Vec<String>>) -> Self {
-        let fallback = choices.as_deref().and_then(|choices| optimization.fallback_among(choices));
-        Self {
-            name: optimization.name.clone(),
-            description: optimization.description.clone(),
-            features: optimization.features.iter().map(|f| f.name.clone()).collect(),
-            fallback: fallback.map(str::to_owned),
-            device: None,
-            choices,
-        }
-    }
-
-    /// Returns the listing of a worker's experiment.
-    pub fn of(experiment: &Experiment) -> Self {
-        let device = Some(experiment.device.to_string());
-        Self { device, ..Self::new(&experiment.optimization, Some(experiment.choices.clone())) }
-    }
-}
-
-impl fmt::Display for Listing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\n  features: {}", self.name, self.description, self.features.join(", "))?;
-        let Some(choices) = &self.choices else { return write!(f, "\n  not measured with this --backend") };
-        let fallback = self.fallback.as_deref().unwrap_or("the best single choice");
-        write!(f, "\n  fallback: {fallback}\n  {}", count(choices.len() as u64, "choice"))?;
-        if let Some(device) = &self.device {
-            write!(f, " on {device}")?;
-        }
-        write!(f, ":")?;
-        choices.iter().try_for_each(|choice| write!(f, "\n    {choice}"))
-    }
-}
-
-/// The flags of `ah-collect list`.
-#[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Examples:\n  Everything that can be measured here:\n    ah-collect list")]
-pub(super) struct ListFlags<F: clap::Args> {
-    #[command(flatten)]
-    source: F,
-    /// Print the list as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl<F: clap::Args> ListFlags<F> {
-    pub fn run<P: Program<Flags = F>>(self, program: &P) -> Result<u8, CollectError> {
-        let list = program.list(&self.source)?;
-        stdout(&match self.json {
-            true => format!("{}\n", json!(list)),
-            false => list.iter().map(|listing| format!("{listing}\n")).collect(),
-        })?;
-        Ok(exit::SUCCESS)
-    }
+/// Returns what `list` shows of an optimization, without choices if it is not measured here.
+pub(crate) fn listing(
+    optimization: &Optimization,
+    choices: Option<&[String]>,
+    device: Option<&Device>,
+) -> String {
+    let Optimization { name, description, features, .. } = optimization;
+    let features: Vec<&str> = features.iter().map(|f| f.name.as_str()).collect();
+    let head = format!("{name}: {description}\n  features: {}\n", features.join(", "));
+    let Some(choices) = choices else { return head + "  not measured with this --backend\n" };
+    let fallback = optimization.fallback_among(choices).unwrap_or("the best single choice");
+    let (number, on) = (count(choices.len() as u64, "choice"), device.map(|device| format!(" on {device}")));
+    let choices: String = choices.iter().map(|choice| format!("    {choice}\n")).collect();
+    format!("{head}  fallback: {fallback}\n  {number}{}:\n{choices}", on.unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ah_cli::{is_quiet, is_verbose, printable, status};
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::units;
 
@@ -33,7 +33,7 @@ fn run() -> MutexGuard<'static, Option<Progress>> {
 pub(crate) fn start(done: u64, goal: Option<u64>, max_time: Option<Duration>) {
     let terminal = std::io::stderr().is_terminal() && !is_quiet();
     let start = Instant::now();
-    let bar = terminal.then(|| bar(done, goal, max_time, start));
+    let bar = terminal.then(|| bar(done, goal, max_time));
     *run() = Some(Progress { bar, done, goal, start, last_line: start });
 }
 
@@ -100,36 +100,19 @@ impl Progress {
     }
 }
 
-fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>, start: Instant) -> ProgressBar {
-    let (length, template) = match (goal, max_time) {
-        (Some(goal), _) => (Some(goal), "{bar:20} {pos} of {len} inputs, {left} left: {wide_msg}"),
-        (None, Some(_)) => (None, "{gauge} {prefix}, {time}: {wide_msg}"),
-        (None, None) => (None, "{spinner} {prefix}, {time}: {wide_msg}"),
+fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>) -> ProgressBar {
+    let limit = max_time.map(|limit| format!(" of {}", units::duration(limit))).unwrap_or_default();
+    let (bar, template) = match goal {
+        Some(goal) => (
+            ProgressBar::new(goal).with_position(done),
+            "{bar:20} {pos} of {len} inputs, {eta} left: {wide_msg}".to_owned(),
+        ),
+        None => {
+            (ProgressBar::no_length(), format!("{{spinner}} {{prefix}}, {{elapsed}}{limit}: {{wide_msg}}"))
+        }
     };
-    let time = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
-        let _ = match max_time {
-            // The last input may end after the limit.
-            Some(limit) => {
-                let elapsed = start.elapsed().min(limit);
-                write!(line, "{} of {}", units::duration(elapsed), units::duration(limit))
-            }
-            None => write!(line, "{}", units::duration(start.elapsed())),
-        };
-    };
-    // Moves while an input is measured, too.
-    let gauge = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
-        let share = max_time.map_or(0.0, |limit| start.elapsed().as_secs_f64() / limit.as_secs_f64());
-        let _ = write!(line, "{:░<20}", "█".repeat((20.0 * share.min(1.0)) as usize));
-    };
-    let left = |state: &ProgressState, line: &mut dyn std::fmt::Write| {
-        let _ = write!(line, "{}", units::duration(state.eta()));
-    };
-    let bar = ProgressBar::no_length().with_position(if goal.is_some() { done } else { 0 });
-    if let Some(length) = length {
-        bar.set_length(length);
-    }
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.with_key("time", time).with_key("gauge", gauge).with_key("left", left));
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
     }
     // The bar panics if it cannot start a thread.
     if std::thread::Builder::new().spawn(|| ()).is_ok() {

@@ -1,7 +1,7 @@
 //! What `ah-collect` itself measures: shipped kernels, what a file describes, or a program of the user.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ah_kernels::{Server, cpu, cuda};
 use ah_types::Optimization;
 use clap::ValueEnum;
 
-use super::program::{Listing, Program};
+use super::program::{Program, listing, listing_of};
 use crate::custom::{CustomChoices, OptimizationFile};
 use crate::error::CollectError;
 use crate::worker::{self, Limits, Named, Worker};
@@ -147,45 +147,6 @@ impl ToolFlags {
             )),
         }
     }
-
-    /// Starts this program as the worker of one device.
-    fn own_worker(
-        &self,
-        optimization: Optimization,
-        (backend, device): (Backend, u32),
-        limits: Limits,
-        of_command: Duration,
-    ) -> Result<Worker, CollectError> {
-        let mut command = worker::command()?;
-        command.args(["--name", &optimization.name, "--backend", &backend.to_string()]);
-        command.args(["--device", &device.to_string()]);
-        command.arg("--hang-seconds").arg(of_command.as_secs_f64().to_string());
-        if let Some(path) = &self.optimization {
-            command.arg("--optimization").arg(path);
-        }
-        Worker::start(command, limits, Named::Optimization(Box::new(optimization)), true)
-    }
-
-    /// Starts the program of --worker.
-    fn other_worker(
-        &self,
-        words: &[String],
-        device: Option<u32>,
-        file: Option<&OptimizationFile>,
-        limits: Limits,
-    ) -> Result<Worker, CollectError> {
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        if let Some(device) = device {
-            command.env("CUDA_VISIBLE_DEVICES", device.to_string());
-        }
-        let named = match (file, &self.name) {
-            (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
-            (None, Some(name)) => Named::Name(name.clone()),
-            (None, None) => Named::ByWorker,
-        };
-        Worker::start(command, limits, named, ah_cli::is_verbose())
-    }
 }
 
 impl Program for Tool {
@@ -200,31 +161,43 @@ impl Program for Tool {
                     "--worker: expected a command, with each quotation mark closed, found {text:?}"
                 ))
             })?;
-            let devices = flags.devices.iter().map(|device| Some(*device));
-            let devices: Vec<Option<u32>> =
-                if flags.devices.is_empty() { vec![None] } else { devices.collect() };
-            let start = |device| flags.other_worker(&words, device, file.as_ref(), limits);
-            return devices.into_iter().map(start).collect();
+            let start = |device: Option<&u32>| {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
+                command.envs(device.map(|device| ("CUDA_VISIBLE_DEVICES", device.to_string())));
+                let named = match (&file, &flags.name) {
+                    (Some(file), _) => Named::Optimization(Box::new(file.optimization.clone())),
+                    (None, Some(name)) => Named::Name(name.clone()),
+                    (None, None) => Named::ByWorker,
+                };
+                Worker::start(command, limits, named, ah_cli::is_verbose())
+            };
+            let devices = flags.devices.iter().map(Some);
+            return devices.chain(flags.devices.is_empty().then_some(None)).map(start).collect();
         }
         let optimization = flags.optimization(file.as_ref())?;
-        #[cfg(unix)]
-        if let Some(OptimizationFile { choices: CustomChoices::Commands(_), .. }) = file {
+        let choices = file.as_ref().map(|file| &file.choices);
+        let (backend, answer) = match choices {
             // The worker itself ends a command that takes too long; an answer takes up to three.
-            let answer = 3 * limits.answer + Duration::from_secs(5);
-            let workers = Limits { answer, ..limits };
-            return Ok(vec![flags.own_worker(optimization, (Backend::Cpu, 0), workers, limits.answer)?]);
-        }
-        let backend = flags.backend(file.as_ref(), &optimization)?;
+            Some(CustomChoices::Commands(_)) => (Backend::Cpu, 3 * limits.answer + Duration::from_secs(5)),
+            _ => (flags.backend(file.as_ref(), &optimization)?, limits.answer),
+        };
         let devices = if flags.devices.is_empty() { vec![flags.device] } else { flags.devices.clone() };
         if let Some(device) = devices.iter().find(|device| backend == Backend::Cpu && **device > 0) {
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
-        let is_source = file.is_some_and(|file| matches!(file.choices, CustomChoices::Cuda(_)));
-        if !is_source {
+        if matches!(choices, None | Some(CustomChoices::Shipped)) {
             drop(backend.server(optimization.clone(), 0)?);
         }
-        let start =
-            |device: u32| flags.own_worker(optimization.clone(), (backend, device), limits, limits.answer);
+        let start = |device: u32| {
+            let mut command = worker::command()?;
+            command.args(["--name", &optimization.name, "--backend", &backend.to_string()]);
+            command.args(["--device", &device.to_string()]);
+            command.arg("--hang-seconds").arg(limits.answer.as_secs_f64().to_string());
+            command.args(flags.optimization.iter().flat_map(|path| [Path::new("--optimization"), path]));
+            let named = Named::Optimization(Box::new(optimization.clone()));
+            Worker::start(command, Limits { answer, ..limits }, named, true)
+        };
         devices.into_iter().map(start).collect()
     }
 
@@ -232,7 +205,6 @@ impl Program for Tool {
         let served = flags.file().and_then(|file| {
             let optimization = flags.optimization(file.as_ref())?;
             Ok(match file.map(|file| file.choices) {
-                #[cfg(unix)]
                 Some(CustomChoices::Commands(commands)) => commands.server(optimization, limit),
                 Some(CustomChoices::Cuda(kernel)) => kernel.server(optimization, flags.device),
                 _ => flags.backend(None, &optimization)?.server(optimization, flags.device)?,
@@ -244,17 +216,15 @@ impl Program for Tool {
         }
     }
 
-    fn list(&self, flags: &ToolFlags) -> Result<Vec<Listing>, CollectError> {
+    fn list(&self, flags: &ToolFlags) -> Result<String, CollectError> {
         let file = flags.file()?;
-        if let Some(file) = &file
-            && let Some(choices) = file.choices.names()
-        {
-            return Ok(vec![Listing::new(&file.optimization, Some(choices))]);
+        if let Some(choices) = file.as_ref().and_then(|file| file.choices.names()) {
+            return Ok(listing(&flags.optimization(file.as_ref())?, Some(&choices), None));
         }
         let list = |flags: &ToolFlags| match self.workers(flags, Limits::default()) {
-            Ok(workers) => Ok(workers.iter().map(|worker| Listing::of(worker.experiment())).collect()),
+            Ok(workers) => Ok(workers.iter().map(listing_of).collect()),
             Err(CollectError::Usage(_)) if flags.name.is_some() => {
-                Ok(vec![Listing::new(&flags.optimization(None)?, None)])
+                Ok(listing(&flags.optimization(None)?, None, None))
             }
             Err(e) => Err(e),
         };
@@ -263,7 +233,7 @@ impl Program for Tool {
         }
         let all = Optimization::built_in_names()
             .map(|name| list(&ToolFlags { name: Some(name.to_owned()), ..flags.clone() }));
-        Ok(all.collect::<Result<Vec<_>, _>>()?.concat())
+        all.collect()
     }
 }
 

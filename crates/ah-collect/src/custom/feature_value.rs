@@ -8,25 +8,15 @@ pub trait FeatureValue: Into<Value> {
     fn feature(name: &str) -> Feature;
 }
 
-macro_rules! numbers {
-    ($integer:literal: $($type:ty)*) => {
+macro_rules! values {
+    ($($type:ty)* => $feature:expr) => {
         $(impl FeatureValue for $type {
             fn feature(name: &str) -> Feature {
-                Feature { integer: $integer, ..Feature::numerical(name) }
+                $feature(name)
             }
         })*
     };
 }
-numbers!(true: i32 u32 i64 u64 usize);
-numbers!(false: f32 f64);
-
-macro_rules! categories {
-    ($($type:ty)*) => {
-        $(impl FeatureValue for $type {
-            fn feature(name: &str) -> Feature {
-                Feature::categorical(name)
-            }
-        })*
-    };
-}
-categories!(bool &'static str String);
+values!(i32 u32 i64 u64 usize => |name| Feature { integer: true, ..Feature::numerical(name) });
+values!(f32 f64 => Feature::numerical);
+values!(bool &'static str String => Feature::categorical);

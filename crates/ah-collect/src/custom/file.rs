@@ -6,7 +6,6 @@ use ah_types::shown::did_you_mean;
 use ah_types::{Optimization, OptimizationError, artefact};
 use serde::Deserialize;
 
-#[cfg(unix)]
 use super::command::{Commands, CommandsTable};
 use super::cuda_source::{CudaKernel, CudaTable};
 use crate::error::CollectError;
@@ -28,7 +27,6 @@ pub(crate) enum CustomChoices {
     /// The file has none: the shipped kernels are the choices.
     Shipped,
     /// The table `[commands]`.
-    #[cfg(unix)]
     Commands(Box<Commands>),
     /// The table `[cuda]`.
     Cuda(Box<CudaKernel>),
@@ -37,7 +35,6 @@ pub(crate) enum CustomChoices {
 /// The tables beside the optimization.
 #[derive(Debug, Deserialize)]
 struct Tables {
-    #[cfg(unix)]
     commands: Option<CommandsTable>,
     cuda: Option<CudaTable>,
 }
@@ -51,7 +48,6 @@ impl OptimizationFile {
         let malformed = |message: String| OptimizationError::Toml { path: path.to_owned(), message };
         let tables: Tables = toml::from_str(&text).map_err(|e| malformed(e.to_string().trim().to_owned()))?;
         let choices = match tables {
-            #[cfg(unix)]
             Tables { commands: Some(table), .. } => {
                 CustomChoices::Commands(Box::new(table.check(&optimization).map_err(malformed)?))
             }
@@ -83,7 +79,6 @@ impl CustomChoices {
     pub(crate) fn names(&self) -> Option<Vec<String>> {
         match self {
             Self::Shipped => None,
-            #[cfg(unix)]
             Self::Commands(commands) => Some(commands.names()),
             Self::Cuda(kernel) => Some(kernel.names()),
         }

@@ -3,7 +3,7 @@
 
 #[cfg(feature = "kernels")]
 mod combinations;
-#[cfg(all(unix, feature = "kernels"))]
+#[cfg(feature = "kernels")]
 mod command;
 #[cfg(feature = "kernels")]
 mod cuda_source;

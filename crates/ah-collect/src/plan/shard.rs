@@ -23,13 +23,6 @@ impl Shard {
     }
 }
 
-impl Default for Shard {
-    /// Returns the whole sequence.
-    fn default() -> Self {
-        Self { index: 0, count: NonZeroU64::MIN }
-    }
-}
-
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.index + 1, self.count)

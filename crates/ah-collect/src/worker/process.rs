@@ -1,6 +1,7 @@
 //! A worker process: starts it, sends it requests, receives its answers, ends it.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,9 +50,7 @@ pub fn command() -> Result<Command, CollectError> {
     let program = std::env::current_exe()
         .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
     let mut command = Command::new(program);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::arg0(&mut command, "ah-collect");
-    command.arg("serve");
+    command.arg0("ah-collect").arg("serve");
     Ok(command)
 }
 

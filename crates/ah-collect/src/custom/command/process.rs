@@ -12,31 +12,16 @@ use crate::process_group::{ProcessGroup, Tail, last_line};
 /// How a shell ends that does not find a program.
 const NOT_FOUND: i32 = 127;
 
-/// Whether the standard output of a command is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Output {
-    Dropped,
-    Kept,
-}
-
-/// A command that succeeded.
-#[derive(Debug)]
-pub(super) struct Success {
-    /// From start to end.
-    pub elapsed: Duration,
-    /// The end of its standard output.
-    pub output: String,
-}
-
-/// Runs a command, and ends it and all that it started after `limit`. `text` is the command for messages.
+/// Runs a command, and ends it and all that it started after `limit`. `text` is the command for messages. Returns the time
+/// from its start to its end and, if it `prints`, the end of its standard output.
 pub(super) fn run(
     mut command: Command,
     text: &str,
     limit: Duration,
-    output: Output,
-) -> Result<Success, Failure> {
+    prints: bool,
+) -> Result<(Duration, String), Failure> {
     let shown = shorten(text);
-    let stdout = if output == Output::Kept { Stdio::piped() } else { Stdio::null() };
+    let stdout = if prints { Stdio::piped() } else { Stdio::null() };
     command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped());
     let start = Instant::now();
     let group = ProcessGroup::start(&mut command);
@@ -62,5 +47,5 @@ pub(super) fn run(
         }
         return Err(Failure::failed(format!("`{shown}` ended with {status}{last}")));
     }
-    Ok(Success { elapsed, output: stdout })
+    Ok((elapsed, stdout))
 }

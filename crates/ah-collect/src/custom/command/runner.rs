@@ -11,7 +11,7 @@ use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use tempfile::TempDir;
 
 use super::format::{Clock, CommandChoice, Commands};
-use super::process::{self, Output, Success};
+use super::process;
 use crate::custom::combinations::is_identifier;
 use crate::process_group::{last_line, start_guard};
 
@@ -62,15 +62,23 @@ struct Input {
 }
 
 impl CommandRunner {
-    /// Runs one of the commands; succeeds if there is no such command.
-    fn run_command(
+    /// Runs a command beside the timed ones, if there is one.
+    fn run_other(
         &self,
-        script: Option<&str>,
+        script: Option<&String>,
         input: &Input,
         choice: Option<&CommandChoice>,
-        output: Output,
-    ) -> Result<Option<Success>, Failure> {
-        let Some(script) = script else { return Ok(None) };
+    ) -> Result<(), Failure> {
+        script.map_or(Ok(()), |script| self.run_command(script, input, choice, false).map(|_| ()))
+    }
+
+    fn run_command(
+        &self,
+        script: &str,
+        input: &Input,
+        choice: Option<&CommandChoice>,
+        prints: bool,
+    ) -> Result<(Duration, String), Failure> {
         let mut command = Command::new("sh");
         command.args(["-euc", script]).env("folder", input.folder.path());
         let values = input.context.iter().filter(|(name, _)| is_identifier(name));
@@ -79,7 +87,7 @@ impl CommandRunner {
         // The folder has another name for each input, and reasons that differ in it alone are one.
         let folder = input.folder.path().display().to_string();
         let short = |reason: String| reason.replace(&folder, "$folder");
-        process::run(command, script, self.limit, output).map(Some).map_err(|failure| match failure {
+        process::run(command, script, self.limit, prints).map_err(|failure| match failure {
             Failure::Failed(reason) => Failure::Failed(short(reason)),
             Failure::Skipped(reason) => Failure::Skipped(short(reason)),
             other => other,
@@ -88,11 +96,10 @@ impl CommandRunner {
 
     /// Prepares and runs a choice once. Returns milliseconds.
     fn time(&self, input: &Input, choice: &CommandChoice) -> Result<f64, Failure> {
-        self.run_command(self.commands.table.prepare.as_deref(), input, Some(choice), Output::Dropped)?;
+        self.run_other(self.commands.table.prepare.as_ref(), input, Some(choice))?;
         let clock = self.commands.table.time;
-        let output = if clock == Clock::Wall { Output::Dropped } else { Output::Kept };
-        let run = self.run_command(Some(&choice.command), input, Some(choice), output)?;
-        let Some(Success { elapsed, output }) = run else { return Err(Failure::failed("no command")) };
+        let (elapsed, output) =
+            self.run_command(&choice.command, input, Some(choice), clock != Clock::Wall)?;
         let printed = || {
             let line = last_line(&output);
             line.and_then(|line| line.parse::<f64>().ok()).filter(|t| t.is_finite() && *t > 0.0).ok_or_else(
@@ -122,21 +129,20 @@ impl BenchmarkRunner for CommandRunner {
         let folder = tempfile::Builder::new().prefix("ah-collect-").tempdir();
         let folder = folder.map_err(|e| Failure::Unmeasured(format!("no folder can be made: {e}")))?;
         let input = Input { context: context.clone(), folder };
-        let setup = self.run_command(self.commands.table.setup.as_deref(), &input, None, Output::Dropped);
+        let setup = self.run_other(self.commands.table.setup.as_ref(), &input, None);
         setup.map(|_| input).map_err(|failure| Failure::Failed(format!("setup: {}", failure.reason())))
     }
 
     fn unload(&mut self, input: Input) -> Result<(), Failure> {
-        let cleanup = self.run_command(self.commands.table.cleanup.as_deref(), &input, None, Output::Dropped);
-        cleanup.map(|_| ()).map_err(|failure| Failure::failed(format!("cleanup: {}", failure.reason())))
+        let cleanup = self.run_other(self.commands.table.cleanup.as_ref(), &input, None);
+        cleanup.map_err(|failure| Failure::failed(format!("cleanup: {}", failure.reason())))
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         let choice = &self.commands.choices[choice.index()];
         self.time(input, choice)?;
-        let check =
-            self.run_command(self.commands.table.check.as_deref(), input, Some(choice), Output::Dropped);
-        check.map(|_| ()).map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
+        let check = self.run_other(self.commands.table.check.as_ref(), input, Some(choice));
+        check.map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
     }
 
     fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {

@@ -37,7 +37,8 @@ const ONE: Form = Registers { cluster: 1 };
 /// The loop that a user would write. It runs every input, because its loads are as wide as the row allows.
 const FALLBACK: Softmax = softmax(Looped { vectors: 4 }, 256, 1, WIDEST);
 
-const CHOICES: [Softmax; 41] = [
+/// Without 15 more that were here before, the best choices of the logs in `data/softmax` take 0.01 % longer.
+const CHOICES: [Softmax; 26] = [
     softmax(ONE, 32, 4, 4),
     softmax(ONE, 32, 8, 4),
     softmax(ONE, 64, 1, 4),
@@ -49,32 +50,17 @@ const CHOICES: [Softmax; 41] = [
     softmax(ONE, 128, 1, 2),
     softmax(ONE, 256, 1, 2),
     softmax(ONE, 512, 1, 2),
-    softmax(ONE, 1024, 1, 2),
     softmax(ONE, 32, 4, 1),
     softmax(ONE, 128, 1, 1),
     softmax(ONE, 256, 1, 1),
     softmax(ONE, 512, 1, 1),
-    softmax(ONE, 1024, 1, 1),
-    softmax(Registers { cluster: 2 }, 512, 1, 4),
-    softmax(Registers { cluster: 2 }, 1024, 1, 4),
     softmax(Registers { cluster: 4 }, 256, 1, 4),
     softmax(Registers { cluster: 4 }, 512, 1, 4),
     softmax(Registers { cluster: 8 }, 256, 1, 4),
     softmax(Registers { cluster: 8 }, 512, 1, 4),
-    softmax(Registers { cluster: 8 }, 1024, 1, 4),
     softmax(Registers { cluster: 8 }, 512, 1, 1),
-    softmax(Shared { stages: 1 }, 128, 1, 4),
-    softmax(Shared { stages: 2 }, 128, 1, 4),
-    softmax(Shared { stages: 1 }, 512, 1, 4),
-    softmax(Shared { stages: 1 }, 1024, 1, 4),
-    softmax(Shared { stages: 2 }, 1024, 1, 4),
     softmax(Shared { stages: 1 }, 1024, 1, 1),
-    softmax(Looped { vectors: 4 }, 32, 4, 4),
-    softmax(Looped { vectors: 2 }, 128, 1, 4),
-    softmax(Looped { vectors: 2 }, 256, 1, 4),
     FALLBACK,
-    softmax(Looped { vectors: 2 }, 512, 1, 4),
-    softmax(Looped { vectors: 4 }, 512, 1, 4),
     softmax(Looped { vectors: 2 }, 1024, 1, 4),
     softmax(Looped { vectors: 4 }, 1024, 1, 4),
     softmax(Looped { vectors: 4 }, 1024, 1, 1),

@@ -9,7 +9,7 @@ use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::facts::{Facts, WHOLE, negated};
+use crate::facts::{Facts, WHOLE};
 use crate::language::Language;
 use crate::names::Names;
 
@@ -26,6 +26,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence {
     samples: u64,
+    /// The sum over the samples.
     log_slowdown: f64,
     worst: f64,
 }
@@ -39,21 +40,20 @@ impl PartialEq for Evidence {
 
 impl Evidence {
     fn new(leaf: &Leaf, ranked: &RankedChoice) -> Self {
-        Self { samples: leaf.samples, log_slowdown: ranked.slowdown.ln(), worst: ranked.worst }
+        let log_slowdown = ranked.slowdown.ln() * leaf.samples as f64;
+        Self { samples: leaf.samples, log_slowdown, worst: ranked.worst }
     }
 
     fn pooled(self, other: Self) -> Self {
-        let samples = self.samples + other.samples;
-        let log =
-            |e: Self| if e.samples == 0 { 0.0 } else { e.log_slowdown * e.samples as f64 / samples as f64 };
-        Self { samples, log_slowdown: log(self) + log(other), worst: self.worst.max(other.worst) }
+        let (samples, log_slowdown) = (self.samples + other.samples, self.log_slowdown + other.log_slowdown);
+        Self { samples, log_slowdown, worst: self.worst.max(other.worst) }
     }
 
     /// Returns it in words; the first of a file says what the numbers are.
     pub fn words(self, is_first: bool) -> String {
         let inputs = if is_first { " inputs" } else { "" };
         let mut text = format!("{}{inputs}", self.samples);
-        let slowdown = self.log_slowdown.exp();
+        let slowdown = (self.log_slowdown / self.samples as f64).exp();
         if slowdown.is_finite() {
             text += &format!(", {slowdown:.3}{}", if is_first { " of the best time" } else { "" });
             if self.worst.is_finite() {
@@ -208,7 +208,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             return false;
         }
         let defined = self.defined(condition, facts);
-        let unless = self.condition(&negated(condition), facts);
+        let unless = self.syntax.not(&self.condition(condition, facts));
         self.decline_if(match defined {
             Some(defined) => self.or(&self.syntax.not(&defined), &unless),
             None => unless,

@@ -14,7 +14,7 @@ use crate::names::{Case, Namer, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{Lines, described, mark, units};
 use crate::plan::Planned;
 use crate::skeleton;
-use crate::target::{Files, Output, Plan, Target, stem};
+use crate::target::{Files, Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
@@ -165,19 +165,19 @@ fn usage(place: &Path, _: &str) -> String {
     }
 }
 
-fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
-    let model = plan.request.model;
+fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
+    let model = request.model;
     let words = [RUST_WORDS, RUST_NAMES];
-    let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
-    let planned = plan.built(&RustSyntax, &names);
-    let mut values = skeleton::values(plan, &names, &planned);
-    insert_source(&mut values, plan, &names, &planned)?;
+    let names = Names::new(model, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
+    let planned = request.built(&RustSyntax, &names);
+    let mut values = skeleton::values(request, &names, &planned);
+    insert_source(&mut values, request, &names, &planned)?;
     let file = skeleton::render("rust/lib.rs", &values)?;
-    if plan.request.into.is_some() {
-        return Ok(Output::file(plan, "", file, planned.signature(&names)));
+    if request.into.is_some() {
+        return Ok(Output::file(request, "", file, planned.signature(&names)));
     }
-    if let Some(runtime) = plan.request.runtime {
-        values.insert("runtime", &relative(&plan.request.out.join(&names.package), runtime)?);
+    if let Some(runtime) = request.runtime {
+        values.insert("runtime", &relative(&request.out.join(&names.package), runtime)?);
     }
     let optimization = code(&model.optimization).replace('`', "");
     values.insert("description", &format!("A learned heuristic for {optimization}"));
@@ -189,17 +189,17 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     }
     let executor = planned.tables.as_ref().map(|_| format!("// {}\n{}", mark(), ah_decide::SOURCE));
     files.insert("src/decide.rs".to_owned(), executor.unwrap_or_default());
-    Ok(Output { place: plan.request.out.join(&names.package), signature: planned.signature(&names), files })
+    Ok(Output { place: request.out.join(&names.package), signature: planned.signature(&names), files })
 }
 
 /// Inserts the parts of the source.
 fn insert_source(
     values: &mut tera::Context,
-    plan: &Plan<'_>,
+    request: &Request<'_>,
     names: &Names,
     planned: &Planned,
 ) -> Result<(), CodegenError> {
-    let model = plan.request.model;
+    let model = request.model;
     let variant = |choice: ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
     let result = |outcome: Outcome, tail: bool| {
         let value = match outcome {
@@ -234,14 +234,14 @@ fn insert_source(
         ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("is_crate", &plan.request.into.is_none());
+    values.insert("is_crate", &request.into.is_none());
     if let Some(code) = &planned.tables {
         code.insert(&RustSyntax, values);
         // The steps that decline leave `columns`.
         values.insert("column_steps", &lines().print(&planned.body, 1, false));
-        values.insert("executor", if plan.request.into.is_some() { ah_decide::SOURCE } else { "" });
+        values.insert("executor", if request.into.is_some() { ah_decide::SOURCE } else { "" });
     }
-    if plan.request.runtime.is_some() && plan.request.into.is_none() {
+    if request.runtime.is_some() && request.into.is_none() {
         values.insert("runtime_door", &runtime(model, names, planned)?);
     }
     Ok(())

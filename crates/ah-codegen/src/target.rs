@@ -22,7 +22,7 @@ pub struct Target {
     /// Rankings are part of its files, whether they are asked for or not.
     pub(crate) has_rankings: bool,
     /// Returns its files.
-    pub(crate) files: fn(&Plan<'_>) -> Result<Output, CodegenError>,
+    pub(crate) files: fn(&Request<'_>) -> Result<Output, CodegenError>,
 }
 
 /// What to generate, and where.
@@ -69,15 +69,6 @@ pub enum WriteMode {
     Check,
 }
 
-/// What is asked of the code of one target.
-pub struct Plan<'a> {
-    pub request: &'a Request<'a>,
-    /// Whether the code can rank choices and pick among offered ones.
-    pub ranked: bool,
-    /// By slot: whether trees, conditions or used derived features read it.
-    pub used: Vec<bool>,
-}
-
 /// The files of a target.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -92,8 +83,8 @@ pub struct Output {
 
 impl Output {
     /// Returns one file: at the place that was asked for, or of this name below the folder.
-    pub fn file(plan: &Plan<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
-        let place = plan.request.into.map_or_else(|| plan.request.out.join(name), Path::to_owned);
+    pub fn file(request: &Request<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
+        let place = request.into.map_or_else(|| request.out.join(name), Path::to_owned);
         Self { place, signature, files: [(String::new(), text)].into() }
     }
 }

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
+use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::facts::{Facts, WHOLE};
+use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
 
@@ -251,21 +251,18 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if range.high <= threshold || range.low > threshold && !range.nan {
             return self.node(children[usize::from(range.low > threshold)], facts);
         }
+        let test = Expr::binary(Binary::Compare(Comparison::Gt), expr.clone(), Expr::Number(threshold));
         let (mut low, mut high) = (facts.clone(), facts.clone());
         low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
-        high.learn_range(&expr, threshold.next_up(), f64::INFINITY, false);
+        high.learn(&test, true);
         let conditions = self.multiples(slot, threshold, facts).unwrap_or_else(|| {
+            let above = self.condition(&test, facts);
+            let at_most = self.syntax.not(&above);
+            if !range.nan {
+                return [at_most, above];
+            }
             let value = self.feature(slot, facts);
-            let is_small = threshold.abs() < WHOLE;
-            let value = if value.is_integer && !is_small { self.syntax.to_float(&value) } else { value };
-            let literal = Code::literal(match value.is_integer && is_small && range.whole {
-                true => format!("{}", threshold.floor()),
-                false => self.syntax.float(threshold),
-            });
-            let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
-            let is_nan = range.nan;
-            let at_most = if is_nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
-            [at_most, compared(">")]
+            [self.or(&self.syntax.is_nan(&value), &at_most), above]
         });
         self.sides(conditions, children, [&low, &high]);
     }

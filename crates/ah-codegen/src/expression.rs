@@ -323,11 +323,15 @@ impl<S: Language> Builder<'_, '_, S> {
             true => self.variable(number, facts),
             false => self.number(number, facts),
         });
-        let integer = |expr: &Expr| match expr {
-            Expr::Number(x) if x.fract() == 0.0 && x.abs() < WHOLE => Some(Code::literal(format!("{x}"))),
+        // Up to 2^53, an integer compares with a literal as its float does.
+        let literal = |expr: &Expr, is_floor: bool| match expr {
+            Expr::Number(x) if x.abs() >= WHOLE => None,
+            Expr::Number(x) if x.fract() == 0.0 || is_floor => Some(Code::literal(format!("{}", x.floor()))),
+            Expr::Number(x) if !S::IS_TYPED => Some(Code::literal(self.syntax.float(*x))),
             _ => None,
         };
-        let codes = match (integer(a), integer(b)) {
+        let is_floor = facts.range(a).whole && matches!(op, Comparison::Gt | Comparison::Le);
+        let codes = match (literal(a, false), literal(b, is_floor)) {
             (_, Some(literal)) if first.is_integer => [first, literal],
             (Some(literal), _) if second.is_integer => [literal, second],
             _ => [self.float(first), self.float(second)],

@@ -89,11 +89,6 @@ pub trait Language {
         compared("!=").or_else(compared("=="))
     }
 
-    /// Returns `value <= literal or value is NaN`.
-    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
-        self.not_of(&Code::binary(Binds::Comparison, value, ">", literal))
-    }
-
     /// Returns `a == b` for texts.
     fn same(&self, a: &Code, b: &Code) -> Code {
         let compared = |operator| Code::binary(Binds::Comparison, a, operator, b);

@@ -7,7 +7,7 @@ use crate::body::{Outcome, Step};
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
-use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
+use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::page::{Lines, described};
 use crate::plan::Planned;
 use crate::skeleton;
@@ -237,14 +237,10 @@ fn configs(model: &Model) -> String {
 /// Returns the comparisons of the guard; none for a model of every device.
 fn mismatch(model: &Model) -> String {
     let differs = |name: &str, value: String| format!("{name} is not None and {name} != {value}");
-    let mut parts = Vec::new();
-    match &model.device {
-        Some(Device::Cuda(cuda)) => {
-            parts.push(format!("name != {}", python_string(&cuda.name)));
-            parts.push(differs("multiprocessors", cuda.multiprocessors.to_string()));
-        }
-        Some(Device::Cpu(cpu)) => parts.push(format!("name != {}", python_string(&cpu.model))),
-        None => {}
+    let name = model.device.iter().map(|device| format!("name != {}", python_string(device.name())));
+    let mut parts: Vec<String> = name.collect();
+    if let Some(Device::Cuda(cuda)) = &model.device {
+        parts.push(differs("multiprocessors", cuda.multiprocessors.to_string()));
     }
     if model.device_capa.0 > 0 {
         parts.push(differs("capability", format!("({}, {})", model.device_capa.0, model.device_capa.1)));
@@ -317,12 +313,9 @@ pub const PYTORCH: Target = Target {
         let (mut values, names, planned) = values(request)?;
         let heuristic = &request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
-        let mut class = identifier(heuristic, case, "Heuristic");
         // PyTorch's own class names are around it.
-        let own = ["Choice", "AHContext", "AHMetadata", "LearnedHeuristic", "LearnedHeuristicDecision"];
-        if own.into_iter().chain(PYTHON_WORDS.split_ascii_whitespace()).any(|word| word == class) {
-            class.push('_');
-        }
+        let own = "Choice AHContext AHMetadata LearnedHeuristic LearnedHeuristicDecision";
+        let class = Namer::new(case, &[PYTHON_WORDS, own]).give(heuristic, "Heuristic", 160);
         values.insert("class", &class);
         let text = skeleton::render("pytorch/artifact.py", &values)?;
         Ok(Output::file(request, &format!("_{class}.py"), text, planned.signature(&names)))

@@ -43,11 +43,6 @@ impl Language for RustSyntax {
         rust_string(text)
     }
 
-    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
-        let at_most = Code::binary(Binds::Comparison, value, "<=", literal);
-        Code::binary(Binds::Or, &self.is_nan(value), "||", &at_most)
-    }
-
     fn is_nan(&self, a: &Code) -> Code {
         Code::atom(format!("{}.is_nan()", a.at_least(Binds::Atom))).reading(&[a])
     }

@@ -92,7 +92,11 @@ impl Language for CSyntax<'_> {
     }
 
     fn function(&self, name: &str) -> String {
-        format!("{}_{name}", self.package)
+        match name {
+            "abs" => "fabs".to_owned(),
+            "ceil" | "floor" => name.to_owned(),
+            _ => format!("{}_{name}", self.package),
+        }
     }
 
     fn row(&self, _: &str, fields: &[String]) -> String {

@@ -220,8 +220,8 @@ pub const C_WORDS: &str = "\
     uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn \
     NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
 
-/// Variables of C functions.
-pub const C_NAMES: &str = "c v";
+/// Variables of C functions, and the functions of headers that they call.
+pub const C_NAMES: &str = "c v fabs ceil floor fmod";
 
 /// Keywords of every edition of Rust.
 pub const RUST_WORDS: &str = "\

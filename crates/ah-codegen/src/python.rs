@@ -122,7 +122,7 @@ impl Language for PythonSyntax {
     }
 
     fn function(&self, name: &str) -> String {
-        format!("_{name}")
+        if name == "abs" { name.to_owned() } else { format!("_{name}") }
     }
 
     fn lanes(&self, lanes: &[i8]) -> String {

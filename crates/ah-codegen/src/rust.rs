@@ -88,9 +88,11 @@ impl Language for RustSyntax {
         Some(Code { is_integer: true, ..remainder })
     }
 
-    fn assign(&self, name: &str, _: Type, value: &Code, level: usize) -> String {
+    fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {
         let indent = "    ".repeat(level);
-        let line = format!("{indent}let {name} = {};", value.text);
+        // Methods of a literal need its type.
+        let is_literal = ty == Type::Number && value.reads.is_empty() && !value.is_integer;
+        let line = format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text);
         // As rustfmt breaks it.
         if (line.len() > 100 || value.text.len() > 50)
             && value.binds == Binds::Choice

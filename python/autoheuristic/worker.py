@@ -95,12 +95,12 @@ class Worker:
             yield {"failed": str(error)}
 
     def _describe(self, request: Mapping[str, Any]) -> Answer:
-        kinds = {False: {"kind": "numerical"}, True: {"kind": "categorical"}}
+        kinds = {False: "numerical", True: "categorical"}
         return {
             "protocol": PROTOCOL,
             "name": self._source.name,
             "choices": self._kernel.names,
-            "features": [{"name": column.name, **kinds[column.is_category]} for column in self._source.columns],
+            "features": [{"name": name, "kind": kinds[is_in]} for name, is_in in self._source.columns.items()],
             "fallback": self._source.fallback,
             "device": device.current(),
             "timing": TIMING,
@@ -230,7 +230,7 @@ def serve(find: Callable[[], Any], after: int | None = None) -> int:
             if worker is None:
                 worker = Worker(find())
                 gc.freeze()
-            signs = _SignsOfLife(out, request["id"])
+            signs = _signs_of_life(out, request["id"])
             while after is not None and request["request"] != "describe" and _runs(after):
                 signs("waiting for the device")
                 time.sleep(0.02)
@@ -264,17 +264,18 @@ def _lines() -> Iterator[str]:
     return iter(waiting.get, None)
 
 
-class _SignsOfLife:
-    """Writes a sign of life where a request takes long."""
+def _signs_of_life(out: IO[str], request: int) -> Callable[..., None]:
+    """Returns what writes a sign of life where a request takes long."""
+    due = time.monotonic() + SIGN_OF_LIFE
 
-    def __init__(self, out: IO[str], request: int):
-        self._out, self._request, self._next = out, request, time.monotonic() + SIGN_OF_LIFE
+    def sign(text: str = "") -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + SIGN_OF_LIFE
+            out.write(json.dumps({"id": request, "working": text}) + "\n")
+            out.flush()
 
-    def __call__(self, text: str = "") -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + SIGN_OF_LIFE
-            self._out.write(json.dumps({"id": self._request, "working": text}) + "\n")
-            self._out.flush()
+    return sign
 
 
 def _runs(process: int) -> bool:

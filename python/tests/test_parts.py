@@ -11,14 +11,13 @@ from triton import Config
 
 import autoheuristic
 from autoheuristic import decision_time, tools
-from autoheuristic.attachment.identity import Identity
+from autoheuristic.attachment.identity import Identity, source_hash
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
 from autoheuristic.errors import FeatureError, UsageError
 from autoheuristic.features import Features
 from autoheuristic.kernel import Call
-from autoheuristic.source import source_hash
 
 # Names
 

@@ -6,6 +6,7 @@ prints goes to standard error.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import json
@@ -118,9 +119,7 @@ class Worker:
         self._input = None  # Both inputs together may exceed the memory.
         _seed(request["seed"])
         try:
-            call = self._source.call(request["context"])
-            kind = self._kernel.specialization(call)
-            kept = self._source.worth_measuring(self._kernel.pruned(call), request["context"])
+            kind, call, kept = self._planned(request["context"])
             kept = self._compiled_now([(kind, call, kept)], kept)
             self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
         except Exception as error:
@@ -130,18 +129,20 @@ class Worker:
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
-        self._compiled_now(self._to_compile(request["contexts"]), ())
+
+        def inputs() -> Iterator[tuple[Any, Call, Sequence[int]]]:
+            for context in request["contexts"]:
+                with contextlib.suppress(Exception):  # It shows again when the input is prepared.
+                    yield self._planned(context)
+
+        self._compiled_now(inputs(), ())
         return {}
 
-    def _to_compile(self, contexts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Call, Sequence[int]]]:
-        """Returns, for each input, the kind of its arguments, its call, and its configurations."""
-        for context in contexts:
-            try:
-                call = self._source.call(context)
-                kept = self._source.worth_measuring(self._kernel.pruned(call), context)
-                yield self._kernel.specialization(call), call, kept
-            except Exception:  # It shows again when the input is prepared.
-                continue
+    def _planned(self, context: Mapping[str, Any]) -> tuple[Any, Call, Sequence[int]]:
+        """Returns the kind of an input's arguments, its call, and its configurations."""
+        call = self._source.call(context)
+        kept = self._source.worth_measuring(self._kernel.pruned(call), context)
+        return self._kernel.specialization(call), call, kept
 
     def _compiled_now(self, inputs: Iterable[tuple[Any, Call, Sequence[int]]], choices: Sequence[int]) -> Sequence[int]:
         """Compiles what is new of these inputs, and returns those of ``choices`` that can be measured by then."""

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes the files of a program from a table of `ah-codegen --target table`, and reads them by the program's own reader.
 
-    python3 scripts/read_tables.py fused_moe_table --reader vllm --source vllm-0.33.0 --given E=8 --given N=14336 --out configs
-    python3 scripts/read_tables.py fused_moe_table --reader sglang --source sglang-0.5.9 --given E=8 --given N=14336 --out configs
-    python3 scripts/read_tables.py a8w8_table --reader aiter --source amd_aiter-0.1.7 --given cu_num=304 --given N=1536 --given K=7168 --out configs
+    python3 scripts/read_tables.py fused_moe_table.json --reader vllm --source vllm-0.33.0 --given E=8 --given N=14336 --out configs
+    python3 scripts/read_tables.py fused_moe_table.json --reader sglang --source sglang-0.5.9 --given E=8 --given N=14336 --out configs
+    python3 scripts/read_tables.py a8w8_table.json --reader aiter --source amd_aiter-0.1.7 --given cu_num=304 --given N=1536 --given K=7168 --out configs
 
 The source is the unpacked sdist or wheel; it need not be installed. The readers' own functions run as they stand there; only
 the device that they ask for and the module's logger are replaced. Fails where a reader does not find a file, or reads
@@ -130,14 +130,14 @@ def write(reader, rows, given, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", type=Path, help="the folder that ah-codegen wrote")
+    parser.add_argument("table", type=Path, help="the file that ah-codegen wrote")
     parser.add_argument("--reader", required=True, choices=["vllm", "sglang", "aiter"])
     parser.add_argument("--source", type=Path, help="the unpacked source of the program; without it the files are only written")
     parser.add_argument("--given", action="append", default=[], help="COLUMN=VALUE that the log does not have; may be repeated")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the program's files")
     options = parser.parse_args()
     given = dict(pair.split("=", 1) for pair in options.given)
-    write(options.reader, json.loads((options.table / "rows.json").read_text()), given, options.out)
+    write(options.reader, json.loads(options.table.read_text())["rows"], given, options.out)
     if options.source is None:
         return 0
     more = [int(given["cu_num"])] if options.reader == "aiter" else []

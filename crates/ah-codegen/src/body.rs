@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
-use ah_types::{ChoiceId, FeatureKind, Leaf, Model, Node, RankedChoice, Test, pick};
+use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
 use crate::facts::{Facts, WHOLE, negated};
@@ -82,64 +82,70 @@ pub enum Step {
     Return(Outcome, Option<Evidence>),
 }
 
+/// What the code of a file uses.
+#[derive(Default)]
+pub struct Uses {
+    pub helpers: BTreeSet<&'static str>,
+    /// The variables that it reads and does not assign: those of logged features.
+    pub variables: BTreeSet<String>,
+}
+
 /// Builds the body of one function.
 pub struct Builder<'a, 'm, S> {
     pub model: &'m Model,
     pub syntax: &'a S,
     pub names: &'a Names,
-    /// Helpers that expressions call.
-    pub helpers: &'a mut BTreeSet<&'static str>,
+    uses: &'a mut Uses,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
     pub rankings: &'a [usize],
-    known: Known,
+    pub known: Known,
     steps: Vec<Step>,
 }
 
 /// The variables of a path.
 #[derive(Clone, Default)]
-struct Known {
-    /// By slot the condition under which a value is defined, and the value.
-    variables: BTreeMap<usize, (Option<Code>, Code)>,
-    /// Numbers whose trailing zeros are tested.
-    multiples: HashMap<Expr, Code>,
+pub struct Known {
+    /// By slot.
+    features: BTreeMap<usize, Code>,
+    /// Numbers that are read twice.
+    pub parts: HashMap<Expr, Code>,
     /// The number of variables for parts of expressions.
-    parts: usize,
+    count: usize,
 }
 
 impl<S: Language> Builder<'_, '_, S> {
-    /// Returns the value of a feature, and under which condition it is defined if it is no number.
-    pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> (Option<Code>, Code) {
-        if let Some(known) = self.known.variables.get(&slot) {
+    /// Returns the value of a feature.
+    pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> Code {
+        if let Some(known) = self.known.features.get(&slot) {
             return known.clone();
         }
-        let Some(derived) = facts.derived(slot) else {
-            let given = self.syntax.logged(self.model, self.names, slot);
-            let value = match self.syntax.converted(self.model, slot, &given) {
-                None => given,
-                Some(value) => self.assign(self.names.feature(slot), Some(slot), self.kind(slot), value),
-            };
-            self.known.variables.insert(slot, (None, value.clone()));
-            return (None, value);
+        let (name, facts) = (self.names.feature(slot), facts.outside());
+        let value = match facts.derived(slot) {
+            Some(derived) => {
+                let value = self.value(derived, derived.ty(), facts);
+                self.assign(name, Some(slot), derived.ty(), value)
+            }
+            None => {
+                let given = self.syntax.logged(self.model, self.names, slot);
+                let ty = feature(self.model, slot).ty();
+                let converted = self.syntax.converted(self.model, slot, &given);
+                converted.map_or(given, |value| self.assign(name, Some(slot), ty, value))
+            }
         };
-        let ty = derived.ty();
-        let name = self.names.feature(slot);
-        let (defined, value) = self.value(derived, ty, facts);
-        let defined = defined.map(|defined| self.bind(Type::Bool, defined));
-        let known = (defined, self.assign(name, Some(slot), ty, value));
-        self.known.variables.insert(slot, known.clone());
-        known
+        self.known.features.insert(slot, value.clone());
+        value
     }
 
     /// Gives a variable the value, and returns it.
     pub fn bind(&mut self, ty: Type, value: Code) -> Code {
-        let name = self.names.part(self.known.parts);
-        self.known.parts += 1;
+        self.known.count += 1;
+        let name = format!("part_{}", self.known.count);
         self.assign(&name, None, ty, value)
     }
 
     /// Returns the name of a helper, which the file then defines.
     pub fn helper(&mut self, name: &'static str) -> String {
-        self.helpers.insert(name);
+        self.uses.helpers.insert(name);
         self.syntax.function(name)
     }
 }
@@ -150,21 +156,9 @@ pub fn feature(model: &Model, slot: usize) -> Expr {
 }
 
 impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
-    pub fn new(
-        model: &'m Model,
-        syntax: &'a S,
-        names: &'a Names,
-        helpers: &'a mut BTreeSet<&'static str>,
-    ) -> Self {
+    pub fn new(model: &'m Model, syntax: &'a S, names: &'a Names, uses: &'a mut Uses) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
-        Self { model, syntax, names, helpers, rankings: &[], known, steps }
-    }
-
-    fn kind(&self, slot: usize) -> Type {
-        match self.model.features.all().features()[slot].kind {
-            FeatureKind::Numerical => Type::Number,
-            FeatureKind::Categorical => Type::Category,
-        }
+        Self { model, syntax, names, uses, rankings: &[], known, steps }
     }
 
     fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
@@ -184,11 +178,10 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     /// Returns the whole function.
     pub fn function(&mut self) -> Vec<Step> {
         let mut facts = Facts::new(self.model, S::IS_TYPED);
-        self.precondition(&mut facts);
-        if self.steps.last() != Some(&Step::Return(Outcome::Decline, None)) {
+        if self.precondition(&mut facts) {
             self.node(0, &facts);
         }
-        let mut steps = without_unread(self.taken(), &mut BTreeSet::new());
+        let mut steps = self.taken(std::iter::empty());
         join_neighbours(&mut steps, S::WORDS.or);
         steps
     }
@@ -197,28 +190,31 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         self.steps.push(Step::If { condition, then: vec![Step::Return(Outcome::Decline, None)] });
     }
 
-    /// Declines where the precondition does not hold, and notes what holds behind it.
-    pub fn precondition(&mut self, facts: &mut Facts<'_>) {
-        let Some(precondition) = &self.model.precondition else { return };
-        let mut operands = Vec::new();
-        split(&precondition.typed, Binary::And, &mut operands);
-        for operand in operands {
-            match facts.truth(operand) {
-                truth if truth.decided() == Some(true) => continue,
-                truth if !truth.yes => {
-                    self.steps.push(Step::Return(Outcome::Decline, None));
-                    return;
-                }
-                _ => {}
-            }
-            let (defined, mut unless) = self.condition(&negated(operand), facts);
-            if let Some(defined) = defined {
-                let undefined = self.syntax.not(&defined);
-                unless = self.or(&undefined, &unless);
-            }
-            self.decline_if(unless);
-            facts.learn(operand, true);
+    /// Declines where the precondition does not hold, and notes what holds behind it. Returns false if it never holds.
+    pub fn precondition(&mut self, facts: &mut Facts<'_>) -> bool {
+        self.model.precondition.as_ref().is_none_or(|condition| self.require(&condition.typed, facts))
+    }
+
+    fn require(&mut self, condition: &Expr, facts: &mut Facts<'_>) -> bool {
+        if let Expr::Binary(Binary::And, a, b) = condition {
+            return self.require(a, facts) && self.require(b, facts);
         }
+        let truth = facts.range(condition);
+        if truth.decided() == Some(true) {
+            return true;
+        }
+        if !truth.has(1.0) {
+            self.steps.push(Step::Return(Outcome::Decline, None));
+            return false;
+        }
+        let defined = self.defined(condition, facts);
+        let unless = self.condition(&negated(condition), facts);
+        self.decline_if(match defined {
+            Some(defined) => self.or(&self.syntax.not(&defined), &unless),
+            None => unless,
+        });
+        facts.learn(condition, true);
+        true
     }
 
     /// Adds the steps of a node below what is known.
@@ -246,9 +242,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     fn number_split(&mut self, slot: usize, threshold: f64, children: [usize; 2], facts: &mut Facts<'_>) {
         let expr = feature(self.model, slot);
-        let is_missing = self.model.missing.contains(&slot);
-        if facts.range(&expr).nan && !is_missing {
-            let value = self.feature(slot, facts).1;
+        if facts.range(&expr).nan && !self.model.missing.contains(&slot) {
+            let value = self.feature(slot, facts);
             self.decline_if(self.syntax.is_nan(&value));
             facts.learn_range(&expr, f64::NEG_INFINITY, f64::INFINITY, false);
         }
@@ -259,63 +254,53 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let (mut low, mut high) = (facts.clone(), facts.clone());
         low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
         high.learn_range(&expr, threshold.next_up(), f64::INFINITY, false);
-        let mut numbers = Vec::new();
-        if !S::IS_TYPED
-            && !range.nan
-            && !self.known.variables.contains_key(&slot)
-            && zeros_above(&expr, threshold, facts, &mut numbers)
-        {
-            let conditions = self.multiples(&numbers, threshold.floor() + 1.0, facts);
-            return self.sides(conditions, children, [&low, &high]);
-        }
-        let value = self.feature(slot, facts).1;
-        let (value, literal) = match value.is_integer && threshold.abs() < WHOLE {
-            true if range.whole => (value, format!("{}", threshold.floor())),
-            true => (value, self.syntax.float(threshold)),
-            false if value.is_integer => (self.syntax.to_float(&value), self.syntax.float(threshold)),
-            false => (value, self.syntax.float(threshold)),
-        };
-        let literal = Code::literal(literal);
-        let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
-        let above = compared(">");
-        let at_most = if range.nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
-        self.sides([at_most, above], children, [&low, &high]);
+        let conditions = self.multiples(slot, threshold, facts).unwrap_or_else(|| {
+            let value = self.feature(slot, facts);
+            let is_small = threshold.abs() < WHOLE;
+            let value = if value.is_integer && !is_small { self.syntax.to_float(&value) } else { value };
+            let literal = Code::literal(match value.is_integer && is_small && range.whole {
+                true => format!("{}", threshold.floor()),
+                false => self.syntax.float(threshold),
+            });
+            let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
+            let is_nan = range.nan;
+            let at_most = if is_nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
+            [at_most, compared(">")]
+        });
+        self.sides(conditions, children, [&low, &high]);
     }
 
-    /// Returns the conditions that a number has fewer trailing zeros than these, and that all have at least as many.
-    fn multiples(&mut self, numbers: &[Expr], zeros: f64, facts: &Facts<'_>) -> [Code; 2] {
-        let of = Code::literal(self.syntax.float(zeros.exp2()));
-        let mut rests = Vec::new();
-        for number in numbers {
-            let value = self.known.multiples.get(number).cloned().unwrap_or_else(|| {
-                let value = self.number(number, facts);
-                if value.reads.contains(&value.text) { value } else { self.bind(Type::Number, value) }
-            });
-            self.known.multiples.insert(number.clone(), value.clone());
-            rests.push(Code::binary(Binds::Product, &value, "%", &of));
+    /// Returns the conditions that a number of trailing zeros is at most the threshold, and that it is above, as tests of multiples of
+    /// a power of two.
+    fn multiples(&mut self, slot: usize, threshold: f64, facts: &Facts<'_>) -> Option<[Code; 2]> {
+        let mut numbers = Vec::new();
+        let expr = feature(self.model, slot);
+        let is_new = !self.known.features.contains_key(&slot) && !facts.range(&expr).nan;
+        if S::IS_TYPED || !is_new || !zeros_above(&expr, threshold, facts, &mut numbers) {
+            return None;
         }
-        let any =
-            rests.into_iter().reduce(|a, b| Code::binary(Binds::Or, &a, S::WORDS.or, &b)).expect("a number");
+        let of = Code::literal(self.syntax.float((threshold.floor() + 1.0).exp2()));
+        let rests = numbers.iter().map(|number| {
+            let number = self.variable(number, facts);
+            Code::binary(Binds::Product, &number, "%", &of)
+        });
+        let any = rests.reduce(|a, b| Code::binary(Binds::Or, &a, S::WORDS.or, &b))?;
         let all = self.syntax.not(&any);
-        [any, all]
+        Some([any, all])
     }
 
     fn set_split(&mut self, slot: usize, set: &[String], children: [usize; 2], facts: &mut Facts<'_>) {
         let known = &self.model.categories[slot];
-        let is_known = |facts: &Facts<'_>| {
-            facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)))
-        };
         let expr = feature(self.model, slot);
-        if !is_known(facts) || facts.may_lack(&expr) {
-            let (defined, value) = self.feature(slot, facts);
+        let is_known = facts.is_known(slot);
+        if !is_known || facts.may_lack(&expr) {
+            let defined = self.defined(&expr, facts);
+            let value = self.feature(slot, facts);
             let texts: Vec<&str> =
                 known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
-            let in_known = if is_known(facts) { None } else { Some(self.is_in(slot, &value, &texts, facts)) };
-            let not = |code: Option<Code>| code.map(|code| self.syntax.not(&code));
-            let condition = match (not(defined), not(in_known)) {
-                (Some(a), Some(b)) => self.or(&a, &b),
-                (a, b) => a.or(b).expect("a reason to check"),
-            };
+            let in_known = (!is_known).then(|| self.is_in(slot, &value, &texts, facts));
+            let condition = [defined, in_known].into_iter().flatten().map(|code| self.syntax.not(&code));
+            let condition = condition.reduce(|a, b| self.or(&a, &b)).expect("a reason to check");
             self.decline_if(condition);
             facts.learn_category(slot, known, true);
         }
@@ -325,26 +310,23 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if inside.is_empty() || outside.is_empty() {
             return self.node(children[usize::from(outside.is_empty())], facts);
         }
-        let value = self.feature(slot, facts).1;
+        let value = self.feature(slot, facts);
         let is_short = inside.len() <= outside.len();
         let named = self.is_in(slot, &value, if is_short { &inside } else { &outside }, facts);
         let other = self.syntax.not(&named);
         let conditions = if is_short { [other, named] } else { [named, other] };
-        let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-        let (mut left, mut right) = (facts.clone(), facts.clone());
-        left.learn_category(slot, &owned(&outside), true);
-        right.learn_category(slot, &owned(&inside), true);
+        let [left, right] = [&outside, &inside].map(|texts| {
+            let mut facts = facts.clone();
+            facts.learn_category(slot, &texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>(), true);
+            facts
+        });
         self.sides(conditions, children, [&left, &right]);
     }
 
     /// Returns the condition that a category is one of these.
-    pub fn is_in(&mut self, slot: usize, value: &Code, texts: &[&str], facts: &Facts<'_>) -> Code {
+    pub fn is_in(&self, slot: usize, value: &Code, texts: &[&str], facts: &Facts<'_>) -> Code {
         if !facts.is_truth(slot) {
-            return match texts {
-                [] => Code::atom(self.syntax.truth(false)),
-                [text] => self.syntax.same(value, &Code::atom(self.syntax.text(text))),
-                texts => self.syntax.is_in(value, texts),
-            };
+            return self.any_of(value, texts);
         }
         match (texts.contains(&"True"), texts.contains(&"False")) {
             (true, false) => value.clone(),
@@ -361,7 +343,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the steps that `add` adds, without a trace of their variables.
     fn apart(&mut self, add: impl FnOnce(&mut Self)) -> Vec<Step> {
-        let (known, before) = (self.known.clone(), self.taken());
+        let (known, before) = (self.known.clone(), std::mem::take(&mut self.steps));
         add(self);
         self.known = known;
         std::mem::replace(&mut self.steps, before)
@@ -376,8 +358,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             let Some(condition) = model.eligible.get(&choice).map(|condition| &condition.typed) else {
                 return true;
             };
-            let truth = facts.truth(condition);
-            if truth.decided() != Some(true) && truth.yes && !facts.refuted.contains(condition) {
+            let truth = facts.range(condition);
+            if truth.decided() != Some(true) && truth.has(1.0) {
                 asked.get_or_insert(condition);
             }
             truth.decided() == Some(true)
@@ -388,25 +370,29 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             let outcome = picked.map_or(Outcome::Decline, Outcome::Choice);
             return self.steps.push(Step::Return(outcome, evidence));
         };
-        let (defined, value) = self.condition(condition, facts);
-        let code = match &defined {
-            Some(defined) => self.and(defined, &value),
-            None => value,
-        };
-        let (mut yes, mut no) = (facts.clone(), facts.clone());
+        let code = self.runs(condition, facts);
+        let mut no = facts.clone();
+        no.learn_range(condition, 0.0, 0.0, true);
+        let mut yes = facts.clone();
         yes.learn(condition, true);
-        no.refuted.insert(condition.clone());
-        if defined.is_none() {
-            no.learn(condition, false);
-        }
         let [then, otherwise] = [&yes, &no].map(|facts| self.apart(|this| this.leaf(leaf, facts)));
         let opposite = self.syntax.not(&code);
         self.steps.extend(joined([code, opposite], then, otherwise));
     }
 
-    /// Takes the variables that were assigned since the last call.
-    pub fn taken(&mut self) -> Vec<Step> {
-        std::mem::take(&mut self.steps)
+    /// Returns the condition that a condition is defined and holds.
+    pub fn runs(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
+        let defined = self.defined(condition, facts);
+        let value = self.condition(condition, facts);
+        self.both(defined, Some(value.clone())).unwrap_or(value)
+    }
+
+    /// Takes the steps, without variables that neither later steps nor these expressions read.
+    pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Vec<Step> {
+        let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
+        let steps = without_unread(std::mem::take(&mut self.steps), &mut read);
+        self.uses.variables.extend(read);
+        steps
     }
 }
 
@@ -472,7 +458,7 @@ pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Ste
 }
 
 /// Walks backwards: `read` has the variables that later steps read.
-pub fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
+fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
     let mut kept = Vec::with_capacity(steps.len());
     for step in steps.into_iter().rev() {
         match step {
@@ -526,15 +512,4 @@ fn join_neighbours(steps: &mut Vec<Step>, or: &str) {
         joined.push(step);
     }
     *steps = joined;
-}
-
-/// Splits a chain of one operator.
-pub fn split<'e>(expr: &'e Expr, operator: Binary, operands: &mut Vec<&'e Expr>) {
-    match expr {
-        Expr::Binary(op, a, b) if *op == operator => {
-            split(a, operator, operands);
-            split(b, operator, operands);
-        }
-        other => operands.push(other),
-    }
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use ah_decide::LEAF;
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, FeatureKind, Model};
 
 use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
+use crate::facts::is_truth;
 use crate::language::{Language, Words};
 use crate::names::{C_NAMES, C_WORDS, Case, Names};
-use crate::page::{Lines, described, units, wrapped};
-use crate::plan::{Planned, TableCode};
+use crate::page::{Lines, described, units};
+use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Plan, Target};
 use crate::text::{c_string, shown};
@@ -41,6 +41,7 @@ impl Language for CSyntax<'_> {
         block: ["if (", ") {", "}"],
         in_one_line: true,
         comment: ["/* ", " */"],
+        leaf: "-1",
     };
     const IS_TYPED: bool = true;
     const WIDTHS: [usize; 3] = [100, 90, 90];
@@ -93,6 +94,10 @@ impl Language for CSyntax<'_> {
     fn function(&self, name: &str) -> String {
         format!("{}_{name}", self.package)
     }
+
+    fn row(&self, _: &str, fields: &[String]) -> String {
+        format!("{{{}}}", fields.join(", "))
+    }
 }
 
 fn usage(place: &Path, package: &str) -> String {
@@ -120,11 +125,6 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     let all = (0..model.choices.len()).map(|i| constant(ChoiceId(i as u32)));
     let choices: Vec<String> = all.map(|name| format!("    {name}")).collect();
     let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
-    let (steps, all) = &planned.conditions;
-    let case = |(code, choices): &(Code, Vec<ChoiceId>)| {
-        let cases: String = choices.iter().map(|id| format!("case {}: ", constant(*id))).collect();
-        format!("    {cases}return {};\n", code.text)
-    };
     let mut values = skeleton::values(plan, &names, &planned);
     let inserted = [
         ("about", planned.about(model, " * ", "\n")),
@@ -134,28 +134,16 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
         ("first", if is_constant { String::new() } else { format!("{pointer}, ") }),
-        ("condition_steps", lines().print(steps, 1, true)),
-        ("conditions", all.iter().map(case).collect()),
         ("body", lines().print(&planned.body, 1, true)),
-        ("leaf", lines().print(&planned.leaf, 1, true)),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    let (mut starts, mut entries) = (Vec::new(), Vec::new());
-    for ranking in &planned.rankings {
-        starts.push(entries.len().to_string());
-        let entry = |(id, allowed): &(ChoiceId, bool)| match allowed {
-            true => id.0.to_string(),
-            false => (-2 - i64::from(id.0)).to_string(),
-        };
-        entries.extend(ranking.iter().map(entry));
-        entries.push("-1".to_owned());
-    }
-    values.insert("rankings", &wrapped(entries, "        "));
-    values.insert("starts", &wrapped(starts, "        "));
+    planned.insert(&mut values, &lines, &constant);
     values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
     values.insert("count", &model.choices.len());
-    values
-        .insert("needs_rounded", &(planned.helpers.contains("rounded") || planned.helpers.contains("log2")));
+    values.insert(
+        "needs_rounded",
+        &(planned.uses.helpers.contains("rounded") || planned.uses.helpers.contains("log2")),
+    );
     if let Some(device) = &model.device {
         let (units, count) = units(device);
         values.insert("device", &shown(&device.to_string()));
@@ -164,7 +152,8 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
         values.insert("units_count", &count);
     }
     if let Some(code) = &planned.tables {
-        tables(&mut values, code, model);
+        code.insert(&syntax, &mut values);
+        values.insert("parts", &model.choices.len().div_ceil(ah_decide::LANES));
     }
     values.insert("needs_same", &skeleton::mentions(&values, &format!("{package}_same(")));
     let text = skeleton::render("c/header.h", &values)?;
@@ -178,7 +167,7 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
         let ty = match feature.kind {
             FeatureKind::Numerical if feature.integer => "int64_t ",
             FeatureKind::Numerical => "double ",
-            FeatureKind::Categorical if planned.truths.contains(slot) => "bool ",
+            FeatureKind::Categorical if is_truth(model, *slot) => "bool ",
             FeatureKind::Categorical => "const char *",
         };
         let name = names.feature(*slot);
@@ -189,45 +178,4 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
         text += &format!("    {ty}{name};{comment}\n");
     }
     text
-}
-
-/// Inserts the tables of trees and boosters. An array of C has at least one value.
-fn tables(values: &mut tera::Context, code: &TableCode, model: &Model) {
-    let (tables, boosters) = (&code.tables, &code.tables.boosters);
-    let float = |x: f64| CSyntax { package: "" }.float(x);
-    let mut insert = |key: &str, mut all: Vec<String>| {
-        if all.is_empty() {
-            all.push("0".to_owned());
-        }
-        values.insert(key, &wrapped(all, "    "));
-    };
-    let column = |node: &ah_decide::Node| if node.0 == LEAF { "-1".to_owned() } else { node.0.to_string() };
-    insert("node_column", tables.nodes.iter().map(column).collect());
-    insert("node_threshold", tables.nodes.iter().map(|node| float(node.1)).collect());
-    insert("node_left", tables.nodes.iter().map(|node| node.2.to_string()).collect());
-    insert("end", tables.ends.iter().map(ToString::to_string).collect());
-    insert("choice", tables.ranking.iter().map(|r| r.choice.to_string()).collect());
-    insert("score", tables.ranking.iter().map(|r| float(r.score)).collect());
-    let flags = |r: &ah_decide::Ranked| (u8::from(r.allowed) + 2 * u8::from(r.expected)).to_string();
-    insert("flags", tables.ranking.iter().map(flags).collect());
-    insert("column", boosters.columns.iter().map(|column| column.0.to_string()).collect());
-    insert("column_end", boosters.columns.iter().map(|column| column.1.to_string()).collect());
-    insert("threshold", boosters.thresholds.iter().map(|x| float(*x)).collect());
-    insert("mask", boosters.masks.iter().flat_map(|mask| mask.0).map(|x| format!("0x{x:x}u")).collect());
-    insert("first_row", boosters.first_rows.iter().map(ToString::to_string).collect());
-    insert("row", boosters.rows.iter().flatten().map(ToString::to_string).collect());
-    let columns = code.columns.iter().enumerate().map(|(i, code)| format!("    v[{i}] = {};\n", code.text));
-    values.insert("columns", &columns.collect::<String>());
-    let counts = [
-        ("columns_count", code.columns.len().max(1)),
-        ("boosted_columns", boosters.columns.len()),
-        ("boosters_count", boosters.first_rows.len()),
-        ("block", ah_decide::BLOCK),
-        ("mask_rows", boosters.thresholds.len() + boosters.columns.len()),
-        ("row_length", model.choices.len().div_ceil(ah_decide::LANES) * ah_decide::LANES),
-    ];
-    counts.iter().for_each(|(key, count)| values.insert(*key, count));
-    values.insert("unit", &float(tables.rule.unit));
-    values.insert("margin", &float(tables.rule.margin.unwrap_or(0.0)));
-    values.insert("has_margin", &u8::from(tables.rule.margin.is_some()));
 }

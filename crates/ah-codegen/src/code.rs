@@ -58,6 +58,11 @@ impl Code {
         Self { reads: BTreeSet::from([name.to_owned()]), ..Self::atom(name) }
     }
 
+    /// Returns true for a variable.
+    pub fn is_variable(&self) -> bool {
+        self.reads.contains(&self.text)
+    }
+
     /// Returns a literal: a negative one binds like a sign.
     pub fn literal(text: String) -> Self {
         Self::new(if text.starts_with('-') { Binds::Sign } else { Binds::Atom }, text)
@@ -86,6 +91,11 @@ impl Code {
     pub fn binary(binds: Binds, left: &Self, operator: &str, right: &Self) -> Self {
         let text = format!("{} {operator} {}", left.at_least(binds), right.above(binds));
         Self::new(binds, text).reading(&[left, right])
+    }
+
+    /// Returns this in brackets.
+    pub fn bracketed(self) -> Self {
+        Self { text: format!("({})", self.text), binds: Binds::Atom, opposite: None, ..self }
     }
 
     /// Returns the text, in brackets if its operator binds less tightly.

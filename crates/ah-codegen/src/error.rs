@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_cli::{FatalError, exit};
+use ah_cli::{FatalError, OutputError, exit};
 use ah_types::shown::{listed, quoted};
 use ah_types::{InvalidModel, ModelError, log};
 
@@ -22,6 +22,9 @@ pub enum CodegenError {
     /// A log cannot be read.
     #[error(transparent)]
     Log(#[from] log::LogError),
+    /// Standard output is closed.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// A table has no rows.
     #[error("--target table: expected --rows LOG, a log with the inputs that the table shall have")]
     NoRows,
@@ -80,6 +83,7 @@ impl FatalError for CodegenError {
             Self::Io { .. } | Self::Taken { .. } => exit::IO,
             Self::Model(e) => e.exit_code(),
             Self::Log(e) => e.exit_code(),
+            Self::Output(e) => e.exit_code(),
             Self::NoRows | Self::SeveralTargets { .. } => exit::USAGE,
             _ => exit::BAD_INPUT,
         }

@@ -3,7 +3,8 @@
 //! Facts leave out what code need not test: a split that the path has already decided, a check for NaN where the operands exclude
 //! it. They hold for every value, infinities and numbers beyond 2^53 included; where a fact is not sure, there is none.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 use ah_types::{FeatureKind, Model};
@@ -11,7 +12,8 @@ use ah_types::{FeatureKind, Model};
 /// Below, every whole number is an f64.
 pub const WHOLE: f64 = (1_u64 << 53) as f64;
 
-/// The values that a number may have: from `low` to `high`, and NaN if `nan`.
+/// The values that a number may have: from `low` to `high`, and NaN if `nan`. A truth value is 0 or 1, and `nan` if it may be
+/// undefined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub low: f64,
@@ -22,10 +24,26 @@ pub struct Range {
 }
 
 const ANY: Range = Range { low: f64::NEG_INFINITY, high: f64::INFINITY, whole: false, nan: true };
+const TRUTH: Range = Range { low: 0.0, high: 1.0, whole: true, nan: false };
 
 impl Range {
     fn of(low: f64, high: f64, whole: bool, nan: bool) -> Self {
         if low.is_nan() || high.is_nan() { ANY } else { Self { low, high, whole, nan } }
+    }
+
+    /// Returns a truth value that may be true or false.
+    fn truth(yes: bool, no: bool, nan: bool) -> Self {
+        Self { low: f64::from(u8::from(!no)), high: f64::from(u8::from(yes)), whole: true, nan }
+    }
+
+    /// Returns the opposite of a truth value.
+    fn opposite(self) -> Self {
+        Self { low: 1.0 - self.high, high: 1.0 - self.low, ..self }
+    }
+
+    /// Returns the truth value if there is only one.
+    pub fn decided(self) -> Option<bool> {
+        (!self.nan && self.low == self.high).then_some(self.low == 1.0)
     }
 
     pub fn has(self, x: f64) -> bool {
@@ -67,38 +85,11 @@ impl Range {
     }
 }
 
-/// The categories that a feature may have.
-#[derive(Clone, Debug, Default)]
+/// The categories that a feature may have: one of `texts`, or with `is_other` any other one.
+#[derive(Clone, Debug)]
 struct Categories {
-    /// One of these, if known.
-    only: Option<BTreeSet<String>>,
-    not: BTreeSet<String>,
-}
-
-/// Which results a condition may have.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Truth {
-    pub yes: bool,
-    pub no: bool,
-    pub undefined: bool,
-}
-
-impl Truth {
-    const OPEN: Self = Self { yes: true, no: true, undefined: false };
-
-    fn known(value: bool) -> Self {
-        Self { yes: value, no: !value, undefined: false }
-    }
-
-    /// Returns the results of the opposite.
-    fn opposite(self) -> Self {
-        Self { yes: self.no, no: self.yes, ..self }
-    }
-
-    /// Returns the result if there is only one.
-    pub fn decided(self) -> Option<bool> {
-        (!self.undefined && self.yes != self.no).then_some(self.yes)
-    }
+    is_other: bool,
+    texts: BTreeSet<String>,
 }
 
 /// What holds at one place of the code.
@@ -107,24 +98,16 @@ pub struct Facts<'m> {
     pub model: &'m Model,
     /// Logged truth values are of the language's own type, so they have no third value.
     has_truths: bool,
-    numbers: HashMap<Expr, Range>,
+    known: HashMap<Expr, Range>,
     categories: HashMap<usize, Categories>,
-    conditions: HashMap<Expr, bool>,
-    /// Conditions that are false or undefined.
-    pub refuted: HashSet<Expr>,
+    /// Inside of an expression: what holds where the expression stands.
+    outside: Option<Rc<Self>>,
 }
 
 impl<'m> Facts<'m> {
     /// Returns what holds at the beginning: nothing but the types.
     pub fn new(model: &'m Model, has_truths: bool) -> Self {
-        Self {
-            model,
-            has_truths,
-            numbers: HashMap::new(),
-            categories: HashMap::new(),
-            conditions: HashMap::new(),
-            refuted: HashSet::new(),
-        }
+        Self { model, has_truths, known: HashMap::new(), categories: HashMap::new(), outside: None }
     }
 
     /// Returns the expression of a derived feature, and `None` for a logged one.
@@ -133,17 +116,20 @@ impl<'m> Facts<'m> {
         Some(&self.model.features.derived()[at].1)
     }
 
-    /// Returns the values that a number may have here.
+    /// Returns the values that a number or truth value may have here.
     pub fn range(&self, expr: &Expr) -> Range {
         let range = self.computed(expr);
-        self.numbers.get(expr).map_or(range, |fact| range.and(*fact))
+        self.known.get(expr).map_or(range, |fact| range.and(*fact))
     }
 
     fn computed(&self, expr: &Expr) -> Range {
         match expr {
             Expr::Number(x) => Range::of(*x, *x, x.fract() == 0.0, false),
+            Expr::Bool(value) => Range::truth(*value, !value, false),
+            Expr::Text(_) => ANY,
             Expr::Feature(slot) => match self.derived(slot.index) {
                 Some(derived) => self.range(derived),
+                None if slot.kind == FeatureKind::Categorical => TRUTH,
                 None if self.model.features.base().features()[slot.index].integer => {
                     Range::of(i64::MIN as f64, i64::MAX as f64, true, false)
                 }
@@ -152,24 +138,19 @@ impl<'m> Facts<'m> {
             Expr::Unary(op, a) => self.unary(*op, a),
             Expr::Binary(op, a, b) => self.binary(*op, a, b),
             Expr::If(c, a, b) => {
-                let truth = self.truth(c);
-                let side = |expr: &Expr, value: bool| {
-                    let mut facts = self.clone();
-                    facts.learn(c, value);
-                    facts.range(expr)
-                };
-                let nan =
-                    Range { nan: truth.undefined, low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
-                let sides = [(truth.yes, a, true), (truth.no, b, false)];
-                sides.into_iter().filter(|side| side.0).fold(nan, |all, (_, e, value)| all.or(side(e, value)))
+                let truth = self.range(c);
+                let none = Range { nan: truth.nan, low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
+                let sides = [(truth.has(1.0), a, true), (truth.has(0.0), b, false)];
+                let possible = sides.into_iter().filter(|side| side.0);
+                possible.fold(none, |all, (_, side, value)| all.or(self.with(c, value).range(side)))
             }
-            Expr::Bool(_) | Expr::Text(_) => ANY,
         }
     }
 
     fn unary(&self, op: Unary, operand: &Expr) -> Range {
         let a = self.range(operand);
         match op {
+            Unary::Not => a.opposite(),
             Unary::Neg => Range::of(-a.high, -a.low, a.whole, a.nan),
             Unary::Abs => {
                 let low = if a.has(0.0) { 0.0 } else { a.low.abs().min(a.high.abs()) };
@@ -177,28 +158,37 @@ impl<'m> Facts<'m> {
             }
             Unary::Floor => Range::of(a.low.floor(), a.high.floor(), true, a.nan),
             Unary::Ceil => Range::of(a.low.ceil(), a.high.ceil(), true, a.nan),
-            Unary::Log2 if a.low > 0.0 => {
-                // Wider than the rounding of any implementation.
-                Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan)
-            }
+            // Wider than the rounding of any implementation.
+            Unary::Log2 if a.low > 0.0 => Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan),
+            Unary::Log2 => ANY,
             Unary::Ctz => {
                 let most = a.low.abs().max(a.high.abs()).log2().floor().min(64.0);
                 let high = if a.has(0.0) || most.is_nan() { 64.0 } else { most };
                 Range::of(0.0, high, true, a.nan || !a.whole || !a.is_finite())
             }
-            Unary::Log2 | Unary::Not => ANY,
         }
     }
 
     fn binary(&self, op: Binary, left: &Expr, right: &Expr) -> Range {
+        match op {
+            Binary::And => return self.both(left, right, true),
+            Binary::Or => return self.both(left, right, false).opposite(),
+            Binary::Same => return self.same(left, right),
+            Binary::Differ => return self.same(left, right).opposite(),
+            _ => {}
+        }
         let (a, b) = (self.range(left), self.range(right));
         let (nan, whole) = (a.nan || b.nan, a.whole && b.whole);
-        let finite = a.is_finite() && b.is_finite();
+        let infinite = !a.is_finite() || !b.is_finite();
         match op {
-            Binary::Add => Range::corners(a, b, nan || !finite, whole, |a, b| a + b),
-            Binary::Sub => Range::corners(a, b, nan || !finite, whole, |a, b| a - b),
-            Binary::Mul => Range::corners(a, b, nan || !finite, whole, |a, b| a * b),
-            Binary::Div if !b.has(0.0) => Range::corners(a, b, nan || !finite, false, |a, b| a / b),
+            Binary::Compare(op) => {
+                let [yes, no] = compare(op, a, b);
+                Range::truth(yes, no, nan)
+            }
+            Binary::Add => Range::corners(a, b, nan || infinite, whole, |a, b| a + b),
+            Binary::Sub => Range::corners(a, b, nan || infinite, whole, |a, b| a - b),
+            Binary::Mul => Range::corners(a, b, nan || infinite, whole, |a, b| a * b),
+            Binary::Div if !b.has(0.0) => Range::corners(a, b, nan || infinite, false, |a, b| a / b),
             Binary::Rem if b.low > 0.0 && a.is_finite() => {
                 let high = if a.low >= 0.0 { b.high.min(a.high) } else { b.high };
                 let mut rest = Range::of(0.0, high, whole, nan);
@@ -219,175 +209,83 @@ impl<'m> Facts<'m> {
         }
     }
 
-    /// Returns the results that a condition may have here.
-    pub fn truth(&self, expr: &Expr) -> Truth {
-        if let Some(value) = self.conditions.get(expr) {
-            return Truth::known(*value);
-        }
-        match expr {
-            Expr::Bool(value) => Truth::known(*value),
-            Expr::Unary(Unary::Not, a) => self.truth(a).opposite(),
-            Expr::Binary(Binary::And, a, b) => self.both(a, b, true),
-            Expr::Binary(Binary::Or, a, b) => self.both(a, b, false).opposite(),
-            Expr::Binary(Binary::Compare(op), a, b) => self.compare(*op, self.range(a), self.range(b)),
-            Expr::Binary(Binary::Same, a, b) => self.same(a, b),
-            Expr::Binary(Binary::Differ, a, b) => self.same(a, b).opposite(),
-            Expr::If(c, a, b) => {
-                let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
-                let any = |f: fn(Truth) -> bool| c.yes && f(a) || c.no && f(b);
-                Truth {
-                    yes: any(|t| t.yes),
-                    no: any(|t| t.no),
-                    undefined: c.undefined || any(|t| t.undefined),
-                }
-            }
-            Expr::Feature(slot) => match self.derived(slot.index) {
-                Some(derived) => self.truth(derived),
-                None => Truth::OPEN,
-            },
-            _ => Truth { undefined: true, ..Truth::OPEN },
-        }
-    }
-
     /// Returns the truth of `a and b`, or with `value` false of `not (a or b)`.
-    fn both(&self, a: &Expr, b: &Expr, value: bool) -> Truth {
-        let side = |t: Truth| if value { t } else { t.opposite() };
-        let first = side(self.truth(a));
-        if !first.yes {
+    fn both(&self, a: &Expr, b: &Expr, value: bool) -> Range {
+        let side = |truth: Range| if value { truth } else { truth.opposite() };
+        let first = side(self.range(a));
+        if !first.has(1.0) {
             return first;
         }
-        let mut facts = self.clone();
-        facts.learn(a, value);
-        let second = side(facts.truth(b));
-        Truth { yes: second.yes, no: first.no || second.no, undefined: first.undefined || second.undefined }
+        let second = side(self.with(a, value).range(b));
+        Range { low: first.low.min(second.low), nan: first.nan || second.nan, ..second }
     }
 
-    fn compare(&self, op: Comparison, a: Range, b: Range) -> Truth {
-        let equal =
-            (a.low <= b.high && b.low <= a.high, !(a.low == a.high && b.low == b.high && a.low == b.low));
-        let (yes, no) = match op {
-            Comparison::Eq => equal,
-            Comparison::Ne => (equal.1, equal.0),
-            Comparison::Lt => (a.low < b.high, a.high >= b.low),
-            Comparison::Le => (a.low <= b.high, a.high > b.low),
-            Comparison::Gt => (a.high > b.low, a.low <= b.high),
-            Comparison::Ge => (a.high >= b.low, a.low < b.high),
+    fn same(&self, a: &Expr, b: &Expr) -> Range {
+        let nan = self.may_lack(a) || self.may_lack(b);
+        let (slot, text) = match (a, b) {
+            (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) => {
+                (slot.index, text)
+            }
+            (Expr::Text(a), Expr::Text(b)) => return Range::truth(a == b, a != b, false),
+            _ => return Range { nan: nan || !is_named(a) && !is_named(b), ..TRUTH },
         };
-        Truth { yes, no, undefined: a.nan || b.nan }
-    }
-
-    fn same(&self, a: &Expr, b: &Expr) -> Truth {
-        let undefined = self.may_lack(a) || self.may_lack(b);
-        let (Expr::Feature(slot), Expr::Text(text)) = (a, b) else {
-            return match (a, b) {
-                (Expr::Text(_), Expr::Feature(_)) => self.same(b, a),
-                (Expr::Text(a), Expr::Text(b)) => Truth::known(a == b),
-                _ => {
-                    // The model tells two categories apart only if it names one of them.
-                    let is_named = |e: &Expr| matches!(e, Expr::Text(_)) || e.ty() == Type::Bool;
-                    Truth { undefined: undefined || !is_named(a) && !is_named(b), ..Truth::OPEN }
-                }
-            };
-        };
-        if let Some(derived) = self.derived(slot.index)
-            && derived.ty() == Type::Bool
-            && !self.categories.contains_key(&slot.index)
-        {
-            let truth = self.truth(derived);
-            return match text.as_str() {
-                "True" => truth,
-                "False" => truth.opposite(),
-                _ => Truth { yes: false, no: true, ..truth },
-            };
+        let known = self.categories.get(&slot);
+        match self.derived(slot) {
+            Some(derived) if derived.ty() == Type::Bool && known.is_none() => match text.as_str() {
+                "True" => self.range(derived),
+                "False" => self.range(derived).opposite(),
+                _ => Range { low: 0.0, high: 0.0, ..self.range(derived) },
+            },
+            _ => {
+                let is_only = known.is_some_and(|known| !known.is_other && known.texts.len() == 1);
+                let is_excluded = self.excludes(slot, text);
+                Range::truth(!is_excluded, is_excluded || !is_only, nan)
+            }
         }
-        let known = self.categories.get(&slot.index);
-        let is_out = known.is_some_and(|known| {
-            known.not.contains(text) || known.only.as_ref().is_some_and(|only| !only.contains(text))
-        });
-        let is_only = known.is_some_and(|known| {
-            known.only.as_ref().is_some_and(|only| only.len() == 1 && only.contains(text))
-        });
-        Truth { yes: !is_out, no: !is_only, undefined }
     }
 
-    /// Returns true if a category or truth value may be undefined here.
+    /// Returns true if a value may be undefined here.
     pub fn may_lack(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Feature(slot) => match self.derived(slot.index) {
-                Some(derived) if !self.categories.contains_key(&slot.index) => self.may_lack(derived),
-                _ => false,
-            },
             Expr::Text(_) => false,
+            Expr::Feature(slot) if slot.kind == FeatureKind::Categorical => match self.derived(slot.index) {
+                Some(derived) => !self.categories.contains_key(&slot.index) && self.may_lack(derived),
+                None => false,
+            },
             Expr::If(c, a, b) if expr.ty() == Type::Category => {
                 self.may_lack(c) || self.may_lack(a) || self.may_lack(b)
             }
-            _ => self.truth(expr).undefined,
+            _ => self.range(expr).nan,
         }
     }
 
-    /// Notes that a condition holds, or with `value` false that it is defined and does not.
-    pub fn learn(&mut self, expr: &Expr, value: bool) {
-        self.conditions.insert(expr.clone(), value);
-        match expr {
-            Expr::Unary(Unary::Not, a) => self.learn(a, !value),
-            Expr::Binary(Binary::And, a, b) if value => [a, b].into_iter().for_each(|e| self.learn(e, true)),
-            Expr::Binary(Binary::Or, a, b) if !value => [a, b].into_iter().for_each(|e| self.learn(e, false)),
-            Expr::Binary(Binary::Compare(op), a, b) => {
-                let (first, second) = (self.range(a), self.range(b));
-                self.learn_comparison(*op, value, a, second);
-                let mirrored = match op {
-                    Comparison::Lt => Comparison::Gt,
-                    Comparison::Le => Comparison::Ge,
-                    Comparison::Gt => Comparison::Lt,
-                    Comparison::Ge => Comparison::Le,
-                    other => *other,
-                };
-                self.learn_comparison(mirrored, value, b, first);
-            }
-            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
-                if let (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) =
-                    (&**a, &**b)
-                {
-                    let value = (*op == Binary::Same) == value;
-                    self.learn_category(slot.index, std::slice::from_ref(text), value);
-                }
-            }
-            Expr::Feature(slot) => {
-                if let Some(derived) = self.derived(slot.index) {
-                    self.learn(derived, value);
-                }
-            }
-            _ => {}
-        }
+    /// Returns what holds where the expression stands, so wherever a variable of it is read.
+    pub fn outside(&self) -> &Self {
+        self.outside.as_deref().unwrap_or(self)
     }
 
-    fn learn_comparison(&mut self, op: Comparison, value: bool, a: &Expr, b: Range) {
-        let (low, high) = match (op, value) {
-            (Comparison::Lt, true) | (Comparison::Ge, false) => (f64::NEG_INFINITY, b.high.next_down()),
-            (Comparison::Le, true) | (Comparison::Gt, false) => (f64::NEG_INFINITY, b.high),
-            (Comparison::Gt, true) | (Comparison::Le, false) => (b.low.next_up(), f64::INFINITY),
-            (Comparison::Ge, true) | (Comparison::Lt, false) => (b.low, f64::INFINITY),
-            (Comparison::Eq, true) | (Comparison::Ne, false) => (b.low, b.high),
-            (Comparison::Ne, true) | (Comparison::Eq, false) => {
-                // An end that is left out moves a whole number by one.
-                let a = self.range(a);
-                let one = b.low == b.high && a.whole;
-                let low = if one && a.low == b.low { a.low + 1.0 } else { f64::NEG_INFINITY };
-                (low, if one && a.high == b.high { a.high - 1.0 } else { f64::INFINITY })
-            }
-        };
-        self.learn_range(a, low, high, false);
+    /// Returns what holds where an expression reads an operand only if a condition has this value.
+    pub fn with(&self, condition: &Expr, value: bool) -> Self {
+        let mut facts = self.clone();
+        facts.outside.get_or_insert_with(|| Rc::new(self.clone()));
+        facts.learn(condition, value);
+        facts
     }
 
-    /// Notes that a number is from `low` to `high`, or NaN if `nan`, and what follows for the numbers that it is computed from.
+    /// Notes that a condition is defined and has this value.
+    pub fn learn(&mut self, condition: &Expr, value: bool) {
+        let value = f64::from(u8::from(value));
+        self.learn_range(condition, value, value, false);
+    }
+
+    /// Notes that a number or truth value is from `low` to `high`, or NaN if `nan`, and what follows for its operands.
     pub fn learn_range(&mut self, expr: &Expr, low: f64, high: f64, nan: bool) {
-        let fact = Range { low, high, whole: false, nan };
-        let known = self.range(expr).and(fact);
+        let known = self.range(expr).and(Range { low, high, whole: false, nan });
         if matches!(expr, Expr::Number(_)) || known.low > known.high {
             return;
         }
-        self.numbers.insert(expr.clone(), known);
-        if nan {
+        self.known.insert(expr.clone(), known);
+        if known.nan {
             return;
         }
         match expr {
@@ -396,10 +294,40 @@ impl<'m> Facts<'m> {
                     self.learn_range(derived, low, high, false);
                 }
             }
+            Expr::Unary(Unary::Not, a) => self.learn_range(a, 1.0 - high, 1.0 - low, false),
             Expr::Unary(Unary::Ctz, a) => {
                 let zeros = low.ceil();
                 if self.range(a).low > 0.0 && zeros > 0.0 && zeros < 64.0 {
                     self.learn_range(a, zeros.exp2(), f64::INFINITY, false);
+                }
+            }
+            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+                let value = *op == Binary::And;
+                if known.decided() == Some(value) {
+                    [a, b].into_iter().for_each(|operand| self.learn(operand, value));
+                }
+            }
+            Expr::Binary(Binary::Compare(op), a, b) => {
+                let Some(value) = known.decided() else { return };
+                let op = if value { *op } else { opposite(*op) };
+                let (first, second) = (self.range(a), self.range(b));
+                self.learn_comparison(op, a, second);
+                let mirrored = match op {
+                    Comparison::Lt => Comparison::Gt,
+                    Comparison::Le => Comparison::Ge,
+                    Comparison::Gt => Comparison::Lt,
+                    Comparison::Ge => Comparison::Le,
+                    other => other,
+                };
+                self.learn_comparison(mirrored, b, first);
+            }
+            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
+                if let (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) =
+                    (&**a, &**b)
+                    && let Some(value) = known.decided()
+                {
+                    let value = (*op == Binary::Same) == value;
+                    self.learn_category(slot.index, std::slice::from_ref(text), value);
                 }
             }
             Expr::Binary(op @ (Binary::Min | Binary::Max), a, b) => {
@@ -416,58 +344,100 @@ impl<'m> Facts<'m> {
         }
     }
 
+    /// Notes that a comparison of a number holds.
+    fn learn_comparison(&mut self, op: Comparison, a: &Expr, b: Range) {
+        let (low, high) = match op {
+            Comparison::Lt => (f64::NEG_INFINITY, b.high.next_down()),
+            Comparison::Le => (f64::NEG_INFINITY, b.high),
+            Comparison::Gt => (b.low.next_up(), f64::INFINITY),
+            Comparison::Ge => (b.low, f64::INFINITY),
+            Comparison::Eq => (b.low, b.high),
+            Comparison::Ne => {
+                // An end that is left out moves a whole number by one.
+                let a = self.range(a);
+                let one = b.low == b.high && a.whole;
+                let low = if one && a.low == b.low { a.low + 1.0 } else { f64::NEG_INFINITY };
+                (low, if one && a.high == b.high { a.high - 1.0 } else { f64::INFINITY })
+            }
+        };
+        self.learn_range(a, low, high, false);
+    }
+
     /// Notes that a categorical feature has one of these categories, or with `value` false none of them.
     pub fn learn_category(&mut self, slot: usize, texts: &[String], value: bool) {
-        let known = self.categories.entry(slot).or_default();
-        if value {
-            let texts =
-                texts.iter().filter(|text| known.only.as_ref().is_none_or(|only| only.contains(*text)));
-            known.only = Some(texts.filter(|text| !known.not.contains(*text)).cloned().collect());
-        } else {
-            known.not.extend(texts.iter().cloned());
-            let not = &known.not;
-            if let Some(only) = &mut known.only {
-                only.retain(|text| !not.contains(text));
+        let texts: BTreeSet<String> = texts.iter().cloned().collect();
+        let known =
+            self.categories.entry(slot).or_insert(Categories { is_other: true, texts: BTreeSet::new() });
+        match (known.is_other, value) {
+            (true, true) => {
+                known.texts = &texts - &known.texts;
+                known.is_other = false;
             }
+            (true, false) => known.texts.extend(texts),
+            (false, _) => known.texts.retain(|text| texts.contains(text) == value),
         }
-        let only =
-            self.possible(slot).filter(|only| only.len() == 1).and_then(|only| only.into_iter().next());
-        if let (Some(only), Some(derived)) = (only, self.derived(slot))
-            && derived.ty() == Type::Bool
+        if let (Some(only), Some(derived)) = (self.possible(slot), self.derived(slot))
+            && let (Some(text), 1, Type::Bool) = (only.first(), only.len(), derived.ty())
         {
-            self.learn(derived, only == "True");
+            self.learn(derived, text == "True");
         }
     }
 
     /// Returns the categories that a feature may have, if they are known. A truth value is one of two.
     pub fn possible(&self, slot: usize) -> Option<BTreeSet<String>> {
-        let known = self.categories.get(&slot).and_then(|known| known.only.clone());
-        let truth = || ["False", "True"].map(str::to_owned).into_iter().collect();
-        known.or_else(|| self.is_truth(slot).then(truth)).map(|mut all: BTreeSet<String>| {
-            if let Some(known) = self.categories.get(&slot) {
-                all.retain(|text| !known.not.contains(text));
-            }
-            all
-        })
+        let truths = || self.is_truth(slot).then(|| ["False", "True"].map(str::to_owned).into());
+        match self.categories.get(&slot) {
+            Some(known) if !known.is_other => Some(known.texts.clone()),
+            known => truths().map(|all: BTreeSet<String>| match known {
+                Some(known) => &all - &known.texts,
+                None => all,
+            }),
+        }
+    }
+
+    /// Returns true if the feature has no category that the model does not know.
+    pub fn is_known(&self, slot: usize) -> bool {
+        let known = &self.model.categories[slot];
+        self.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)))
     }
 
     /// Returns true if this category is excluded.
     pub fn excludes(&self, slot: usize, text: &str) -> bool {
-        self.categories.get(&slot).is_some_and(|known| known.not.contains(text))
+        self.categories.get(&slot).is_some_and(|known| known.texts.contains(text) == known.is_other)
     }
 
     /// Returns true for a categorical feature that is only ever true or false: it is a truth value in code.
     pub fn is_truth(&self, slot: usize) -> bool {
-        let features = self.model.features.all().features();
         match self.derived(slot) {
             Some(derived) => derived.ty() == Type::Bool,
-            None => {
-                let known = &self.model.categories[slot];
-                self.has_truths
-                    && features[slot].kind == FeatureKind::Categorical
-                    && !known.is_empty()
-                    && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
-            }
+            None => self.has_truths && is_truth(self.model, slot),
+        }
+    }
+}
+
+/// Returns true for a logged feature with no category but `True` and `False`: languages with types have it as a truth value.
+pub fn is_truth(model: &Model, slot: usize) -> bool {
+    let known = &model.categories[slot];
+    !known.is_empty() && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
+}
+
+/// Returns true for a category that the model names, or that is a truth value. The model tells two categories apart only if it names
+/// one of them.
+pub fn is_named(expr: &Expr) -> bool {
+    matches!(expr, Expr::Text(_)) || expr.ty() == Type::Bool
+}
+
+/// Returns whether a comparison of these numbers may hold, and whether it may not.
+fn compare(op: Comparison, a: Range, b: Range) -> [bool; 2] {
+    match op {
+        Comparison::Eq => {
+            [a.low <= b.high && b.low <= a.high, a.low != a.high || b.low != b.high || a.low != b.low]
+        }
+        Comparison::Lt => [a.low < b.high, a.high >= b.low],
+        Comparison::Gt => [b.low < a.high, b.high >= a.low],
+        Comparison::Ne | Comparison::Le | Comparison::Ge => {
+            let [yes, no] = compare(opposite(op), a, b);
+            [no, yes]
         }
     }
 }
@@ -486,15 +456,17 @@ pub fn opposite(op: Comparison) -> Comparison {
 
 /// Returns the opposite of a condition, without `not` where an operator has an opposite.
 pub fn negated(expr: &Expr) -> Expr {
-    let both = |op, a: &Expr, b: &Expr| Expr::Binary(op, Box::new(a.clone()), Box::new(b.clone()));
+    let both = |op, a: &Expr, b: &Expr| Expr::binary(op, negated(a), negated(b));
     match expr {
         Expr::Bool(value) => Expr::Bool(!value),
         Expr::Unary(Unary::Not, a) => (**a).clone(),
-        Expr::Binary(Binary::And, a, b) => both(Binary::Or, &negated(a), &negated(b)),
-        Expr::Binary(Binary::Or, a, b) => both(Binary::And, &negated(a), &negated(b)),
-        Expr::Binary(Binary::Same, a, b) => both(Binary::Differ, a, b),
-        Expr::Binary(Binary::Differ, a, b) => both(Binary::Same, a, b),
-        Expr::Binary(Binary::Compare(op), a, b) => both(Binary::Compare(opposite(*op)), a, b),
+        Expr::Binary(Binary::And, a, b) => both(Binary::Or, a, b),
+        Expr::Binary(Binary::Or, a, b) => both(Binary::And, a, b),
+        Expr::Binary(Binary::Same, a, b) => Expr::Binary(Binary::Differ, a.clone(), b.clone()),
+        Expr::Binary(Binary::Differ, a, b) => Expr::Binary(Binary::Same, a.clone(), b.clone()),
+        Expr::Binary(Binary::Compare(op), a, b) => {
+            Expr::Binary(Binary::Compare(opposite(*op)), a.clone(), b.clone())
+        }
         other => Expr::Unary(Unary::Not, Box::new(other.clone())),
     }
 }

@@ -23,6 +23,8 @@ pub struct Words {
     pub in_one_line: bool,
     /// The text around a comment.
     pub comment: [&'static str; 2],
+    /// The column of a leaf in tables.
+    pub leaf: &'static str,
 }
 
 /// How a language writes code.
@@ -45,6 +47,16 @@ pub trait Language {
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
     /// Returns the name of a function in a file.
     fn function(&self, name: &str) -> String;
+
+    /// Returns a row of a table; Rust has functions of this name for some.
+    fn row(&self, _name: &str, fields: &[String]) -> String {
+        format!("({})", fields.join(", "))
+    }
+
+    /// Returns a part of a booster's row.
+    fn lanes(&self, lanes: &[i8]) -> String {
+        self.row("", &lanes.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
 
     fn float(&self, x: f64) -> String {
         let [nan, infinity, negative] = Self::WORDS.floats;
@@ -89,7 +101,7 @@ pub trait Language {
     }
 
     /// Returns `low <= value <= high`, if the language has a form of it that people prefer.
-    fn between(&self, _low: &Code, _value: &Code, _high: &Code) -> Option<Code> {
+    fn between(&self, _low: &str, _value: &str, _high: &str) -> Option<Code> {
         None
     }
 

@@ -43,15 +43,13 @@ impl Namer {
     /// Returns an identifier of at most `longest` characters. A word of the language gets `_` behind it, a taken one a number.
     pub fn give(&mut self, name: &str, stem: &str, longest: usize) -> String {
         let base = self.base(name, stem, longest);
+        let is_apart = self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit());
+        let separator = if is_apart { "" } else { "_" };
         let mut identifier = base.clone();
-        let mut number = 1_u32;
-        while !self.taken.insert(identifier.clone()) {
-            number += 1;
-            let separator = if self.case == Case::Camel && !base.ends_with(|c: char| c.is_ascii_digit()) {
-                ""
-            } else {
-                "_"
-            };
+        for number in 2.. {
+            if self.taken.insert(identifier.clone()) {
+                break;
+            }
             identifier = format!("{base}{separator}{number}");
         }
         identifier
@@ -60,11 +58,11 @@ impl Namer {
     /// Returns identifiers for names. A name that is an identifier stays itself, whatever the others are.
     pub fn give_all<'n>(&mut self, names: impl Iterator<Item = &'n str> + Clone, stem: &str) -> Vec<String> {
         let own: HashSet<&str> =
-            names.clone().filter(|name| self.base(name, stem, LONGEST) == **name).collect();
+            names.clone().filter(|name| self.base(name, stem, LONGEST) == *name).collect();
         self.taken.extend(own.iter().map(|&name| name.to_owned()));
-        names
-            .map(|name| if own.contains(name) { name.to_owned() } else { self.give(name, stem, LONGEST) })
-            .collect()
+        let give =
+            |name: &'n str| if own.contains(name) { name.to_owned() } else { self.give(name, stem, LONGEST) };
+        names.map(give).collect()
     }
 
     fn base(&self, name: &str, stem: &str, longest: usize) -> String {
@@ -84,16 +82,30 @@ impl Namer {
 
 /// Returns the identifier of a name before anything else of the file is looked at.
 pub fn identifier(name: &str, case: Case, stem: &str) -> String {
-    let mut words =
-        if case == Case::Kept && is_identifier(name) { vec![name.to_owned()] } else { words(name) };
-    if words.is_empty() {
-        words.push(stem.to_owned());
-        words.extend(name.chars().take(LONGEST / 8).map(|c| format!("u{:x}", u32::from(c))));
+    let kept = case == Case::Kept && is_identifier(name);
+    let mut words = if kept { name.to_owned() } else { words(name) };
+    match words.trim_start().chars().next() {
+        None => {
+            let codes = name.chars().take(LONGEST / 8).map(|c| format!(" u{:x}", u32::from(c)));
+            words = format!("{stem}{}", codes.collect::<String>());
+        }
+        Some(first) if first.is_ascii_digit() => words = format!("{stem} {words}"),
+        Some(_) => {}
     }
-    if words[0].starts_with(|c: char| c.is_ascii_digit()) {
-        words.insert(0, stem.to_owned());
+    let mut base = String::new();
+    for word in words.split_ascii_whitespace() {
+        let mut word = if case == Case::Kept { word.to_owned() } else { word.to_ascii_lowercase() };
+        let is_digit = |c: char| c.is_ascii_digit();
+        // `16_64` must not become `1664`.
+        let are_numbers = base.ends_with(is_digit) && word.starts_with(is_digit);
+        if case == Case::Camel {
+            word[..1].make_ascii_uppercase();
+        }
+        if !base.is_empty() && (case != Case::Camel || are_numbers) {
+            base.push('_');
+        }
+        base += &word;
     }
-    let mut base = join(&words, case);
     base.truncate(LONGEST);
     base.trim_end_matches('_').to_owned()
 }
@@ -105,61 +117,23 @@ pub fn is_identifier(name: &str) -> bool {
         && !name.ends_with('_')
 }
 
-/// Returns the runs of ASCII letters and digits in a name, split where a capital follows a small letter.
+/// Returns the runs of ASCII letters and digits in a name, separated by spaces, and also where a capital follows a small letter.
 /// Operators between them, as in names of derived features, become words.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut word = String::new();
+fn words(name: &str) -> String {
+    let mut words = String::new();
     for c in name.chars().take(2 * LONGEST) {
-        if c.is_ascii_alphanumeric() {
-            if c.is_ascii_uppercase() && word.ends_with(|p: char| p.is_ascii_lowercase()) {
-                words.push(std::mem::take(&mut word));
-            }
-            word.push(c);
-            continue;
-        }
-        if !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
         match c {
-            '*' => words.push("times".to_owned()),
-            '/' => words.push("over".to_owned()),
-            '+' => words.push("plus".to_owned()),
-            '%' => words.push("mod".to_owned()),
-            _ if c.is_alphanumeric() => words.push(format!("u{:x}", u32::from(c))),
-            _ => {}
+            'A'..='Z' if words.ends_with(|p: char| p.is_ascii_lowercase()) => words.extend([' ', c]),
+            _ if c.is_ascii_alphanumeric() => words.push(c),
+            '*' => words += " times ",
+            '/' => words += " over ",
+            '+' => words += " plus ",
+            '%' => words += " mod ",
+            _ if c.is_alphanumeric() => words += &format!(" u{:x} ", u32::from(c)),
+            _ => words.push(' '),
         }
-    }
-    if !word.is_empty() {
-        words.push(word);
     }
     words
-}
-
-fn join(words: &[String], case: Case) -> String {
-    let mut text = String::new();
-    for word in words {
-        let lower = word.to_ascii_lowercase();
-        match case {
-            Case::Snake | Case::Kept => {
-                if !text.is_empty() {
-                    text.push('_');
-                }
-                text.push_str(if case == Case::Kept { word } else { &lower });
-            }
-            Case::Camel => {
-                // `16_64` must not become `1664`.
-                let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-                if is_digit(text.chars().last()) && is_digit(lower.chars().next()) {
-                    text.push('_');
-                }
-                let mut chars = lower.chars();
-                text.extend(chars.next().map(|c| c.to_ascii_uppercase()));
-                text.push_str(chars.as_str());
-            }
-        }
-    }
-    text
 }
 
 /// The identifiers of a model in one file.
@@ -213,11 +187,6 @@ impl Names {
     /// Returns the identifier of a feature.
     pub fn feature(&self, slot: usize) -> &str {
         &self.features[slot]
-    }
-
-    /// Returns the variable of a part of an expression.
-    pub fn part(&self, number: usize) -> String {
-        format!("part_{}", number + 1)
     }
 }
 

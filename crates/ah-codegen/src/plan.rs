@@ -1,21 +1,25 @@
 //! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use ah_types::{ChoiceId, Leaf, Model, RankedChoice, Tables, Tree, contains};
+use ah_decide::LEAF;
+use ah_types::{ChoiceId, Leaf, Model, Tables, Tree, contains};
 
-use crate::body::{Builder, Outcome, Step, feature, walk, without_unread};
+use crate::body::{Builder, Outcome, Step, Uses, feature, walk};
 use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
-use crate::page::about;
+use crate::page::{Lines, about, wrapped};
 use crate::target::Plan;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
 const MOST_LEAVES: usize = 256;
 /// Deeper branches become tables: nobody follows more levels.
 const DEEPEST: usize = 12;
+
+/// The choices of a leaf, best first, with whether the promise allows them.
+pub type Ranking = Vec<(ChoiceId, bool)>;
 
 /// The code of a model in one language.
 #[derive(Default)]
@@ -24,13 +28,11 @@ pub struct Planned {
     pub body: Vec<Step>,
     /// With rankings: the steps that find the ranking.
     pub leaf: Vec<Step>,
-    /// The distinct rankings of leaves: choices, best first, with whether the promise allows them.
-    pub rankings: Vec<Vec<(ChoiceId, bool)>>,
-    pub helpers: BTreeSet<&'static str>,
+    /// The distinct rankings of leaves.
+    pub rankings: Vec<Ranking>,
+    pub uses: Uses,
     /// The logged features that the code reads.
     pub read: BTreeSet<usize>,
-    /// The logged features that are truth values of the language.
-    pub truths: BTreeSet<usize>,
     /// Whether some inputs have no choice.
     pub declines: bool,
     pub leaves: usize,
@@ -45,14 +47,31 @@ impl Planned {
     pub fn is_certain(&self) -> bool {
         self.read.is_empty() && !self.declines
     }
-}
 
-impl Planned {
     /// Returns what a file says of its model: sentences behind `before`, with `between`.
     pub fn about(&self, model: &Model, before: &str, between: &str) -> String {
         let is_constant = self.tables.is_none() && self.leaves < 2;
         let lines = about(model, is_constant);
         lines.iter().map(|line| format!("{before}{line}")).collect::<Vec<_>>().join(between)
+    }
+
+    /// Inserts the conditions on choices and the rankings, with choices as the language writes them.
+    pub fn insert<'l, L: Language + 'l>(
+        &self,
+        values: &mut tera::Context,
+        lines: &dyn Fn() -> Lines<'l, L>,
+        choice: &dyn Fn(ChoiceId) -> String,
+    ) {
+        let (steps, all) = &self.conditions;
+        let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
+            (choices.iter().map(|id| choice(*id)).collect::<Vec<_>>(), code.text.clone())
+        };
+        let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), L::WORDS.truths[usize::from(!allowed)]);
+        let ranking = |ranking: &Ranking| ranking.iter().map(entry).collect::<Vec<_>>();
+        values.insert("condition_steps", &lines().print(steps, 1, true));
+        values.insert("conditions", &all.iter().map(condition).collect::<Vec<_>>());
+        values.insert("leaf", &lines().print(&self.leaf, 1, true));
+        values.insert("rankings", &self.rankings.iter().map(ranking).collect::<Vec<_>>());
     }
 
     /// Returns what a caller gives.
@@ -64,7 +83,7 @@ impl Planned {
 /// The tables of a model, and the code of their columns.
 pub struct TableCode {
     pub tables: Tables,
-    pub columns: Vec<Code>,
+    columns: Vec<Code>,
 }
 
 /// Returns by slot which features trees and conditions read, themselves or through derived features.
@@ -77,8 +96,8 @@ pub fn used(model: &Model) -> Vec<bool> {
     }
     // A derived feature uses only features before it.
     let base = model.features.base().len();
-    for (i, (_, typed)) in model.features.derived().iter().enumerate().rev() {
-        if used[base + i] {
+    for (at, (_, typed)) in model.features.derived().iter().enumerate().rev() {
+        if used[base + at] {
             typed.for_each_feature(&mut |slot| used[slot.index] = true);
         }
     }
@@ -92,7 +111,7 @@ impl Plan<'_> {
         let mut planned = Planned::default();
         let mut is_small = model.boosters.is_empty();
         if is_small {
-            planned.body = Builder::new(model, syntax, names, &mut planned.helpers).function();
+            planned.body = Builder::new(model, syntax, names, &mut planned.uses).function();
             walk(&planned.body, 0, &mut |step, around| {
                 is_small &= around <= DEEPEST;
                 match step {
@@ -103,19 +122,22 @@ impl Plan<'_> {
             });
         }
         if !is_small || planned.leaves > MOST_LEAVES {
-            planned.helpers.clear();
+            planned.uses = Uses::default();
             self.with_tables(syntax, names, &mut planned);
         } else if self.ranked {
             let numbers;
             (planned.rankings, numbers) = distinct_rankings(model);
-            let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
+            let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
             builder.rankings = &numbers;
             planned.leaf = builder.function();
         }
         if self.ranked || planned.tables.is_some() {
             self.with_conditions(syntax, names, &mut planned);
         }
-        self.count(syntax, names, &mut planned);
+        let is_read =
+            |slot: &usize| planned.uses.variables.contains(&syntax.logged(model, names, *slot).text);
+        let logged = 0..model.features.base().len();
+        planned.read = logged.filter(|slot| self.used[*slot] && is_read(slot)).collect();
         planned
     }
 
@@ -123,114 +145,112 @@ impl Plan<'_> {
     fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.request.model;
         let tables = Tables::new(model);
-        let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
         let mut facts = Facts::new(model, S::IS_TYPED);
         builder.precondition(&mut facts);
+        let [nan, least, zero, one] =
+            [f64::NAN, f64::NEG_INFINITY, 0.0, 1.0].map(|x| Code::atom(syntax.float(x)));
         let mut columns = Vec::new();
         for column in &tables.columns {
             let slot = column.slot;
-            let (defined, value) = builder.feature(slot, &facts);
-            let known = &model.categories[slot];
-            let nan = Code::atom(syntax.float(f64::NAN));
-            columns.push(match &column.categories {
-                None => {
-                    let range = facts.range(&feature(model, slot));
-                    let value = if value.is_integer { syntax.to_float(&value) } else { value };
-                    match range.nan && model.missing.contains(&slot) {
-                        false => value,
-                        true => {
-                            let least = Code::atom(syntax.float(f64::NEG_INFINITY));
-                            syntax.conditional(&syntax.is_nan(&value), &least, &value)
-                        }
-                    }
-                }
-                Some(set) => {
-                    let (inside, others): (Vec<&str>, Vec<&str>) =
-                        known.iter().map(String::as_str).partition(|text| contains(set, text));
-                    let [inside, outside] =
-                        [&inside, &others].map(|texts| builder.is_in(slot, &value, texts, &facts));
-                    let [one, zero] = [1.0, 0.0].map(|x| Code::atom(syntax.float(x)));
-                    let is_known =
-                        facts.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)));
-                    let rest = match (is_known, others.is_empty()) {
-                        (true, _) => zero,
-                        (false, true) => nan.clone(),
-                        (false, false) => syntax.conditional(&outside, &zero, &nan),
-                    };
-                    let all = syntax.conditional(&inside, &one, &rest);
-                    match defined {
-                        None => all,
-                        Some(defined) => syntax.conditional(&defined, &all, &nan),
-                    }
-                }
-            });
+            let expr = feature(model, slot);
+            let value = builder.feature(slot, &facts);
+            let Some(set) = &column.categories else {
+                let value = if value.is_integer { syntax.to_float(&value) } else { value };
+                columns.push(match facts.range(&expr).nan && model.missing.contains(&slot) {
+                    false => value,
+                    true => syntax.conditional(&syntax.is_nan(&value), &least, &value),
+                });
+                continue;
+            };
+            let (inside, others): (Vec<&str>, Vec<&str>) =
+                model.categories[slot].iter().map(String::as_str).partition(|text| contains(set, text));
+            let [inside, outside] =
+                [&inside, &others].map(|texts| builder.is_in(slot, &value, texts, &facts));
+            let rest = match (facts.is_known(slot), others.is_empty()) {
+                (true, _) => zero.clone(),
+                (false, true) => nan.clone(),
+                (false, false) => syntax.conditional(&outside, &zero, &nan),
+            };
+            let all = syntax.conditional(&inside, &one, &rest);
+            let defined = builder.defined(&expr, &facts);
+            columns.push(defined.map_or(all.clone(), |defined| syntax.conditional(&defined, &all, &nan)));
         }
-        let mut read: BTreeSet<String> = columns.iter().flat_map(|code| code.reads.iter().cloned()).collect();
-        planned.body = without_unread(builder.taken(), &mut read);
+        planned.body = builder.taken(columns.iter());
         planned.leaves = model.tree.leaves().count();
+        planned.declines = true;
         planned.tables = Some(TableCode { tables, columns });
     }
 
     /// Prints the conditions on choices.
     fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.request.model;
-        let mut builder = Builder::new(model, syntax, names, &mut planned.helpers);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
-            let (defined, value) = builder.condition(&condition.typed, &facts);
-            let code = defined.map_or(value.clone(), |defined| builder.and(&defined, &value));
+            let code = builder.runs(&condition.typed, &facts);
             match all.iter_mut().find(|(other, _)| other.text == code.text) {
                 Some((_, choices)) => choices.push(*choice),
                 None => all.push((code, vec![*choice])),
             }
         }
-        let mut read: BTreeSet<String> =
-            all.iter().flat_map(|(code, _)| code.reads.iter().cloned()).collect();
-        planned.conditions = (without_unread(builder.taken(), &mut read), all);
-    }
-
-    /// Finds the logged features that the code reads, and whether it may decline.
-    fn count<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.request.model;
-        let facts = Facts::new(model, S::IS_TYPED);
-        let mut reads = BTreeSet::new();
-        for steps in [&planned.body, &planned.leaf, &planned.conditions.0] {
-            walk(steps, 0, &mut |step, _| match step {
-                Step::Let { value: code, .. } | Step::If { condition: code, .. } => {
-                    reads.extend(code.reads.iter().cloned());
-                }
-                Step::Return(..) => {}
-            });
-        }
-        let columns = planned.tables.iter().flat_map(|tables| &tables.columns);
-        let codes = columns.chain(planned.conditions.1.iter().map(|(code, _)| code));
-        codes.for_each(|code| reads.extend(code.reads.iter().cloned()));
-        for slot in 0..model.features.base().len() {
-            if self.used[slot] && reads.contains(&syntax.logged(model, names, slot).text) {
-                planned.read.insert(slot);
-                if facts.is_truth(slot) {
-                    planned.truths.insert(slot);
-                }
-            }
-        }
-        planned.declines |= planned.tables.is_some();
+        planned.conditions = (builder.taken(all.iter().map(|(code, _)| code)), all);
     }
 }
 
 /// Returns distinct rankings, and by leaf the number of its ranking. The fallback is always allowed.
-fn distinct_rankings(model: &Model) -> (Vec<Vec<(ChoiceId, bool)>>, Vec<usize>) {
-    let entry =
-        |ranked: &RankedChoice| (ranked.choice, ranked.allowed || Some(ranked.choice) == model.fallback);
-    let mut distinct: Vec<Vec<_>> = Vec::new();
-    let mut numbers = BTreeMap::new();
-    let mut number = |leaf: &Leaf| {
-        let ranking: Vec<_> = leaf.ranking.iter().map(entry).collect();
-        *numbers.entry(ranking.clone()).or_insert_with(|| {
+fn distinct_rankings(model: &Model) -> (Vec<Ranking>, Vec<usize>) {
+    let mut distinct: Vec<Ranking> = Vec::new();
+    let number = |leaf: &Leaf| {
+        let is_allowed = |choice, allowed| allowed || Some(choice) == model.fallback;
+        let ranking = leaf.ranking.iter().map(|r| (r.choice, is_allowed(r.choice, r.allowed))).collect();
+        distinct.iter().position(|other| *other == ranking).unwrap_or_else(|| {
             distinct.push(ranking);
             distinct.len() - 1
         })
     };
-    let of = model.tree.leaves().map(|(_, leaf)| number(leaf)).collect();
-    (distinct, of)
+    let numbers = model.tree.leaves().map(|(_, leaf)| leaf).map(number).collect();
+    (distinct, numbers)
+}
+
+impl TableCode {
+    /// Inserts the tables as rows of a language.
+    pub fn insert<S: Language>(&self, syntax: &S, values: &mut tera::Context) {
+        let (tables, boosters) = (&self.tables, &self.tables.boosters);
+        let truth = |value: bool| syntax.truth(value).to_owned();
+        let mut insert = |key: &str, rows: Vec<String>| {
+            values.insert(format!("{key}_count"), &rows.len());
+            values.insert(key, &wrapped(rows, "    "));
+        };
+        let node = |node: &ah_decide::Node| {
+            let column = if node.0 == LEAF { S::WORDS.leaf.to_owned() } else { node.0.to_string() };
+            syntax.row("Node", &[column, syntax.float(node.1), node.2.to_string()])
+        };
+        let entry = |r: &ah_decide::Ranked| {
+            let flags = [truth(r.allowed), truth(r.expected)];
+            syntax.row("ranked_", &[&[r.choice.to_string(), syntax.float(r.score)][..], &flags].concat())
+        };
+        let split = |s: &ah_decide::Split| {
+            syntax.row("Split", &[s.0.to_string(), s.1.to_string(), s.2.to_string(), s.3.to_string()])
+        };
+        let column = |column: &(u16, u16)| syntax.row("", &[column.0.to_string(), column.1.to_string()]);
+        let masks = boosters.masks.iter().flat_map(|mask| mask.0);
+        insert("nodes", tables.nodes.iter().map(node).collect());
+        insert("ends", tables.ends.iter().map(ToString::to_string).collect());
+        insert("entries", tables.ranking.iter().map(entry).collect());
+        insert("boosted_columns", boosters.columns.iter().map(column).collect());
+        insert("thresholds", boosters.thresholds.iter().map(|x| syntax.float(*x)).collect());
+        insert("splits", boosters.splits.iter().map(split).collect());
+        insert("masks", masks.map(|mask| format!("0x{mask:x}u")).collect());
+        insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
+        insert("rows", boosters.rows.iter().map(|row| syntax.lanes(row)).collect());
+        values.insert("columns", &self.columns.iter().map(|code| &code.text).collect::<Vec<_>>());
+        values.insert("lanes", &ah_decide::LANES);
+        values.insert("mask_rows", &boosters.masks.len());
+        values.insert("block", &ah_decide::BLOCK);
+        values.insert("unit", &syntax.float(tables.rule.unit));
+        values.insert("margin", &tables.rule.margin.map(|margin| syntax.float(margin)));
+        values.insert("rule", &format!("{:?}", tables.rule));
+    }
 }

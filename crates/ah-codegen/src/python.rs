@@ -1,6 +1,5 @@
 //! Python: one module that needs nothing else. PyTorch, Triton and Inductor read the same code with their own door beside it.
 
-use ah_decide::LEAF;
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model, fields};
 
@@ -9,8 +8,8 @@ use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
-use crate::page::{Lines, described, wrapped};
-use crate::plan::{Planned, TableCode};
+use crate::page::{Lines, described};
+use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Plan, Target, stem};
 use crate::text::{python_string, shown};
@@ -28,6 +27,7 @@ impl Language for PythonSyntax {
         block: ["if ", ":", ""],
         in_one_line: false,
         comment: ["# ", ""],
+        leaf: "-1",
     };
     const IS_TYPED: bool = false;
     const WIDTHS: [usize; 3] = [100, 100, 100];
@@ -69,7 +69,7 @@ impl Language for PythonSyntax {
                         Code::call(function, &[&Code { text: inside.to_owned(), ..(*a).clone() }, b])
                     }
                     // Faster than a call of Python's own function.
-                    _ if [a, b].iter().all(|code| code.reads.contains(&code.text)) => {
+                    _ if a.is_variable() && b.is_variable() => {
                         let operator = if function == "min" { "<" } else { ">" };
                         self.conditional(&Code::binary(Binds::Comparison, b, operator, a), b, a)
                     }
@@ -85,11 +85,8 @@ impl Language for PythonSyntax {
         }
     }
 
-    fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
-        Some(
-            Code::new(Binds::Comparison, format!("{} <= {} <= {}", low.text, value.text, high.text))
-                .reading(&[value]),
-        )
+    fn between(&self, low: &str, value: &str, high: &str) -> Option<Code> {
+        Some(Code::new(Binds::Comparison, format!("{low} <= {value} <= {high}")))
     }
 
     fn guarded(&self, operator: &str, a: &Code, b: &Code) -> Option<Code> {
@@ -126,6 +123,12 @@ impl Language for PythonSyntax {
 
     fn function(&self, name: &str) -> String {
         format!("_{name}")
+    }
+
+    fn lanes(&self, lanes: &[i8]) -> String {
+        // Bytes without a sign.
+        let bytes = lanes.iter().map(|x| format!("{:02x}", i16::from(*x) + 128));
+        format!("\"{}\"", bytes.collect::<String>())
     }
 }
 
@@ -183,75 +186,25 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenErr
         ("arguments", joined.clone()),
         ("documented", documented(model, &names, &planned)),
         ("choose", body(&planned.body)),
-        ("ranking", body(&planned.leaf)),
+        ("leaf", body(&planned.leaf)),
         ("device", device.unwrap_or_default()),
         ("mismatch", mismatch(model)),
         ("optimization", python_string(&model.optimization)),
         ("precondition_device", metadata(model)),
     ];
+    planned.insert(&mut values, &lines, &name);
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    let (steps, all) = &planned.conditions;
-    let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
-        let choices: Vec<String> = choices.iter().map(|id| name(*id)).collect();
-        format!("    if not ({}):\n        names.update({})\n", code.text, tuple(&choices))
-    };
-    values.insert("condition_steps", &lines().print(steps, 1, true));
-    values.insert("conditions", &all.iter().map(condition).collect::<String>());
-    let entry = |(id, allowed): &(ChoiceId, bool)| format!("({}, {})", name(*id), syntax.truth(*allowed));
-    let ranking =
-        |all: &Vec<(ChoiceId, bool)>| format!("    {},\n", tuple(&all.iter().map(entry).collect::<Vec<_>>()));
-    values.insert("rankings", &planned.rankings.iter().map(ranking).collect::<String>());
     if let Some(code) = &planned.tables {
-        tables(&mut values, code, model);
+        code.insert(&syntax, &mut values);
         values.insert("column_steps", &lines().print(&planned.body, 2, true));
     }
     let needs_math = skeleton::mentions(&values, "math.");
     let helpers = ["floor", "ceil", "ctz", "log2"];
-    values.insert("needs_math", &(needs_math || helpers.iter().any(|name| planned.helpers.contains(name))));
+    values.insert(
+        "needs_math",
+        &(needs_math || helpers.iter().any(|name| planned.uses.helpers.contains(name))),
+    );
     Ok((values, names, planned))
-}
-
-/// Inserts the tables of trees and boosters.
-fn tables(values: &mut tera::Context, code: &TableCode, model: &Model) {
-    let (syntax, tables, boosters) = (PythonSyntax, &code.tables, &code.tables.boosters);
-    let mut insert = |key: &str, all: Vec<String>| values.insert(key, &wrapped(all, "    "));
-    let node = |node: &ah_decide::Node| match node.0 {
-        LEAF => format!("(-1, 0.0, {})", node.2),
-        column => format!("({column}, {}, {})", syntax.float(node.1), node.2),
-    };
-    insert("nodes", tables.nodes.iter().map(node).collect());
-    let splits = boosters.splits.iter().map(|s| format!("({}, {}, {}, {})", s.0, s.1, s.2, s.3));
-    insert("splits", splits.collect());
-    insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
-    let row = |row: &[[i8; ah_decide::LANES]]| {
-        let bytes = row.iter().flatten().take(model.choices.len());
-        let bytes = bytes.map(|x| format!("{:02x}", i16::from(*x) + 128));
-        format!("\"{}\"", bytes.collect::<String>())
-    };
-    let parts_of_row = model.choices.len().div_ceil(ah_decide::LANES);
-    insert("rows", boosters.rows.chunks(parts_of_row).map(row).collect());
-    let columns = code.columns.iter().map(|code| format!("            {},\n", code.text));
-    values.insert("columns", &columns.collect::<String>());
-    let entry = |at: usize| {
-        let r = &tables.ranking[at];
-        let [allowed, expected] = [r.allowed, r.expected].map(|truth| syntax.truth(truth));
-        format!("({}, {}, {allowed}, {expected})", r.choice, syntax.float(r.score))
-    };
-    let starts = std::iter::once(&0).chain(&tables.ends);
-    let leaf = |(start, end): (&usize, &usize)| {
-        format!("    {},\n", tuple(&(*start..*end).map(entry).collect::<Vec<_>>()))
-    };
-    values.insert("leaves", &starts.zip(&tables.ends).map(leaf).collect::<String>());
-    let mut start = 0;
-    let column = |&(column, end): &(u16, u16)| {
-        let thresholds = &boosters.thresholds[start..usize::from(end)];
-        start = usize::from(end);
-        let thresholds: Vec<String> = thresholds.iter().map(|x| syntax.float(*x)).collect();
-        format!("    ({column}, {}),\n", tuple(&thresholds))
-    };
-    values.insert("boosted_columns", &boosters.columns.iter().map(column).collect::<String>());
-    values.insert("unit", &syntax.float(tables.rule.unit));
-    values.insert("margin", &tables.rule.margin.map_or("None".to_owned(), |x| syntax.float(x)));
 }
 
 fn documented(model: &Model, names: &Names, planned: &Planned) -> String {

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use ah_decide::LEAF;
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
 
 use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
+use crate::facts::is_truth;
 use crate::language::{Language, Words};
-use crate::names::{Case, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{Lines, described, mark, units, wrapped};
-use crate::plan::{Planned, TableCode};
+use crate::names::{Case, Namer, Names, RUST_NAMES, RUST_WORDS};
+use crate::page::{Lines, described, mark, units};
+use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Files, Output, Plan, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
@@ -33,6 +33,7 @@ impl Language for RustSyntax {
         block: ["if ", " {", "}"],
         in_one_line: false,
         comment: ["// ", ""],
+        leaf: "LEAF",
     };
     const IS_TYPED: bool = true;
     // The limits of rustfmt, less the statement around.
@@ -77,9 +78,8 @@ impl Language for RustSyntax {
         }
     }
 
-    fn between(&self, low: &Code, value: &Code, high: &Code) -> Option<Code> {
-        let range = Code::atom(format!("({}..={}).contains(&{})", low.text, high.text, value.text));
-        Some(range.reading(&[value]))
+    fn between(&self, low: &str, value: &str, high: &str) -> Option<Code> {
+        Some(Code::atom(format!("({low}..={high}).contains(&{value})")))
     }
 
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
@@ -114,6 +114,14 @@ impl Language for RustSyntax {
 
     fn function(&self, name: &str) -> String {
         name.to_owned()
+    }
+
+    fn row(&self, name: &str, fields: &[String]) -> String {
+        format!("{name}({})", fields.join(", "))
+    }
+
+    fn lanes(&self, lanes: &[i8]) -> String {
+        format!("{lanes:?}")
     }
 }
 
@@ -214,15 +222,7 @@ fn insert_source(
         "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{}\n}}",
         lines().print(&planned.body, 1, true)
     ));
-    let (steps, all) = &planned.conditions;
-    let arm = |(code, choices): &(Code, Vec<ChoiceId>)| {
-        let choices: Vec<String> = choices.iter().map(|id| variant(*id)).collect();
-        format!("        {} => {},\n", choices.join(" | "), code.text)
-    };
-    let entry = |(choice, allowed): &(ChoiceId, bool)| format!("({}, {allowed})", variant(*choice));
-    let ranking = |all: &Vec<(ChoiceId, bool)>| {
-        format!("    &[{}],\n", all.iter().map(entry).collect::<Vec<_>>().join(", "))
-    };
+    planned.insert(values, &lines, &variant);
     let inserted = [
         ("choose", choose),
         ("about", markup(&planned.about(model, "//! ", "\n"))),
@@ -231,17 +231,12 @@ fn insert_source(
         ("device", device(model)),
         ("parameter", parameter.to_owned()),
         ("given", if is_constant { "" } else { "c" }.to_owned()),
-        ("condition_steps", lines().print(steps, 1, true)),
-        ("conditions", all.iter().map(arm).collect()),
-        ("leaf", lines().print(&planned.leaf, 1, true)),
-        ("rankings", planned.rankings.iter().map(ranking).collect()),
         ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("rankings_count", &planned.rankings.len());
     values.insert("is_crate", &plan.request.into.is_none());
     if let Some(code) = &planned.tables {
-        insert_tables(values, code);
+        code.insert(&RustSyntax, values);
         // The steps that decline leave `columns`.
         values.insert("column_steps", &lines().print(&planned.body, 1, false));
         values.insert("executor", if plan.request.into.is_some() { ah_decide::SOURCE } else { "" });
@@ -252,44 +247,12 @@ fn insert_source(
     Ok(())
 }
 
-/// Inserts the tables of trees and boosters.
-fn insert_tables(values: &mut tera::Context, code: &TableCode) {
-    let (tables, boosters) = (&code.tables, &code.tables.boosters);
-    let mut insert = |key: &str, all: Vec<String>| {
-        values.insert(key, &wrapped(all.iter().cloned(), "    "));
-        values.insert(format!("{key}_count"), &all.len());
-    };
-    let node = |node: &ah_decide::Node| match node.0 {
-        LEAF => format!("Node(LEAF, 0.0, {})", node.2),
-        column => format!("Node({column}, {:?}, {})", node.1, node.2),
-    };
-    let ranked = |r: &ah_decide::Ranked| {
-        format!("ranked_({}, {}, {}, {})", r.choice, RustSyntax.float(r.score), r.allowed, r.expected)
-    };
-    let row = |row: &[i8; ah_decide::LANES]| format!("[{}]", row.map(|x| x.to_string()).join(", "));
-    insert("nodes", tables.nodes.iter().map(node).collect());
-    insert("ends", tables.ends.iter().map(ToString::to_string).collect());
-    insert("entries", tables.ranking.iter().map(ranked).collect());
-    insert("boosted_columns", boosters.columns.iter().map(|column| format!("{column:?}")).collect());
-    insert("thresholds", boosters.thresholds.iter().map(|x| format!("{x:?}")).collect());
-    let splits = boosters.splits.iter().map(|s| format!("Split({}, {}, {}, {})", s.0, s.1, s.2, s.3));
-    insert("splits", splits.collect());
-    insert("first_rows", boosters.first_rows.iter().map(ToString::to_string).collect());
-    insert("rows", boosters.rows.iter().map(row).collect());
-    let columns: String = code.columns.iter().map(|code| format!("        {},\n", code.text)).collect();
-    values.insert("columns", &columns);
-    values.insert("columns_count", &code.columns.len());
-    values.insert("masks_count", &boosters.masks.len());
-    values.insert("rule", &format!("{:?}", tables.rule));
-}
-
 /// Returns the struct of the logged features that the code reads.
 fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     if planned.read.is_empty() {
         return String::new();
     }
-    let types: Vec<(usize, &str)> =
-        planned.read.iter().map(|slot| (*slot, type_of(model, planned, *slot))).collect();
+    let types: Vec<(usize, &str)> = planned.read.iter().map(|slot| (*slot, type_of(model, *slot))).collect();
     let lifetime = if types.iter().any(|(_, ty)| ty.contains('\'')) { "<'a>" } else { "" };
     let mut text = format!(
         "/// The features of an input.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Context{lifetime} {{\n"
@@ -300,12 +263,12 @@ fn context(model: &Model, names: &Names, planned: &Planned) -> String {
     text + "}"
 }
 
-fn type_of(model: &Model, planned: &Planned, slot: usize) -> &'static str {
+fn type_of(model: &Model, slot: usize) -> &'static str {
     let feature = &model.features.base().features()[slot];
     match feature.kind {
         FeatureKind::Numerical if feature.integer => "i64",
         FeatureKind::Numerical => "f64",
-        FeatureKind::Categorical if planned.truths.contains(&slot) => "bool",
+        FeatureKind::Categorical if is_truth(model, slot) => "bool",
         FeatureKind::Categorical => "&'a str",
     }
 }
@@ -317,17 +280,15 @@ fn doc(model: &Model, slot: usize, names: &Names) -> String {
 }
 
 fn choices(model: &Model, names: &Names) -> String {
-    let idents = &names.choices;
-    let count = idents.len();
-    let variants: Vec<String> = idents
-        .iter()
-        .zip(&model.choices)
-        .map(|(ident, name)| match name.eq_ignore_ascii_case(ident) {
-            true => format!("    {ident},\n"),
-            false => format!("    /// {}\n    {ident},\n", code(name)),
-        })
-        .collect();
-    let all: Vec<String> = idents.iter().map(|ident| format!("Self::{ident}")).collect();
+    let (count, mut variants, mut arms) = (names.choices.len(), String::new(), String::new());
+    for (ident, name) in names.choices.iter().zip(&model.choices) {
+        if !name.eq_ignore_ascii_case(ident) {
+            variants += &format!("    /// {}\n", code(name));
+        }
+        variants += &format!("    {ident},\n");
+        arms += &format!("            Self::{ident} => {},\n", rust_string(name));
+    }
+    let all: Vec<String> = names.choices.iter().map(|ident| format!("Self::{ident}")).collect();
     let line = format!("    pub const ALL: [Self; {count}] = [{}];", all.join(", "));
     let all = match all.join(", ").len() < 58 && line.len() <= 100 {
         true => line,
@@ -336,84 +297,72 @@ fn choices(model: &Model, names: &Names) -> String {
             all.join(",\n        ")
         ),
     };
-    let arms: Vec<String> = idents
-        .iter()
-        .zip(&model.choices)
-        .map(|(ident, name)| format!("            Self::{ident} => {},\n", rust_string(name)))
-        .collect();
     let name = item(format!(
-        "    /// Returns the name, as logs have it.\n    pub fn name(self) -> &'static str {{\n        match self {{\n{}        }}\n    }}",
-        arms.concat()
+        "    /// Returns the name, as logs have it.\n    pub fn name(self) -> &'static str {{\n        match self {{\n{arms}        }}\n    }}"
     ));
-    let config = configs(model, names);
     format!(
-        "/// The choices, sorted by name.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Choice {{\n{}}}\n\nimpl Choice {{\n    /// All \
-         choices.\n{all}\n\n{name}\n}}{config}",
-        variants.concat()
+        "/// The choices, sorted by name.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Choice {{\n{variants}}}\n\nimpl Choice {{\n    /// All \
+         choices.\n{all}\n\n{name}\n}}{}",
+        configs(model, names)
     )
 }
 
 /// Returns the fields that the names of choices list; a field of several types is a number or a text.
 fn configs(model: &Model, names: &Names) -> String {
-    let of: Vec<Option<Vec<(String, FieldValue)>>> = model.choices.iter().map(|name| fields(name)).collect();
-    let mut namer = crate::names::Namer::new(Case::Snake, &[RUST_WORDS]);
-    let structured = || of.iter().flatten();
-    let is_complete = structured().count() == of.len();
-    let mut columns: Vec<(&str, &str)> = Vec::new();
-    for (key, value) in structured().flatten() {
-        let this = match value {
-            FieldValue::Integer(_) => "i64",
-            FieldValue::Number(_) => "f64",
-            FieldValue::Truth(_) => "bool",
-            FieldValue::Text(_) => "&'static str",
-        };
-        match columns.iter_mut().find(|(other, _)| other == key) {
-            None => columns.push((key, this)),
-            Some((_, ty)) if *ty == this => {}
-            Some((_, ty)) => {
-                *ty =
-                    if matches!((*ty, this), ("i64" | "f64", "i64" | "f64")) { "f64" } else { "&'static str" }
-            }
+    let all: Vec<Option<Vec<(String, FieldValue)>>> = model.choices.iter().map(|name| fields(name)).collect();
+    let mut keys: Vec<&String> = Vec::new();
+    for (key, _) in all.iter().flatten().flatten() {
+        if !keys.contains(&key) {
+            keys.push(key);
         }
     }
-    if columns.is_empty() {
+    if keys.is_empty() {
         return String::new();
     }
+    let mut namer = Namer::new(Case::Snake, &[RUST_WORDS]);
+    let mut configs = vec![Vec::new(); all.len()];
     let mut text = String::from(
         "\n\n/// The fields of a choice, by its name.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Config {\n",
     );
-    let has = |all: &[(String, FieldValue)], key: &str| all.iter().any(|(other, _)| other == key);
-    let column = |(key, ty): (&'_ str, &'static str)| {
+    for key in keys {
+        let of = |all: &Vec<(String, FieldValue)>| {
+            all.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
+        };
+        let values: Vec<Option<FieldValue>> = all.iter().map(|all| all.as_ref().and_then(of)).collect();
+        let mut types = values.iter().flatten().map(field_type);
+        let first = types.next().unwrap_or("f64");
+        let ty = types.fold(first, |a, b| match (a, b) {
+            _ if a == b => a,
+            ("i64" | "f64", "i64" | "f64") => "f64",
+            _ => "&'static str",
+        });
+        let is_optional = all.iter().zip(&values).any(|(all, value)| all.is_some() && value.is_none());
         let ident = namer.give(key, "field", 160);
-        let is_optional = structured().any(|all| !has(all, key));
-        let name = if is_optional { format!("Option<{ty}>") } else { ty.to_owned() };
-        text += &format!("    /// {}\n    pub {ident}: {name},\n", code(key));
-        (key.to_owned(), ident, ty, is_optional)
-    };
-    let columns: Vec<_> = columns.into_iter().map(column).collect();
-    let (ty, returns) =
-        if is_complete { ("Config", "") } else { ("Option<Config>", "; `None` where the name lists none") };
-    let mut arms = String::new();
-    for (choice, all) in names.choices.iter().zip(&of) {
-        let value = |(key, ident, ty, is_optional): &(String, String, &str, bool)| {
-            let value = all.iter().flatten().find(|(other, _)| other == key);
-            let value = value.map(|(_, value)| match (*ty, value) {
-                ("f64", FieldValue::Integer(x)) => format!("{:?}", *x as f64),
+        let shown_type = if is_optional { format!("Option<{ty}>") } else { ty.to_owned() };
+        text += &format!("    /// {}\n    pub {ident}: {shown_type},\n", code(key));
+        for (config, value) in configs.iter_mut().zip(values) {
+            let value = value.map(|value| match (ty, value) {
+                ("f64", FieldValue::Integer(x)) => format!("{:?}", x as f64),
                 ("&'static str", value) => rust_string(&value.to_string()),
                 (_, value) => value.to_string().to_lowercase(),
             });
-            let value = match (value, is_optional) {
-                (Some(value), true) => format!("Some({value})"),
-                (None, _) => "None".to_owned(),
-                (Some(value), false) => value,
+            let value = match value {
+                Some(value) if is_optional => format!("Some({value})"),
+                Some(value) => value,
+                None => "None".to_owned(),
             };
-            if value == *ident { value } else { format!("{ident}: {value}") }
-        };
-        let config = format!("Config {{ {} }}", columns.iter().map(value).collect::<Vec<_>>().join(", "));
-        let config = match (all, is_complete) {
+            config.push(if value == ident { value } else { format!("{ident}: {value}") });
+        }
+    }
+    let is_complete = all.iter().all(Option::is_some);
+    let (ty, returns) =
+        if is_complete { ("Config", "") } else { ("Option<Config>", "; `None` where the name lists none") };
+    let mut arms = String::new();
+    for ((choice, all), config) in names.choices.iter().zip(&all).zip(configs) {
+        let config = match (all, format!("Config {{ {} }}", config.join(", "))) {
             (None, _) => "None".to_owned(),
-            (_, true) => config,
-            (_, false) => format!("Some({config})"),
+            (_, config) if is_complete => config,
+            (_, config) => format!("Some({config})"),
         };
         arms += &format!("            Self::{choice} => {config},\n");
     }
@@ -421,6 +370,15 @@ fn configs(model: &Model, names: &Names) -> String {
         "}}\n\nimpl Choice {{\n    /// Returns the fields that the name lists{returns}.\n    #[rustfmt::skip]\n    pub fn config(self) -> {ty} {{\n        \
          match self {{\n{arms}        }}\n    }}\n}}"
     )
+}
+
+fn field_type(value: &FieldValue) -> &'static str {
+    match value {
+        FieldValue::Integer(_) => "i64",
+        FieldValue::Number(_) => "f64",
+        FieldValue::Truth(_) => "bool",
+        FieldValue::Text(_) => "&'static str",
+    }
 }
 
 fn device(model: &Model) -> String {
@@ -436,48 +394,34 @@ fn device(model: &Model) -> String {
 /// Returns the module that serves `ah-runtime`.
 fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, CodegenError> {
     let mut values = tera::Context::new();
-    let features = model.features.base().features();
-    values.insert("name", &rust_string(&model.heuristic));
-    values.insert("optimization", &rust_string(&model.optimization));
-    values.insert("version", &rust_string(&model.version()));
-    values.insert("has_fallback", &model.fallback.is_some());
-    values.insert(
-        "fallback",
-        &match model.fallback {
-            Some(id) => format!("Some({})", rust_string(model.choice_name(id))),
-            None => "None".to_owned(),
-        },
-    );
-    values.insert(
-        "features",
-        &features.iter().map(|feature| rust_string(&feature.name)).collect::<Vec<_>>().join(", "),
-    );
+    let features = model.features.base().features().iter().map(|feature| rust_string(&feature.name));
     let identity = model.identity();
     let identity = identity.iter().map(|(name, value)| format!("({name:?}, {})", rust_string(value)));
-    values.insert("identity", &identity.collect::<Vec<_>>().join(", "));
     let mut fields = String::new();
+    let mut lifetime = "";
     for slot in &planned.read {
-        let value = match type_of(model, planned, *slot) {
+        let value = match type_of(model, *slot) {
             "i64" => format!("whole({slot})?"),
             "f64" => format!("number({slot})"),
             "bool" => format!("truth({slot})?"),
-            _ => format!("category({slot})"),
+            _ => {
+                lifetime = "<'a>";
+                format!("category({slot})")
+            }
         };
         fields += &format!("            {}: {value},\n", names.feature(*slot));
     }
-    let is_constant = planned.read.is_empty();
-    values.insert("fields", &fields);
-    values.insert("context", if is_constant { "" } else { "&context(values)?" });
-    values.insert("comma", if is_constant { "" } else { ", " });
-    values.insert(
-        "lifetime",
-        if planned.read.iter().any(|slot| type_of(model, planned, *slot).contains('\'')) {
-            "<'a>"
-        } else {
-            ""
-        },
-    );
-    values.insert("is_constant", &is_constant);
+    let inserted = [
+        ("name", rust_string(&model.heuristic)),
+        ("optimization", rust_string(&model.optimization)),
+        ("version", rust_string(&model.version())),
+        ("fallback", model.fallback.map(|id| rust_string(model.choice_name(id))).unwrap_or_default()),
+        ("features", features.collect::<Vec<_>>().join(", ")),
+        ("identity", identity.collect::<Vec<_>>().join(", ")),
+        ("fields", fields),
+        ("lifetime", lifetime.to_owned()),
+    ];
+    inserted.iter().for_each(|(key, text)| values.insert(*key, text));
     values.insert("is_certain", &planned.is_certain());
     skeleton::render("rust/runtime.rs", &values).map(|text| text.trim_end().to_owned())
 }
@@ -489,7 +433,7 @@ fn example(model: &Model, names: &Names, planned: &Planned) -> String {
         return format!("let choice = {package}::choose();");
     }
     let value = |slot: &usize| {
-        let value = match type_of(model, planned, *slot) {
+        let value = match type_of(model, *slot) {
             "i64" => "1024".to_owned(),
             "f64" => "1024.0".to_owned(),
             "bool" => "false".to_owned(),

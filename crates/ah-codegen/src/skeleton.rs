@@ -47,7 +47,7 @@ pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
     values.insert("ranked", &plan.ranked);
     values.insert("tables", &planned.tables.is_some());
     values.insert("boosters", &!model.boosters.is_empty());
-    values.insert("helpers", &planned.helpers);
+    values.insert("helpers", &planned.uses.helpers);
     values.insert("log2", &LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>());
     values.insert("log2_largest", &format!("{LOG2_LARGEST:?}"));
     values.insert("version", env!("CARGO_PKG_VERSION"));
@@ -60,8 +60,7 @@ pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
 
 /// Returns true if a text among the values contains this one.
 pub fn mentions(values: &Context, part: &str) -> bool {
-    let has = |value: &tera::Value| value.as_str().is_some_and(|text| text.contains(part));
-    values.clone().into_json().as_object().is_some_and(|all| all.values().any(has))
+    values.clone().into_json().to_string().contains(part)
 }
 
 /// Renders a skeleton.

@@ -2,29 +2,11 @@
 
 use std::process::ExitCode;
 
-use ah_cli::{OutputError, detail, error, exit, status, stdout};
+use ah_cli::{detail, error, exit, status, stdout};
 use ah_types::{Model, log};
 
 use crate::cli::{Arguments, Extra, RequestArguments};
-use crate::{CodegenError, Report, Request, WriteMode, generate};
-
-/// An error that ends the command.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Codegen(#[from] CodegenError),
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl ah_cli::FatalError for Failure {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Codegen(e) => e.exit_code(),
-            Self::Output(e) => e.exit_code(),
-        }
-    }
-}
+use crate::{CodegenError, Request, WriteMode, generate};
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -33,12 +15,10 @@ pub fn main() -> ExitCode {
     ah_cli::finish(run(&arguments.request))
 }
 
-fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
-    let model = Model::read(&arguments.model).map_err(CodegenError::from)?;
-    let log = match &arguments.rows[..] {
-        [] => None,
-        rows => Some(log::read(rows).map_err(CodegenError::from)?),
-    };
+/// Prints the report: the diff is data and goes to standard output, everything else to standard error. Returns the exit code.
+fn run(arguments: &RequestArguments) -> Result<u8, CodegenError> {
+    let model = Model::read(&arguments.model)?;
+    let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
     let report = generate(&Request {
         model: &model,
         targets: &arguments.target,
@@ -51,16 +31,9 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
         force: arguments.force,
         rows: log.as_ref(),
     })?;
-    tell(arguments, &report)
-}
-
-/// Prints the report: the diff is data and goes to standard output, everything else to standard error.
-/// Returns the exit code.
-fn tell(arguments: &RequestArguments, report: &Report) -> Result<u8, Failure> {
     status(&report.to_string());
     detail(&report.changed_files());
-    let is_stale = report.mode == WriteMode::Check && !report.is_same();
-    if !is_stale {
+    if report.mode == WriteMode::Write || report.is_same() {
         return Ok(exit::SUCCESS);
     }
     stdout(&report.diff())?;

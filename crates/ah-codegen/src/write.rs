@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use ah_types::artefact::write_atomic;
 
 use crate::error::CodegenError;
-use crate::table::PROOFS;
 use crate::target::{Output, WriteMode};
 
 /// The mark in the first lines of every generated file.
@@ -42,14 +41,12 @@ impl Change {
 /// Compares the files with those on the disk, and replaces those that differ if the mode is to write.
 pub(crate) fn write(output: &Output, mode: WriteMode) -> Result<Vec<Change>, CodegenError> {
     let place = &output.place;
-    let proofs = fs::read_to_string(place.join(PROOFS)).ok().filter(|text| is_marked(text));
-    let is_named = |name: &str| proofs.as_ref().is_some_and(|proofs| proofs.contains(&format!("`{name}`")));
     let mut changes = Vec::new();
     for (name, text) in &output.files {
         let path = if name.is_empty() { place.clone() } else { place.join(name) };
         let new = (!text.is_empty()).then(|| text.clone());
         let old = match fs::read_to_string(&path) {
-            Ok(old) if old == *text || is_marked(&old) || is_named(name) => Some(old),
+            Ok(old) if old == *text || is_marked(&old) => Some(old),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             _ if new.is_none() => None,
             Err(e) if !path.exists() => return Err(CodegenError::io("read", &path)(e)),

@@ -526,11 +526,10 @@ pub fn choose(c: &Context) -> Option<Choice> {
     }
     let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64;
     let part_2 = c.m as f64 * c.k as f64 * c.n as f64;
-    let part_3 = part_1 + c.m as f64 * c.n as f64;
     let arith_intensity = if c.m == 0 || c.k == 0 || c.n == 0 {
         0.0
     } else {
-        divide(part_2, part_3)
+        divide(part_2, part_1 + c.m as f64 * c.n as f64)
     };
     if arith_intensity.is_nan() {
         return None;

@@ -86,10 +86,10 @@ fn only_rows_with_a_proof_are_changed() {
     ]);
     let (code, error) = run(folder.path(), &model([SMALL, LARGE], Some(LARGE), &["M"]), &log, &TABLE);
     assert_eq!(code, 0, "{error}");
-    let place = folder.path().join("generated/fused_moe_table");
-    let table = fs::read_to_string(place.join("rows.json")).unwrap();
-    let table: serde_json::Value = serde_json::from_str(&table).unwrap();
-    let rows = table.as_array().unwrap();
+    let place = folder.path().join("generated/fused_moe_table.json");
+    let text = fs::read_to_string(&place).unwrap();
+    let table: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let rows = table["rows"].as_array().unwrap();
     let blocks: Vec<(u64, u64)> = rows
         .iter()
         .map(|row| {
@@ -103,23 +103,12 @@ fn only_rows_with_a_proof_are_changed() {
     expected.sort();
     assert_eq!(blocks, expected);
     assert_eq!(rows[0]["config"]["num_warps"], 4);
-    let csv = fs::read_to_string(place.join("rows.csv")).unwrap();
-    assert!(
-        csv.starts_with("M,choice,BLOCK_SIZE_M,BLOCK_SIZE_N,BLOCK_SIZE_K,GROUP_SIZE_M,num_warps,ms\n"),
-        "{csv}"
-    );
-    assert!(csv.contains(&format!("\n1,{SMALL},16,32,64,1,4,0.5\n")), "{csv}");
-    let proofs = fs::read_to_string(place.join("proofs.md")).unwrap();
-    insta::assert_snapshot!(proofs);
-    // The same again is no change; a file of the user's own in the folder is not lost.
+    insta::assert_snapshot!(text);
+    // The same again is no change; a file of the user's own is not lost.
     let again = [&TABLE[..], &["--mode", "check"]].concat();
     let model = model([SMALL, LARGE], Some(LARGE), &["M"]);
     assert_eq!(run(folder.path(), &model, &log, &again).0, 0);
-    fs::write(place.join("mine.json"), "{}").unwrap();
-    assert_eq!(run(folder.path(), &model, &log, &TABLE).0, 0);
-    assert!(place.join("mine.json").exists());
-    fs::remove_file(place.join("proofs.md")).unwrap();
-    fs::write(place.join("rows.csv"), "mine").unwrap();
+    fs::write(place, "mine").unwrap();
     let (code, error) = run(folder.path(), &model, &log, &again);
     assert!(code == 4 && error.contains("was not written by ah-codegen"), "{code} {error}");
 }
@@ -135,13 +124,14 @@ fn a_log_can_name_the_default_of_each_input() {
     let model = model([SMALL, LARGE], None, &["M"]);
     let (code, error) = run(folder.path(), &model, &log, &TABLE);
     assert_eq!(code, 0, "{error}");
-    let proofs = fs::read_to_string(folder.path().join("generated/fused_moe_table/proofs.md")).unwrap();
-    assert!(
-        proofs.contains("1 of 2 rows are changed; the others keep the default, which the log names."),
-        "{proofs}"
+    let table = fs::read_to_string(folder.path().join("generated/fused_moe_table.json")).unwrap();
+    assert!(table.contains("1 of 2 rows are changed;") && table.contains("\"default\": null"), "{table}");
+    let table: serde_json::Value = serde_json::from_str(&table).unwrap();
+    assert_eq!(table["rows"][0]["proof"]["reason"], "the heuristic takes the default");
+    assert_eq!(
+        (&table["rows"][1]["choice"], &table["rows"][1]["proof"]["gain"]),
+        (&SMALL.into(), &2.0.into())
     );
-    assert!(proofs.contains(&format!("| 1 | {SMALL} | default: the heuristic takes it |")), "{proofs}");
-    assert!(proofs.contains(&format!("| 8 | {LARGE} | changed | `{SMALL}` | 6 | 2.000")), "{proofs}");
 }
 
 #[test]

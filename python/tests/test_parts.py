@@ -82,7 +82,7 @@ def test_a_feature_that_is_no_parameter():
 
 
 def compared(outputs):
-    """Returns what is wrong; the quick look may only see too much."""
+    """Returns what is wrong with the outputs as they are."""
     return outputs.wrong(outputs.errors())
 
 
@@ -108,7 +108,7 @@ def test_nan_equals_nan_and_nothing_else():
     outputs.expect_this()
     assert compared(outputs) is None
     y.values[:] = [1.0, float("nan")]
-    assert "by inf" in compared(outputs)
+    assert "by nan" in compared(outputs)
 
 
 # The environment

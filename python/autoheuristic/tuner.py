@@ -211,10 +211,6 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Asks another heuristic from now on; with ``None`` the kernel is Triton's own autotuner."""
         self.options = dataclasses.replace(self.options, heuristic=heuristic)
         self._searches = False
-        self.reset()
-
-    def reset(self) -> None:
-        """Forgets all picks; the next call reads heuristic and environment again."""
         self._picker = self._pruner = None
         self._is_ready = False
         self._fast = not_yet

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from ..choices import distinct
 from ..errors import HeuristicError, shown
@@ -27,13 +27,6 @@ from .session import Session, is_capturing
 
 MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
-
-
-class Decision(NamedTuple):
-    """Who chose, and the configurations to try, best first; none: the package's own autotuner."""
-
-    answer: str
-    candidates: Sequence[int] = ()
 
 
 class State:
@@ -146,7 +139,7 @@ class AttachedKernel:
             state = self._ready(call)
             if state is not None:
                 features = state.features.read(call)
-                decided = state, features, self._decide(state, call, features)
+                decided = state, features, *self._decide(state, call, features)
         except Exception as error:
             # Of a lost device too: the package's next launch reports it in its own words.
             self._warn(f"{shown(error)}. The package's own autotuner runs")
@@ -154,9 +147,9 @@ class AttachedKernel:
             self._is_passive = self._state is None
         if decided is None:
             return self._package(args, kwargs)
-        state, features, decision = decided
-        index, result = state.kernel.launch_first(call, decision.candidates, failed, self._warn)
-        self._launched(state, call, features, decision, index)
+        state, features, answer, candidates = decided
+        index, result = state.kernel.launch_first(call, candidates, failed, self._warn)
+        self._launched(state, call, features, answer if index is not None else "package", index)
         return self._package(args, kwargs) if index is None else result
 
     def _ready(self, call: Call) -> State | None:
@@ -173,8 +166,8 @@ class AttachedKernel:
             self._state = state
         return state
 
-    def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> Decision:
-        """Decides a new input.
+    def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
+        """Decides a new input: who chooses, and the configurations to try, best first.
 
         Raises:
             AutoHeuristicError: Nothing can be decided.
@@ -184,10 +177,10 @@ class AttachedKernel:
         if state.heuristic is not None:
             names = [*islice(state.heuristic.in_order(features, offered), MOST_PICKS)]
             if names:
-                return Decision("heuristic", [state.index[name] for name in names])
+                return "heuristic", [state.index[name] for name in names]
         if self._session.settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
-            return Decision("first", [i for name, i in state.index.items() if name in offered])
-        return Decision("package")
+            return "first", [i for name, i in state.index.items() if name in offered]
+        return "package", ()
 
     def _offered(self, state: State, call: Call) -> frozenset[str]:
         """Returns the configurations that the author's ``early_config_prune`` leaves."""
@@ -205,14 +198,12 @@ class AttachedKernel:
         return (*(named[key] for key in tuner.keys if key in named), *types) in tuner.cache
 
     def _launched(
-        self, state: State, call: Call, features: Mapping[str, Any], decision: Decision, index: int | None
+        self, state: State, call: Call, features: Mapping[str, Any], answer: str, index: int | None
     ) -> None:
         """Remembers a decision, and writes it to the journal."""
-        config = None if index is None else state.kernel.configs[index]
-        if config is not None:
-            self.autotuner.best_config = config
-        choice = None if index is None else state.kernel.names[index]
-        answer, description = decision.answer if config is not None else "package", None
+        choice = description = None
+        if index is not None:
+            self.autotuner.best_config, choice = state.kernel.configs[index], state.kernel.names[index]
         try:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():

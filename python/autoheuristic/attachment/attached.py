@@ -18,7 +18,7 @@ from typing import Any, Callable
 
 from ..choices import distinct
 from ..errors import HeuristicError, shown
-from ..features import MOST_KEYS, Features, not_yet
+from ..features import Features, Memory
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel, cannot_launch
 from .calls import describe
@@ -32,8 +32,8 @@ MOST_PICKS = 3
 class State:
     """What is known of a kernel as long as its configurations stay the same."""
 
-    def __init__(self, autotuner: Any, session: Session, call: Call):
-        """Finds the heuristic.
+    def __init__(self, autotuner: Any, session: Session, call: Call, warn: Callable[[str], None]):
+        """Finds the heuristic; warns of one that exists and does not serve.
 
         Raises:
             AutoHeuristicError: The kernel cannot be attached.
@@ -48,30 +48,29 @@ class State:
         self.all_names = frozenset(self.kernel.names)
         collects = session.settings.mode == "collect"
         self.heuristic: Heuristic | None = None
-        self.trouble: str | None = None
-        """Why a heuristic that exists does not serve."""
-        if not collects:
-            self._find(session)
-        self.names: Sequence[str] = self.features.names()
-        """The features that a decision depends on; an author's pruning may depend on any."""
+        try:
+            self.heuristic = None if collects else self._find(session)
+        except HeuristicError as error:
+            warn(f"{error}. The package's own autotuner runs")
+        # An author's pruning may depend on any feature.
+        names: Sequence[str] = self.features.names()
         if autotuner.early_config_prune is None and not collects:
             of_package = self.features.of_package(autotuner.keys)
-            self.names = of_package if self.heuristic is None else self.heuristic.features
+            names = of_package if self.heuristic is None else self.heuristic.features
+        self.memory = Memory(self.features, names, call)
+        """The arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
 
     def is_of(self, autotuner: Any) -> bool:
         """Whether the autotuner still has the configurations of this state."""
         return autotuner.configs is self.configs and len(self.configs) == self.count
 
-    def _find(self, session: Session) -> None:
-        try:
-            self.heuristic = session.settings.heuristic(self.identity)
-            if self.heuristic is not None:
-                self.heuristic.check_choices(self.kernel.names)
-                lacking = [name for name in self.heuristic.features if name not in self.features.names()]
-                if lacking:
-                    raise HeuristicError(f"{self.heuristic.shown}: the call lacks its feature {lacking[0]!r}")
-        except HeuristicError as error:
-            self.heuristic, self.trouble = None, str(error)
+    def _find(self, session: Session) -> Heuristic | None:
+        found = session.settings.heuristic(self.identity)
+        if found is not None:
+            found.check_choices(self.kernel.names)
+            if lacking := [name for name in found.features if name not in self.features.names()]:
+                raise HeuristicError(f"{found.shown}: the call lacks its feature {lacking[0]!r}")
+        return found
 
 
 class AttachedKernel:
@@ -84,10 +83,6 @@ class AttachedKernel:
         self._previous = vars(autotuner).get("run")
         self._state: State | None = None
         self._is_passive = False
-        self._fast: Callable[[Any, Any], Any] = not_yet
-        self._layout: tuple[int, frozenset[str]] | None = None
-        self._hot: dict[Any, tuple[Any, Any]] = {}
-        """By key: the arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
         autotuner.run = self.run
 
     def detach(self) -> None:
@@ -105,7 +100,7 @@ class AttachedKernel:
         state, found = self._state, None
         if state is not None and state.is_of(self.autotuner):
             try:
-                found = self._hot[self._fast(args, kwargs)]
+                found = state.memory.known[state.memory.read(args, kwargs)]
             except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
                 found = None
         if found is None:
@@ -158,12 +153,7 @@ class AttachedKernel:
         if state is None or not state.is_of(self.autotuner):
             if len(self.autotuner.configs) < 2:
                 return None
-            state = State(self.autotuner, self._session, call)
-            self._hot.clear()
-            self._fast, self._layout = not_yet, None
-            if state.trouble is not None:
-                self._warn(f"{state.trouble}. The package's own autotuner runs")
-            self._state = state
+            state = self._state = State(self.autotuner, self._session, call, self._warn)
         return state
 
     def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
@@ -207,24 +197,13 @@ class AttachedKernel:
         try:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():
-                self._remember(state, call, index)
+                chosen = (None, None) if index is None else (state.kernel.all_kwargs[index], self.autotuner.best_config)
+                state.memory.keep(call, chosen)
                 description = describe(state.kernel, call, with_values=answer != "heuristic")
             found = {"answer": answer, "choice": choice, "call": description}
             self._session.note(state.identity, self._package_name, features, found)
         except Exception as error:
             self._warn(f"a call is not remembered ({shown(error)})")
-
-    def _remember(self, state: State, call: Call, index: int | None) -> None:
-        layout = (len(call.args), frozenset(call.kwargs))
-        if self._layout is None:
-            self._fast, self._layout = state.features.reader(state.names, call), layout
-        if layout != self._layout:
-            return
-        key = self._fast(call.args, {**call.kwargs, "grid": call.grid})
-        if len(self._hot) >= MOST_KEYS:
-            self._hot.clear()
-        config = (None, None) if index is None else (state.kernel.all_kwargs[index], state.kernel.configs[index])
-        self._hot[key] = config
 
     def _warn(self, message: str, error: Exception | None = None) -> None:
         function = getattr(self.autotuner.base_fn, "__name__", "a kernel")

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .check import Outputs
 from .errors import FeatureError, UsageError
@@ -56,13 +56,6 @@ def find_kernel(named: str) -> Tuner:
     return found
 
 
-class Column(NamedTuple):
-    """A parameter of an example that is a feature."""
-
-    name: str
-    is_category: bool
-
-
 class Example:
     """Makes calls of a kernel from features."""
 
@@ -84,13 +77,15 @@ class Example:
         self.fallback = [tuner.kernel.names[tuner.fallback]] if tuner.options.fallback is not None else []
         names = tuner.arg_names
         self._parameters = inspect.signature(self._make).parameters.values()
-        self.columns = [_column(p) for p in self._parameters if p.name in names or p.name.removesuffix(DTYPE) in names]
+        found = [p for p in self._parameters if p.name in names or p.name.removesuffix(DTYPE) in names]
+        self.columns = {p.name: _is_category(p) for p in found}
+        """The features, and whether each is a category."""
         if not self.columns:
             raise UsageError(
                 f"the example of {tuner.name} has no feature: expected parameters named as those of the kernel "
                 f"({', '.join(names)}), or PARAMETER{DTYPE}, found {', '.join(p.name for p in self._parameters)}"
             )
-        self._features = Features.of_names(tuner.kernel, [column.name for column in self.columns])
+        self._features = Features.of_names(tuner.kernel, self.columns)
 
     def call(self, context: Mapping[str, Any]) -> Call:
         """Makes the arguments of a call. What the example raises, for example ``OutOfMemoryError``, comes through.
@@ -102,11 +97,10 @@ class Example:
         wanted = [parameter.name for parameter in self._parameters]
         grid, args, *kwargs = self._make(**{name: _value(v) for name, v in context.items() if name in wanted})
         call = Call(grid, tuple(args), dict(kwargs[0]) if kwargs else {})
-        for column, found in zip(self.columns, self._features.read(call).values()):
-            if not _agree(context[column.name], found, column.is_category):
-                raise FeatureError(
-                    f"the example was asked for {column.name}={context[column.name]}, and the call has {found}"
-                )
+        for name, found in self._features.read(call).items():
+            asked = context[name]
+            if str(asked) != str(found) if self.columns[name] else asked != found:
+                raise FeatureError(f"the example was asked for {name}={asked}, and the call has {found}")
         return call
 
     def outputs(self, call: Call) -> Outputs:
@@ -118,14 +112,10 @@ class Example:
         return offered
 
 
-def _column(parameter: inspect.Parameter) -> Column:
+def _is_category(parameter: inspect.Parameter) -> bool:
     annotation = getattr(parameter.annotation, "__name__", str(parameter.annotation))
-    return Column(parameter.name, annotation in CATEGORIES or parameter.name.endswith(DTYPE))
+    return annotation in CATEGORIES or parameter.name.endswith(DTYPE)
 
 
 def _value(value: Any) -> Any:
     return {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
-
-
-def _agree(asked: Any, found: Any, is_category: bool) -> bool:
-    return str(asked) == str(found) if is_category else bool(asked == found)

@@ -8,6 +8,7 @@ batch is visible nowhere else. A grid that depends on the configuration is that 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -142,9 +143,20 @@ class Features:
         return _grid(kwargs["grid"], arguments, self._kernel)
 
 
-def not_yet(args: Any, kwargs: Any) -> Key:
-    """Stands for a ``Reader`` until the first call."""
-    raise KeyError
+class Memory:
+    """What was decided for the calls of a kernel, by their features: a call that was seen before is one look-up."""
+
+    def __init__(self, features: Features, names: Iterable[str], call: Call):
+        """A decision depends on the features of these names. Calls are laid out as this one."""
+        self.read = features.reader(names, call)
+        self.known: dict[Key, Any] = {}
+
+    def keep(self, call: Call, decision: Any) -> None:
+        """Remembers a decision, if the call is laid out as the first one."""
+        if len(self.known) >= MOST_KEYS:
+            self.known.clear()
+        with contextlib.suppress(IndexError, KeyError):
+            self.known[self.read(call.args, {**call.kwargs, "grid": call.grid})] = decision
 
 
 def dtype_of(value: Any) -> Any:

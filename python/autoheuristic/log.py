@@ -54,8 +54,8 @@ class Log:
             at = 1
             try:
                 metadata = json.loads(lines.readline())
-                rows = csv.reader(lines, strict=True)
-                at, columns = 2, next(rows)
+                rows = csv.DictReader(lines, strict=True)
+                at, columns = 2, list(rows.fieldnames or ())
                 log = cls(metadata, [column for column in columns if column not in (CHOICE, FEEDBACK)])
                 wanted = [*metadata["numerical_features"], *metadata["categorical_features"], CHOICE, FEEDBACK]
                 if sorted(columns) != sorted(wanted):
@@ -63,8 +63,7 @@ class Log:
                 for row in rows:
                     at = rows.line_num + 1
                     try:
-                        if row and row != [""]:
-                            log._add(_fields(columns, row))
+                        log._add(row)
                     except ValueError as error:
                         if not skip_bad_rows:
                             raise
@@ -74,7 +73,11 @@ class Log:
                 raise LogError(f"{os.fspath(path)}, line {at}: expected a log of AutoHeuristic ({found})") from error
         return log
 
-    def _add(self, row: dict[str, str]) -> None:
+    def _add(self, row: dict[Any, Any]) -> None:
+        # Fields that are missing are None; those beyond the columns are a list under None.
+        found = sum(len(field) if name is None else field is not None for name, field in row.items())
+        if found != len(self.features) + 2:
+            raise ValueError(f"expected {len(self.features) + 2} fields, found {found}")
         values = tuple(_number(row[name]) if name in self._numerical else row[name] for name in self.features)
         ms = float(_number(row[FEEDBACK]))
         if ms <= 0:
@@ -87,9 +90,3 @@ def _number(text: str) -> int | float:
     if math.isnan(value):
         raise ValueError("expected a number, found NaN")
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
-
-
-def _fields(columns: list[str], row: list[str]) -> dict[str, str]:
-    if len(row) != len(columns):
-        raise ValueError(f"expected {len(columns)} fields, found {len(row)}")
-    return dict(zip(columns, row))

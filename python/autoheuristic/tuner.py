@@ -10,7 +10,6 @@ remembers what ran. Without a heuristic the kernel is Triton's own autotuner.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import warnings
@@ -23,7 +22,7 @@ from triton.runtime.autotuner import Autotuner
 from .choices import choice_name
 from .environment import file_name, uses_heuristic
 from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError
-from .features import MOST_KEYS, Key, not_yet
+from .features import MOST_KEYS, Key, Memory
 from .heuristic import Source, for_this_device
 from .kernel import Call, Kernel, cannot_launch
 from .picker import Picker
@@ -81,8 +80,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self.fallback = self._index_of(options.fallback)
         """The configuration that runs where the heuristic declines, by index."""
         self._launch = self.kernel.run
-        self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
-        self._fast: Callable[[Any, Any], Key] = not_yet
+        self._memory: Any = None
+        """The ``Memory`` of launches: the arguments of each, and the configuration."""
         self._warned: set[str] = set()
 
     # Calls
@@ -92,7 +91,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
         def launch(*args: Any, **kwargs: Any) -> Any:
             try:
-                chosen, self.best_config = self._hot[self._fast(args, kwargs)]
+                chosen, self.best_config = self._memory.known[self._memory.read(args, kwargs)]
             except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
                 chosen = None
             if chosen is None:
@@ -146,14 +145,12 @@ class Tuner(Autotuner):  # type: ignore[misc]
     def _remember(self, picker: Picker, key: Key, call: Call, index: int) -> None:
         if len(self.cache) >= MOST_KEYS:
             self.cache.clear()
-            self._hot.clear()
         self.best_config = self.cache[key] = self.configs[index]
-        if self._fast is not_yet:
-            self._fast = picker.features.reader(picker.features.names(), call)
+        if self._memory is None:
+            self._memory = Memory(picker.features, picker.features.names(), call)
         # A configuration with a hook of its own takes the slower way each time, and so does a call laid out otherwise.
         if self.best_config.pre_hook is None:
-            with contextlib.suppress(IndexError, KeyError):
-                self._hot[self._fast(call.args, call.kwargs)] = (self.kernel.all_kwargs[index], self.best_config)
+            self._memory.keep(call, (self.kernel.all_kwargs[index], self.best_config))
 
     # Choosing
 
@@ -211,14 +208,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Asks another heuristic from now on; with ``None`` the kernel is Triton's own autotuner."""
         self.options = dataclasses.replace(self.options, heuristic=heuristic)
         self._searches = False
-        self.reset()
-
-    def reset(self) -> None:
-        """Forgets all picks; the next call reads heuristic and environment again."""
-        self._picker = self._pruner = None
+        self._picker = self._pruner = self._memory = None
         self._is_ready = False
-        self._fast = not_yet
-        self._hot.clear()
         self.cache.clear()
 
     def example(self, arguments: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ prints goes to standard error.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import json
@@ -95,12 +96,12 @@ class Worker:
             yield {"failed": str(error)}
 
     def _describe(self, request: Mapping[str, Any]) -> Answer:
-        kinds = {False: {"kind": "numerical"}, True: {"kind": "categorical"}}
+        kinds = {False: "numerical", True: "categorical"}
         return {
             "protocol": PROTOCOL,
             "name": self._source.name,
             "choices": self._kernel.names,
-            "features": [{"name": column.name, **kinds[column.is_category]} for column in self._source.columns],
+            "features": [{"name": name, "kind": kinds[is_in]} for name, is_in in self._source.columns.items()],
             "fallback": self._source.fallback,
             "device": device.current(),
             "timing": TIMING,
@@ -118,9 +119,7 @@ class Worker:
         self._input = None  # Both inputs together may exceed the memory.
         _seed(request["seed"])
         try:
-            call = self._source.call(request["context"])
-            kind = self._kernel.specialization(call)
-            kept = self._source.worth_measuring(self._kernel.pruned(call), request["context"])
+            kind, call, kept = self._planned(request["context"])
             kept = self._compiled_now([(kind, call, kept)], kept)
             self._input = PreparedInput(self._kernel, call, kept, self._source.outputs(call), self._clock)
         except Exception as error:
@@ -130,18 +129,20 @@ class Worker:
 
     def _compile(self, request: Mapping[str, Any]) -> Answer:
         self._input = None
-        self._compiled_now(self._to_compile(request["contexts"]), ())
+
+        def inputs() -> Iterator[tuple[Any, Call, Sequence[int]]]:
+            for context in request["contexts"]:
+                with contextlib.suppress(Exception):  # It shows again when the input is prepared.
+                    yield self._planned(context)
+
+        self._compiled_now(inputs(), ())
         return {}
 
-    def _to_compile(self, contexts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Call, Sequence[int]]]:
-        """Returns, for each input, the kind of its arguments, its call, and its configurations."""
-        for context in contexts:
-            try:
-                call = self._source.call(context)
-                kept = self._source.worth_measuring(self._kernel.pruned(call), context)
-                yield self._kernel.specialization(call), call, kept
-            except Exception:  # It shows again when the input is prepared.
-                continue
+    def _planned(self, context: Mapping[str, Any]) -> tuple[Any, Call, Sequence[int]]:
+        """Returns the kind of an input's arguments, its call, and its configurations."""
+        call = self._source.call(context)
+        kept = self._source.worth_measuring(self._kernel.pruned(call), context)
+        return self._kernel.specialization(call), call, kept
 
     def _compiled_now(self, inputs: Iterable[tuple[Any, Call, Sequence[int]]], choices: Sequence[int]) -> Sequence[int]:
         """Compiles what is new of these inputs, and returns those of ``choices`` that can be measured by then."""
@@ -230,7 +231,7 @@ def serve(find: Callable[[], Any], after: int | None = None) -> int:
             if worker is None:
                 worker = Worker(find())
                 gc.freeze()
-            signs = _SignsOfLife(out, request["id"])
+            signs = _signs_of_life(out, request["id"])
             while after is not None and request["request"] != "describe" and _runs(after):
                 signs("waiting for the device")
                 time.sleep(0.02)
@@ -264,17 +265,18 @@ def _lines() -> Iterator[str]:
     return iter(waiting.get, None)
 
 
-class _SignsOfLife:
-    """Writes a sign of life where a request takes long."""
+def _signs_of_life(out: IO[str], request: int) -> Callable[..., None]:
+    """Returns what writes a sign of life where a request takes long."""
+    due = time.monotonic() + SIGN_OF_LIFE
 
-    def __init__(self, out: IO[str], request: int):
-        self._out, self._request, self._next = out, request, time.monotonic() + SIGN_OF_LIFE
+    def sign(text: str = "") -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + SIGN_OF_LIFE
+            out.write(json.dumps({"id": request, "working": text}) + "\n")
+            out.flush()
 
-    def __call__(self, text: str = "") -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + SIGN_OF_LIFE
-            self._out.write(json.dumps({"id": self._request, "working": text}) + "\n")
-            self._out.flush()
+    return sign
 
 
 def _runs(process: int) -> bool:

@@ -11,14 +11,13 @@ from triton import Config
 
 import autoheuristic
 from autoheuristic import decision_time, tools
-from autoheuristic.attachment.identity import Identity
+from autoheuristic.attachment.identity import Identity, source_hash
 from autoheuristic.check import Outputs
 from autoheuristic.choices import choice_name
 from autoheuristic.environment import cache_folder, file_name, uses_heuristic
 from autoheuristic.errors import FeatureError, UsageError
 from autoheuristic.features import Features
 from autoheuristic.kernel import Call
-from autoheuristic.source import source_hash
 
 # Names
 
@@ -83,7 +82,7 @@ def test_a_feature_that_is_no_parameter():
 
 
 def compared(outputs):
-    """Returns what is wrong; the quick look may only see too much."""
+    """Returns what is wrong with the outputs as they are."""
     return outputs.wrong(outputs.errors())
 
 
@@ -109,7 +108,7 @@ def test_nan_equals_nan_and_nothing_else():
     outputs.expect_this()
     assert compared(outputs) is None
     y.values[:] = [1.0, float("nan")]
-    assert "by inf" in compared(outputs)
+    assert "by nan" in compared(outputs)
 
 
 # The environment

@@ -336,8 +336,9 @@ def test_pruning_leaves_the_pick_to_torch_compile(kernel, file):
 def test_the_memory_of_keys_is_bounded(kernel, file, monkeypatch):
     import autoheuristic.tuner
 
-    monkeypatch.setattr(autoheuristic.tuner, "MOST_KEYS", 3)
+    for module in (autoheuristic.tuner, autoheuristic.features):
+        monkeypatch.setattr(module, "MOST_KEYS", 3)
     tuner = tuned(kernel, heuristic=file)
     for n in range(10):
         call(tuner, n)
-    assert len(tuner.cache) <= 3 and len(tuner._hot) <= 3
+    assert len(tuner.cache) <= 3 and len(tuner._memory.known) <= 3

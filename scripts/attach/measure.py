@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 PYTHON = HERE.parents[1] / "python"
 sys.path[:0] = [str(HERE), str(PYTHON)]
 
-from autoheuristic.attachment import report  # noqa: E402
+from autoheuristic.attachment import calls, report  # noqa: E402
 
 from workloads import SECTIONS, WORKLOADS  # noqa: E402
 
@@ -172,9 +172,8 @@ class Comparison:
     def asked(self, name, when, journal):
         """Notes who chose."""
         if journal.exists():
-            kernels = report.asked(journal)
-            counts = {a: sum(kernel.answers[a] for kernel in kernels) for a in report.ANSWERS}
-            self.keep(name, **{f"asked, {when}": {a: n for a, n in counts.items() if n}})
+            answers = [line["answer"] for lines in calls.inputs(journal).values() for line in lines.values()]
+            self.keep(name, **{f"asked, {when}": {a: answers.count(a) for a in report.ANSWERS if a in answers}})
 
     def pack(self):
         with tarfile.open(self.options.out / "attach.tar.gz", "w:gz") as archive:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from ..choices import distinct
 from ..errors import HeuristicError, shown
-from ..features import MOST_KEYS, Features, not_yet
+from ..features import Features, Memory
 from ..heuristic import Heuristic
 from ..kernel import Call, Kernel, cannot_launch
 from .calls import describe
@@ -29,18 +29,11 @@ MOST_PICKS = 3
 """Configurations of a ranking that are tried before the package's own autotuner runs."""
 
 
-class Decision(NamedTuple):
-    """Who chose, and the configurations to try, best first; none: the package's own autotuner."""
-
-    answer: str
-    candidates: Sequence[int] = ()
-
-
 class State:
     """What is known of a kernel as long as its configurations stay the same."""
 
-    def __init__(self, autotuner: Any, session: Session, call: Call):
-        """Finds the heuristic.
+    def __init__(self, autotuner: Any, session: Session, call: Call, warn: Callable[[str], None]):
+        """Finds the heuristic; warns of one that exists and does not serve.
 
         Raises:
             AutoHeuristicError: The kernel cannot be attached.
@@ -55,30 +48,29 @@ class State:
         self.all_names = frozenset(self.kernel.names)
         collects = session.settings.mode == "collect"
         self.heuristic: Heuristic | None = None
-        self.trouble: str | None = None
-        """Why a heuristic that exists does not serve."""
-        if not collects:
-            self._find(session)
-        self.names: Sequence[str] = self.features.names()
-        """The features that a decision depends on; an author's pruning may depend on any."""
+        try:
+            self.heuristic = None if collects else self._find(session)
+        except HeuristicError as error:
+            warn(f"{error}. The package's own autotuner runs")
+        # An author's pruning may depend on any feature.
+        names: Sequence[str] = self.features.names()
         if autotuner.early_config_prune is None and not collects:
             of_package = self.features.of_package(autotuner.keys)
-            self.names = of_package if self.heuristic is None else self.heuristic.features
+            names = of_package if self.heuristic is None else self.heuristic.features
+        self.memory = Memory(self.features, names, call)
+        """The arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
 
     def is_of(self, autotuner: Any) -> bool:
         """Whether the autotuner still has the configurations of this state."""
         return autotuner.configs is self.configs and len(self.configs) == self.count
 
-    def _find(self, session: Session) -> None:
-        try:
-            self.heuristic = session.settings.heuristic(self.identity)
-            if self.heuristic is not None:
-                self.heuristic.check_choices(self.kernel.names)
-                lacking = [name for name in self.heuristic.features if name not in self.features.names()]
-                if lacking:
-                    raise HeuristicError(f"{self.heuristic.shown}: the call lacks its feature {lacking[0]!r}")
-        except HeuristicError as error:
-            self.heuristic, self.trouble = None, str(error)
+    def _find(self, session: Session) -> Heuristic | None:
+        found = session.settings.heuristic(self.identity)
+        if found is not None:
+            found.check_choices(self.kernel.names)
+            if lacking := [name for name in found.features if name not in self.features.names()]:
+                raise HeuristicError(f"{found.shown}: the call lacks its feature {lacking[0]!r}")
+        return found
 
 
 class AttachedKernel:
@@ -91,10 +83,6 @@ class AttachedKernel:
         self._previous = vars(autotuner).get("run")
         self._state: State | None = None
         self._is_passive = False
-        self._fast: Callable[[Any, Any], Any] = not_yet
-        self._layout: tuple[int, frozenset[str]] | None = None
-        self._hot: dict[Any, tuple[Any, Any]] = {}
-        """By key: the arguments and the configuration to launch; ``(None, None)``: the package's own autotuner."""
         autotuner.run = self.run
 
     def detach(self) -> None:
@@ -112,7 +100,7 @@ class AttachedKernel:
         state, found = self._state, None
         if state is not None and state.is_of(self.autotuner):
             try:
-                found = self._hot[self._fast(args, kwargs)]
+                found = state.memory.known[state.memory.read(args, kwargs)]
             except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
                 found = None
         if found is None:
@@ -146,7 +134,7 @@ class AttachedKernel:
             state = self._ready(call)
             if state is not None:
                 features = state.features.read(call)
-                decided = state, features, self._decide(state, call, features)
+                decided = state, features, *self._decide(state, call, features)
         except Exception as error:
             # Of a lost device too: the package's next launch reports it in its own words.
             self._warn(f"{shown(error)}. The package's own autotuner runs")
@@ -154,9 +142,9 @@ class AttachedKernel:
             self._is_passive = self._state is None
         if decided is None:
             return self._package(args, kwargs)
-        state, features, decision = decided
-        index, result = state.kernel.launch_first(call, decision.candidates, failed, self._warn)
-        self._launched(state, call, features, decision, index)
+        state, features, answer, candidates = decided
+        index, result = state.kernel.launch_first(call, candidates, failed, self._warn)
+        self._launched(state, call, features, answer if index is not None else "package", index)
         return self._package(args, kwargs) if index is None else result
 
     def _ready(self, call: Call) -> State | None:
@@ -165,16 +153,11 @@ class AttachedKernel:
         if state is None or not state.is_of(self.autotuner):
             if len(self.autotuner.configs) < 2:
                 return None
-            state = State(self.autotuner, self._session, call)
-            self._hot.clear()
-            self._fast, self._layout = not_yet, None
-            if state.trouble is not None:
-                self._warn(f"{state.trouble}. The package's own autotuner runs")
-            self._state = state
+            state = self._state = State(self.autotuner, self._session, call, self._warn)
         return state
 
-    def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> Decision:
-        """Decides a new input.
+    def _decide(self, state: State, call: Call, features: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
+        """Decides a new input: who chooses, and the configurations to try, best first.
 
         Raises:
             AutoHeuristicError: Nothing can be decided.
@@ -184,10 +167,10 @@ class AttachedKernel:
         if state.heuristic is not None:
             names = [*islice(state.heuristic.in_order(features, offered), MOST_PICKS)]
             if names:
-                return Decision("heuristic", [state.index[name] for name in names])
+                return "heuristic", [state.index[name] for name in names]
         if self._session.settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
-            return Decision("first", [i for name, i in state.index.items() if name in offered])
-        return Decision("package")
+            return "first", [i for name, i in state.index.items() if name in offered]
+        return "package", ()
 
     def _offered(self, state: State, call: Call) -> frozenset[str]:
         """Returns the configurations that the author's ``early_config_prune`` leaves."""
@@ -205,35 +188,22 @@ class AttachedKernel:
         return (*(named[key] for key in tuner.keys if key in named), *types) in tuner.cache
 
     def _launched(
-        self, state: State, call: Call, features: Mapping[str, Any], decision: Decision, index: int | None
+        self, state: State, call: Call, features: Mapping[str, Any], answer: str, index: int | None
     ) -> None:
         """Remembers a decision, and writes it to the journal."""
-        config = None if index is None else state.kernel.configs[index]
-        if config is not None:
-            self.autotuner.best_config = config
-        choice = None if index is None else state.kernel.names[index]
-        answer, description = decision.answer if config is not None else "package", None
+        choice = description = None
+        if index is not None:
+            self.autotuner.best_config, choice = state.kernel.configs[index], state.kernel.names[index]
         try:
             # While a graph is captured an answer is makeshift.
             if not is_capturing():
-                self._remember(state, call, index)
+                chosen = (None, None) if index is None else (state.kernel.all_kwargs[index], self.autotuner.best_config)
+                state.memory.keep(call, chosen)
                 description = describe(state.kernel, call, with_values=answer != "heuristic")
             found = {"answer": answer, "choice": choice, "call": description}
             self._session.note(state.identity, self._package_name, features, found)
         except Exception as error:
             self._warn(f"a call is not remembered ({shown(error)})")
-
-    def _remember(self, state: State, call: Call, index: int | None) -> None:
-        layout = (len(call.args), frozenset(call.kwargs))
-        if self._layout is None:
-            self._fast, self._layout = state.features.reader(state.names, call), layout
-        if layout != self._layout:
-            return
-        key = self._fast(call.args, {**call.kwargs, "grid": call.grid})
-        if len(self._hot) >= MOST_KEYS:
-            self._hot.clear()
-        config = (None, None) if index is None else (state.kernel.all_kwargs[index], state.kernel.configs[index])
-        self._hot[key] = config
 
     def _warn(self, message: str, error: Exception | None = None) -> None:
         function = getattr(self.autotuner.base_fn, "__name__", "a kernel")

@@ -61,16 +61,22 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 yield found
 
 
-def to_measure(journal: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns the lines to measure, by kernel: each input that no heuristic decided, once, in order."""
+def inputs(journal: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:
+    """Returns the last line about each input, by kernel. Lines with other features than the kernel's first are left out."""
     found: dict[str, dict[tuple[str, ...], dict[str, Any]]] = {}
     for line in read(journal):
-        if line.get("answer") != "heuristic" and line.get("call"):
-            lines = found.setdefault(line["kernel"], {})
-            first = next(iter(lines.values()), line)
-            if line["features"].keys() == first["features"].keys():
-                lines.setdefault(key_of(line["features"], line["features"]), line)
-    return {stem: list(lines.values()) for stem, lines in found.items()}
+        lines = found.setdefault(str(line.get("kernel")), {})
+        names = next(iter(lines.values()), line)["features"]
+        if line["features"].keys() == names.keys():
+            lines[key_of(line["features"], names)] = line
+    return found
+
+
+def to_measure(journal: Path) -> dict[str, list[dict[str, Any]]]:
+    """Returns the lines to measure, by kernel: each input that no heuristic decided, once, in order."""
+    kernels = ((stem, lines.values()) for stem, lines in inputs(journal).items())
+    found = {k: [line for line in of if line.get("answer") != "heuristic" and line.get("call")] for k, of in kernels}
+    return {stem: lines for stem, lines in found.items() if lines}
 
 
 def key_of(features: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:

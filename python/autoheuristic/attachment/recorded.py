@@ -23,7 +23,6 @@ from typing import Any
 from ..check import Outputs
 from ..choices import choice_name, distinct
 from ..errors import UsageError
-from ..example import Column
 from ..kernel import Call, Kernel
 from ..log import Log
 from .calls import key_of, restored, to_measure
@@ -58,7 +57,7 @@ class Recorded:
         self._autotuner = _autotuner(lines[0])
         self.kernel = Kernel(self._autotuner, distinct(self._autotuner.configs))
         self._names = list(lines[0]["features"])
-        self.columns = [Column(n, isinstance(v, (str, bool))) for n, v in lines[0]["features"].items()]
+        self.columns = {name: isinstance(value, (str, bool)) for name, value in lines[0]["features"].items()}
         self._lines = {key_of(line["features"], self._names): line for line in lines}
 
     def call(self, context: Mapping[str, Any]) -> Call:

@@ -63,14 +63,24 @@ def _all(journal: Path, inputs: Lines, max_seconds: float, words: Sequence[str])
     queue = list(inputs)
 
     def start(after: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
+        """Starts ``ah-collect`` for the next kernel, which uses the device when ``after`` has ended."""
         nonlocal ends
         stem = queue.pop(0)
-        limit = share = math.inf
+        names, table = list(inputs[stem][0]["features"]), journal.parent / f"{stem}.inputs.csv"
+        with open(table, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows([line["features"][name] for name in names] for line in inputs[stem])
+        options = ["-o", str(journal.parent / f"{stem}.txt"), "--inputs", str(table), "-q", *words]
+        worker = [f"attach:{stem}", "--journal", str(journal)]
+        if after is not None:
+            worker += ["--after", str(after.pid)]
         if max_seconds < math.inf:
             share = (max_seconds - ends) / (len(queue) + 1)
             ends += share
-            limit = ends - (time.monotonic() - begin)
-        return _start(journal, stem, inputs[stem], limit, share, after, words)
+            options += ["--max-seconds", f"{max(ends - (time.monotonic() - begin), 0.001):.3f}"]
+            worker += ["--compiling-seconds", f"{share * COMPILING_SHARE:.1f}"]
+        return subprocess.Popen(tools.collecting(worker, options), env=tools.environment())
 
     with tools.interruptible():
         following = start(None) if queue else None
@@ -119,29 +129,3 @@ def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
     if sorted(log.features) != sorted(names):
         return set()
     return {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
-
-
-def _start(
-    journal: Path,
-    stem: str,
-    lines: Sequence[Mapping[str, Any]],
-    limit: float,
-    share: float,
-    after: subprocess.Popen[bytes] | None,
-    words: Sequence[str],
-) -> subprocess.Popen[bytes]:
-    """Starts ``ah-collect`` for one kernel, which ends in ``limit`` seconds and begins when ``after`` has ended."""
-    table = journal.parent / f"{stem}.inputs.csv"
-    names = list(lines[0]["features"])
-    with open(table, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([line["features"][name] for name in names] for line in lines)
-    words = ["-o", str(journal.parent / f"{stem}.txt"), "--inputs", str(table), "-q", *words]
-    worker = [f"attach:{stem}", "--journal", str(journal)]
-    if after is not None:
-        worker += ["--after", str(after.pid)]
-    if limit < math.inf:
-        words += ["--max-seconds", f"{max(limit, 0.001):.3f}"]
-        worker += ["--compiling-seconds", f"{share * COMPILING_SHARE:.1f}"]
-    return subprocess.Popen(tools.collecting(worker, words), env=tools.environment())

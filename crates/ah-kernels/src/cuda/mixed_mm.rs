@@ -1,7 +1,6 @@
-//! `mixed_mm` on a GPU: 16-bit activations times 8-bit weights, with PyTorch's features. The fallback
-//! converts the weights and calls cuBLAS; our kernels convert while they multiply.
-
-use std::collections::BTreeMap;
+//! `mixed_mm` on a GPU: 16-bit activations times 8-bit weights, with PyTorch's features. The weights are n×k in memory, as
+//! a linear layer stores them and as every log has them. The fallback converts the weights and calls cuBLAS; our kernels
+//! convert while they multiply.
 
 use ah_types::{Context, Optimization, TimingPolicy};
 
@@ -80,8 +79,6 @@ impl Workspace {
 
 /// The choices of `mixed_mm` on a GPU.
 pub(super) struct MixedMmOperation {
-    /// After the fallback: for weights whose rows (first) or columns (second) are contiguous.
-    ours: Vec<[Option<MixedMm>; 2]>,
     cublas: Cublas,
     workspace: Workspace,
     convert: Kernel,
@@ -92,17 +89,10 @@ pub(super) fn runner(
     optimization: Optimization,
     gpu: Gpu,
 ) -> Result<ProductRunner<MixedMmOperation>, CudaError> {
-    let mut ours: BTreeMap<String, [Option<MixedMm>; 2]> = BTreeMap::new();
-    for transposed in [false, true] {
-        for choice in MixedMm::choices(transposed) {
-            ours.entry(choice.name(transposed)).or_default()[usize::from(transposed)] = Some(*choice);
-        }
-    }
-    let choices =
-        std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
+    let ours = MixedMm::choices().iter().map(MixedMm::name);
+    let choices = std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours).collect();
     let timing = TimingPolicy { budget_ms: 20.0, ..policy::timing() };
     let operation = MixedMmOperation {
-        ours: ours.into_values().collect(),
         cublas: Cublas::new(&gpu)?,
         workspace: Workspace::new(&gpu)?,
         convert: gpu.kernel(CONVERT, "convert", Vec::new())?,
@@ -165,11 +155,11 @@ impl Operation for MixedMmOperation {
                 b.element.torch()
             ));
         }
-        if a.strides.1 != 1 {
-            return Err("the activations must be contiguous, row by row".to_owned());
-        }
         if a.rows > 128 {
             return Err(format!("m may be at most 128, found {}", a.rows));
+        }
+        if a.strides.1 != 1 || b.strides.0 != 1 {
+            return Err("expected activations in rows and weights in columns, without gaps".to_owned());
         }
         Ok(product)
     }
@@ -180,8 +170,8 @@ impl Operation for MixedMmOperation {
     }
 
     fn prepare(&self, gpu: &Gpu, Input { product, .. }: &Input) -> Result<(), CudaError> {
-        let (choices, limits) = (MixedMm::choices(product.b.is_column_major()), gpu.limits());
-        let fit = choices.iter().filter(|choice| choice.launch(product, &limits).is_ok());
+        let limits = gpu.limits();
+        let fit = MixedMm::choices().iter().filter(|choice| choice.launch(product, &limits).is_ok());
         gpu.prepare(fit.map(|choice| (SOURCE, choice.defines(product))).collect());
         Ok(())
     }
@@ -193,8 +183,7 @@ impl Operation for MixedMmOperation {
         choice: usize,
     ) -> Result<Self::Method, Failure> {
         let Some(index) = choice.checked_sub(1) else { return Ok(None) };
-        let ours = self.ours[index][usize::from(product.b.is_column_major())]
-            .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
+        let ours = MixedMm::choices()[index];
         let launch = ours.launch(product, &gpu.limits())?;
         self.workspace.admits(&launch)?;
         Ok(Some((gpu.kernel(SOURCE, "mixed_mm", ours.defines(product))?, launch)))

@@ -124,11 +124,6 @@ impl Product {
     pub(crate) fn sizes(&self) -> [u64; 3] {
         [self.a.rows, self.a.columns, self.b.columns].map(|size| size as u64)
     }
-
-    /// Returns for each operand whether its columns are contiguous.
-    pub(crate) fn transposed(&self) -> [bool; 2] {
-        [self.a.is_column_major(), self.b.is_column_major()]
-    }
 }
 
 /// Reads a size.

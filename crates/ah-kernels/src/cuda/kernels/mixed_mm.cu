@@ -1,4 +1,5 @@
-// c[m,n] = a[m,k] · b[k,n]. a is 16-bit floating point; b is 8-bit integers, cast to a's type.
+// c[m,n] = a[m,k] · b[k,n]. a is 16-bit floating point; b is 8-bit integers, cast to a's type, and n×k in memory, as a
+// linear layer stores its weights (PyTorch's strides (1, k)).
 //
 // a has few rows, so reading b once takes most of the time. The kernel is fast if enough bytes are in
 // flight, in whole cache lines, and all multiprocessors finish at the same time.
@@ -16,19 +17,18 @@
 //
 // Configuration (all by -D):
 //   BLOCK_M      rows of c a block, a multiple of 8
-//   VECTOR       columns of c a thread: 16, 8 or (n×k layout) 4; a warp has 8 times as many
+//   VECTOR       columns of c a thread: 16, 8 or 4; a warp has 8 times as many
 //   WARPS_N      warps side by side along n
 //   WARPS_K      warps sharing the columns, each with its own steps of k; a power of two
-//   STAGES       steps under way, at least 2; a step is 32 of k (k×n layout) or 128 (n×k)
+//   STAGES       steps of 128 in k under way, at least 2
 //   CLUSTER      1, or blocks of a cluster that share a tile, each with its part of k (sm_90 and later):
 //                their sums meet in the first one's shared memory, which spares the way through memory
 //                and back (8192², m = 16 on an H200: 25.8 µs, by split-K 28.3)
-//   TRANSPOSED   0: b is k×n, rows of n contiguous; 1: n×k in memory (PyTorch's strides (1, k))
 //   WEIGHTS_SIGNED, ELEMENT_BF16
 //   ENGINE       0; 1 is mixed_mm_wgmma.cu, 2 mixed_mm_direct.cu
 //
-// Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda a multiple of 8
-// elements, ldb a multiple of 16 bytes; a, b and c at multiples of 16 bytes.
+// Needs: k a multiple of 16; lda a multiple of 8 elements, ldb a multiple of 16 bytes; a, b and c at multiples of 16
+// bytes.
 // Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks (with clusters: tiles · CLUSTER), 32 · WARPS_N ·
 // WARPS_K threads, shared memory STAGES · warps · STAGE_BYTES + WARPS_N · (⌊WARPS_K / 2⌋ + CLUSTER − 1) ·
 // 32 · REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M · BLOCK_N floats. `tickets` has one word a
@@ -41,11 +41,11 @@ constexpr int WARP_N = VECTOR * 8;
 constexpr int BLOCK_N = WARPS_N * WARP_N;
 constexpr int REGISTERS = M_TILES * N_TILES * 4;
 constexpr int THREADS = 32 * WARPS_N * WARPS_K;
-constexpr int STEP = TRANSPOSED ? 128 : 32;
+constexpr int STEP = 128;
 constexpr int WEIGHT_BYTES = STEP * WARP_N, ACTIVATION_BYTES = M_TILES * 8 * STEP * 2;
 constexpr int STAGE_BYTES = WEIGHT_BYTES + ACTIVATION_BYTES;
 static_assert(STAGES >= 2 && BLOCK_M % 8 == 0 && (WARPS_K & (WARPS_K - 1)) == 0);
-static_assert(VECTOR == 16 || VECTOR == 8 || (TRANSPOSED && VECTOR == 4));
+static_assert(VECTOR == 16 || VECTOR == 8 || VECTOR == 4);
 
 template <int BYTES> DEVICE void load_shared(u32 (&to)[BYTES / 4], u32 from) {
     if constexpr (BYTES == 16)
@@ -72,28 +72,13 @@ struct Lane {
     u32 copy, read[2];                          // weights
     u32 copy_activations, read_activations[2];
 
-    // k×n: row 8·t + r of a step belongs to the lanes t of all groups of four. The rows of one r are
-    // together, in 4 · VECTOR / 2 chunks.
-    // n×k: column g · VECTOR + j belongs to group g; a column has eight chunks.
+    // Column g · VECTOR + j belongs to group g; a column has eight chunks.
     DEVICE Lane() {
         int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        if (TRANSPOSED) {
-            copy = lane / 8 * 128 + lane % 8 * 16;  // fetch exchanges the chunks of odd groups
-            for (int half = 0; half < 2; ++half) read[half] = g * VECTOR * 128 + ((t + half * 4) ^ (g % 2 * 4)) * 16;
-            copy_activations = g * 256 + (t ^ (g & 1)) * 16;
-            for (int pair = 0; pair < 2; ++pair) read_activations[pair] = g * 256 + ((t * 2 + pair) ^ (g & 1)) * 16;
-        } else {
-            constexpr int CHUNKS = VECTOR / 2;
-            int row = lane / CHUNKS, chunk = lane % CHUNKS;
-            if (VECTOR == 16) {
-                copy = (row * 8 + (chunk ^ (2 * row))) * 16;
-                read[0] = (t * 8 + (g ^ (2 * t))) * 16;
-            } else {
-                copy = (row / 4 * 16 + row % 4 * 4 + (chunk ^ (row & 2))) * 16;
-                read[0] = (t * 4 + (g / 2 ^ (t & 2))) * 16 + g % 2 * 8;
-            }
-            copy_activations = read_activations[0] = lane * 16;
-        }
+        copy = lane / 8 * 128 + lane % 8 * 16;  // fetch exchanges the chunks of odd groups
+        for (int half = 0; half < 2; ++half) read[half] = g * VECTOR * 128 + ((t + half * 4) ^ (g % 2 * 4)) * 16;
+        copy_activations = g * 256 + (t ^ (g & 1)) * 16;
+        for (int pair = 0; pair < 2; ++pair) read_activations[pair] = g * 256 + ((t * 2 + pair) ^ (g & 1)) * 16;
     }
 };
 
@@ -120,13 +105,7 @@ struct Cursor {
         from = (group * WARPS_K + warp / WARPS_N) * STEP;
         rows = p.m - row, columns = p.n - column;
         a = p.a + row * p.lda + from + lane % 4 * 8;
-        if (TRANSPOSED) {
-            b = p.b + (column + lane / 8) * p.ldb + from + lane % 8 * 16;
-        } else {
-            constexpr int CHUNKS = VECTOR / 2;
-            int q = lane / CHUNKS, first = VECTOR == 16 ? q * 8 : q % 4 * 8 + q / 4;
-            b = p.b + (from + first) * p.ldb + column + lane % CHUNKS * 16;
-        }
+        b = p.b + (column + lane / 8) * p.ldb + from + lane % 8 * 16;
     }
 
     DEVICE void advance(const Problem& p) {
@@ -135,7 +114,7 @@ struct Cursor {
             start_tile(p);
         } else {
             from += STEP * WARPS_K, a += STEP * WARPS_K;
-            b += TRANSPOSED ? STEP * WARPS_K : STEP * WARPS_K * p.ldb;
+            b += STEP * WARPS_K;
         }
     }
 };
@@ -143,21 +122,11 @@ struct Cursor {
 template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem& p, const Cursor& at) {
     int lane = threadIdx.x % 32;
     const u8* b = at.b;
-    if (TRANSPOSED) {
-        bool inside = at.from + lane % 8 * 16 < p.k;
+    bool inside = at.from + lane % 8 * 16 < p.k;
 #pragma unroll
-        for (int i = 0; i < WARP_N / 4; ++i, b += 4 * p.ldb) {
-            u32 place = (to.copy ^ (i * 4 / VECTOR % 2 * 64)) + i * 512;
-            copy_weights<false, EDGE>(stage + place, b, p.b, inside && i * 4 + lane / 8 < at.columns, p.policy);
-        }
-    } else {
-        // Consecutive rows are 1 apart here, or 2 if a copy spans two of them.
-        constexpr int CHUNKS = VECTOR / 2, APART = VECTOR == 16 ? 1 : 2;
-        int q = lane / CHUNKS, first = at.from + (VECTOR == 16 ? q * 8 : q % 4 * 8 + q / 4);
-        bool inside = lane % CHUNKS * 16 < at.columns;
-#pragma unroll
-        for (int i = 0; i < CHUNKS; ++i, b += APART * p.ldb)
-            copy_weights<VECTOR == 8, EDGE>(stage + to.copy + i * 512, b, p.b, inside && first + i * APART < p.k, p.policy);
+    for (int i = 0; i < WARP_N / 4; ++i, b += 4 * p.ldb) {
+        u32 place = (to.copy ^ (i * 4 / VECTOR % 2 * 64)) + i * 512;
+        copy_weights<EDGE>(stage + place, b, p.b, inside && i * 4 + lane / 8 < at.columns, p.policy);
     }
     // Rows beyond the end are never copied: their places hold zeros from the start.
     const u16* a = at.a;
@@ -172,15 +141,14 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
 
 typedef float Sums[M_TILES][N_TILES][4];
 
-// Multiplies fragments of COUNT tiles of n by all activations, over 16 steps of k.
-template <int COUNT> DEVICE void multiply_tiles(Sums& sums, int first, const u32 (&fragment)[COUNT][4], const u32 (&activations)[M_TILES][4],
-                                                u32 address, int s) {
+// Multiplies the fragments of all tiles of n by all activations, over 16 steps of k.
+DEVICE void multiply_tiles(Sums& sums, const u32 (&fragment)[N_TILES][4], const u32 (&activations)[M_TILES][4], u32 address, int s) {
 #pragma unroll
     for (int tile = 0; tile < M_TILES; ++tile) {
         u32 two[2] = {activations[tile][s * 2], activations[tile][s * 2 + 1]};
         if (M_TILES > 4) load_shared<8>(two, address + tile * 8 * STEP * 2 + s * 8);
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i) mma_16x8x16(sums[tile][first + i], fragment[i], two[0], two[1]);
+        for (int i = 0; i < N_TILES; ++i) mma_16x8x16(sums[tile][i], fragment[i], two[0], two[1]);
     }
 }
 
@@ -193,47 +161,24 @@ DEVICE void load_activations(u32 (&activations)[M_TILES][4], u32 address) {
 
 DEVICE void multiply(Sums& sums, u32 stage, const Lane& lane) {
     u32 activations[M_TILES][4];
-    if constexpr (TRANSPOSED) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            u32 weights[VECTOR][4];
+    for (int half = 0; half < 2; ++half) {
+        u32 weights[VECTOR][4];
 #pragma unroll
-            for (int j = 0; j < VECTOR; ++j) load_shared<16>(weights[j], stage + lane.read[half] + j * 128);
+        for (int j = 0; j < VECTOR; ++j) load_shared<16>(weights[j], stage + lane.read[half] + j * 128);
 #pragma unroll
-            for (int pair = 0; pair < 2; ++pair) {
-                u32 address = stage + WEIGHT_BYTES + lane.read_activations[pair] + half * 128;
-                load_activations(activations, address);
+        for (int pair = 0; pair < 2; ++pair) {
+            u32 address = stage + WEIGHT_BYTES + lane.read_activations[pair] + half * 128;
+            load_activations(activations, address);
 #pragma unroll
-                for (int s = 0; s < 2; ++s) {
-                    u32 fragment[N_TILES][4];
+            for (int s = 0; s < 2; ++s) {
+                u32 fragment[N_TILES][4];
 #pragma unroll
-                    for (int i = 0; i < N_TILES; ++i) {
-                        widen(weights[i * 2][pair * 2 + s], fragment[i][0], fragment[i][2]);
-                        widen(weights[i * 2 + 1][pair * 2 + s], fragment[i][1], fragment[i][3]);
-                    }
-                    multiply_tiles(sums, 0, fragment, activations, address, s);
+                for (int i = 0; i < N_TILES; ++i) {
+                    widen(weights[i * 2][pair * 2 + s], fragment[i][0], fragment[i][2]);
+                    widen(weights[i * 2 + 1][pair * 2 + s], fragment[i][1], fragment[i][3]);
                 }
-            }
-        }
-    } else {
-        u32 address = stage + WEIGHT_BYTES + lane.read_activations[0];
-        load_activations(activations, address);
-#pragma unroll
-        for (int s = 0; s < 2; ++s) {
-            u32 weights[4][VECTOR / 4];
-#pragma unroll
-            for (int r = 0; r < 4; ++r) load_shared<VECTOR>(weights[r], stage + lane.read[0] + (s * 4 + r) * VECTOR * 32);
-#pragma unroll
-            for (int q = 0; q < VECTOR / 4; ++q) {
-                // Four rows of k × four columns: pair the rows byte by byte.
-                u32 fragment[2][4];
-#pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    int bytes = half ? 0x7362 : 0x5140;
-                    widen(__byte_perm(weights[0][q], weights[1][q], bytes), fragment[half][0], fragment[half][1]);
-                    widen(__byte_perm(weights[2][q], weights[3][q], bytes), fragment[half][2], fragment[half][3]);
-                }
-                multiply_tiles(sums, q * 2, fragment, activations, address, s);
+                multiply_tiles(sums, fragment, activations, address, s);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::super::product::Product;
 use super::launch::{Grid, Ineligibility, Limits, MOST, at_least, at_most, grid, multiple};
 use super::mixed_mm_configurations::Engine::{Direct, Mma, Wgmma};
 use super::mixed_mm_configurations::Schedule::{ClusterK, SplitK, StreamK};
-use super::mixed_mm_configurations::{MixedMm, ROWS_OF_K, ROWS_OF_N};
+use super::mixed_mm_configurations::{CHOICES, MixedMm};
 
 /// How to launch a kernel on an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,20 +30,18 @@ impl MixedMm {
         include_str!("mixed_mm_direct.cu")
     );
 
-    /// Returns the configurations for this layout of the weights, including those that do not suit every
-    /// input.
-    pub fn choices(transposed: bool) -> &'static [Self] {
-        if transposed { &ROWS_OF_K } else { &ROWS_OF_N }
+    /// Returns every configuration, including those that do not suit every input.
+    pub fn choices() -> &'static [Self] {
+        &CHOICES
     }
 
     /// Returns the stable name, for example
-    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=2`. The name of a
-    /// wgmma configuration ends in `_mma=wgmma`, of a direct one in `_mma=direct`.
-    ///
-    /// BLOCK-K is one step of all warps of the block; it depends on the layout of the weights.
-    pub fn name(&self, transposed: bool) -> String {
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2`. The name of a
+    /// wgmma configuration ends in `_mma=wgmma`, of a direct one in `_mma=direct`. BLOCK-K is one step of all warps of
+    /// the block.
+    pub fn name(&self) -> String {
         let Self { block_m, stages, .. } = self;
-        let (block_n, block_k) = (self.block_n(), self.block_k(transposed));
+        let (block_n, block_k) = (self.block_n(), self.block_k());
         let schedule = match self.schedule {
             SplitK(splits) => format!("SPLIT-K={splits}"),
             ClusterK(splits) => format!("CLUSTER-K={splits}"),
@@ -67,7 +65,6 @@ impl MixedMm {
         let mut defines = vec![
             format!("BLOCK_M={}", self.block_m),
             format!("STAGES={}", self.stages),
-            format!("TRANSPOSED={}", u8::from(b.is_column_major())),
             format!("WEIGHTS_SIGNED={}", u8::from(b.element == Element::I8)),
             format!("ELEMENT_BF16={}", u8::from(a.element == Element::Bf16)),
         ];
@@ -91,7 +88,7 @@ impl MixedMm {
 
     /// Returns how to launch the kernel on this input.
     pub(crate) fn launch(&self, product: &Product, limits: &Limits) -> Result<Launch, Ineligibility> {
-        let ([m, k, n], [_, transposed]) = (product.sizes(), product.transposed());
+        let [m, k, n] = product.sizes();
         limits.capability(limits.capability.0 >= 8, "8.0")?;
         let is_wgmma = matches!(self.engine, Wgmma { .. });
         limits.capability(!is_wgmma || limits.capability.0 == 9, "9.0 (wgmma)")?;
@@ -101,12 +98,7 @@ impl MixedMm {
             at_most(what, size, MOST)?;
         }
         // Rows of both operands begin at multiples of 16 bytes.
-        if transposed {
-            multiple("k", k, 16)?;
-        } else {
-            multiple("k", k, 8)?;
-            multiple("n", n, 16)?;
-        }
+        multiple("k", k, 16)?;
         if matches!(self.engine, Direct { .. }) {
             at_most("m", m, 8)?;
         }
@@ -115,7 +107,7 @@ impl MixedMm {
 
         let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n()));
         let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
-        let groups = k.div_ceil(u64::from(self.block_k(transposed)));
+        let groups = k.div_ceil(u64::from(self.block_k()));
         at_most("the number of tiles times steps", tiles.saturating_mul(groups), MOST)?;
         at_least("the steps of k for a cluster", groups, u64::from(self.cluster()))?;
         let wanted = match self.schedule {
@@ -124,7 +116,7 @@ impl MixedMm {
         };
         let parts = wanted.min(tiles * groups);
         let in_memory = parts != tiles && self.cluster() == 1;
-        let shared_memory = limits.shared_memory(self.shared_memory(transposed))?;
+        let shared_memory = limits.shared_memory(self.shared_memory())?;
         Ok(Launch {
             grid: grid(parts, 32 * self.warps(), shared_memory)?,
             partial: if in_memory { 2 * parts * block_m * block_n } else { 0 },
@@ -154,9 +146,9 @@ impl MixedMm {
     }
 
     /// Steps of k that a block takes at once.
-    fn block_k(&self, transposed: bool) -> u32 {
+    fn block_k(&self) -> u32 {
         match self.engine {
-            Mma { warps_k, .. } => step(transposed) * warps_k,
+            Mma { warps_k, .. } => STEP * warps_k,
             Wgmma { .. } => 64,
             Direct { warps_k, .. } => 64 * warps_k,
         }
@@ -164,10 +156,10 @@ impl MixedMm {
 
     /// Dynamic shared memory: stages of weights and activations, and for mma.sync room to exchange sums, as
     /// the sources define it.
-    fn shared_memory(&self, transposed: bool) -> u64 {
+    fn shared_memory(&self) -> u64 {
         u64::from(match self.engine {
             Mma { vector, warps_n, warps_k } => {
-                let stage = step(transposed) * (vector * 8 + self.block_m * 2);
+                let stage = STEP * (vector * 8 + self.block_m * 2);
                 let sums = self.block_m * vector * 8 * 4;
                 self.stages * self.warps() * stage + warps_n * (warps_k / 2 + self.cluster() - 1) * sums
             }
@@ -178,9 +170,7 @@ impl MixedMm {
 }
 
 /// Steps of k that a warp takes at once with mma.sync.
-fn step(transposed: bool) -> u32 {
-    if transposed { 128 } else { 32 }
-}
+const STEP: u32 = 128;
 
 #[cfg(test)]
 mod tests {
@@ -189,79 +179,70 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn problem(m: u64, n: u64, k: u64, transposed: bool) -> Product {
-        Product::dense([m, k, n], [false, transposed], [Element::Bf16, Element::I8], false)
+    fn problem(m: u64, n: u64, k: u64) -> Product {
+        Product::dense([m, k, n], [false, true], [Element::Bf16, Element::I8], false)
     }
 
     #[test]
     fn at_least_twenty_configurations_and_split_k_among_them() {
-        for transposed in [false, true] {
-            let choices = MixedMm::choices(transposed);
-            let names: HashSet<String> = choices.iter().map(|c| c.name(transposed)).collect();
-            assert_eq!(names.len(), choices.len());
-            assert!(choices.len() >= 20);
-            assert!(choices.iter().any(|c| matches!(c.schedule, SplitK(2..))));
-        }
+        let names: HashSet<String> = CHOICES.iter().map(MixedMm::name).collect();
+        assert!(names.len() == CHOICES.len() && names.len() >= 20);
+        assert!(CHOICES.iter().any(|c| matches!(c.schedule, SplitK(2..))));
         assert_eq!(
-            mma(16, 16, 1, 8, 3, SplitK(4)).name(false),
-            "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=4"
+            mma(16, 4, 4, 2, 3, SplitK(4)).name(),
+            "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=4"
         );
     }
 
     #[test]
     fn every_m_and_device_has_choices() {
         for (limits, least) in [(H200, 5), (A100, 4)] {
-            for transposed in [false, true] {
-                for m in [1, 8, 16, 33, 64, 128] {
-                    let problem = problem(m, 4096, 4096, transposed);
-                    let fit =
-                        MixedMm::choices(transposed).iter().filter(|c| c.launch(&problem, &limits).is_ok());
-                    assert!(fit.count() >= least, "m = {m}, transposed {transposed}");
-                }
+            for m in [1, 8, 16, 33, 64, 128] {
+                let problem = problem(m, 4096, 4096);
+                let fit = CHOICES.iter().filter(|c| c.launch(&problem, &limits).is_ok());
+                assert!(fit.count() >= least, "m = {m}");
             }
         }
     }
 
     #[test]
     fn a_launch_covers_the_work_and_its_workspace() {
-        let problem = problem(20, 4112, 4096, false);
-        let launch = mma(16, 16, 1, 8, 3, SplitK(4)).launch(&problem, &H200).unwrap();
+        let problem = problem(20, 4112, 4096);
+        let launch = mma(16, 4, 4, 2, 3, SplitK(4)).launch(&problem, &H200).unwrap();
         let size = |Launch { grid, .. }: Launch| (grid.blocks[0], grid.threads[0], grid.shared_memory);
-        assert_eq!(size(launch), (2 * 33 * 4, 256, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4));
+        assert_eq!(size(launch), (2 * 33 * 4, 256, 3 * 8 * 128 * (32 + 32) + 4 * 16 * 32 * 4));
         assert_eq!((launch.partial, launch.tickets), (2 * 2 * 33 * 4 * 16 * 128, 2 * 33));
         // There are never more blocks than groups of steps: k = 256 has one group a tile.
-        let shallow = self::problem(20, 4112, 256, false);
-        assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid.blocks[0], 66);
-        let hopper =
-            wgmma(64, 2, 2, 4, SplitK(3)).launch(&self::problem(64, 4112, 4096, false), &H200).unwrap();
+        let shallow = self::problem(20, 4112, 256);
+        assert_eq!(mma(16, 4, 4, 2, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid.blocks[0], 66);
+        let hopper = wgmma(64, 2, 2, 4, SplitK(3)).launch(&self::problem(64, 4112, 4096), &H200).unwrap();
         assert_eq!(size(hopper), (3 * 17, 256, 1024 + 4 * 64 * (256 + 128)));
         // The sums of a cluster meet in shared memory, and its blocks share every tile equally.
-        let clustered = mma(16, 16, 1, 8, 3, ClusterK(2));
+        let clustered = mma(16, 4, 4, 2, 3, ClusterK(2));
         let launch = clustered.launch(&problem, &H200).unwrap();
-        assert_eq!(size(launch), (2 * 33 * 2, 256, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4));
+        assert_eq!(size(launch), (2 * 33 * 2, 256, 3 * 8 * 128 * (32 + 32) + 8 * 16 * 32 * 4));
         assert_eq!((launch.partial, launch.tickets), (0, 0));
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
         assert!(clustered.launch(&problem, &A100).unwrap_err().0.contains("clusters"));
         // A direct configuration has one block a tile, and no dynamic shared memory.
-        let narrow = self::problem(3, 4100, 4112, true);
+        let narrow = self::problem(3, 4100, 4112);
         let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
         assert_eq!((size(launch), launch.partial), ((257, 512, 0), 0));
-        assert!(direct(2, 16, 2).launch(&self::problem(9, 4096, 4096, true), &H200).is_err());
-        let streamed = mma(16, 16, 1, 8, 3, StreamK(1)).launch(&problem, &H200).unwrap();
+        assert!(direct(2, 16, 2).launch(&self::problem(9, 4096, 4096), &H200).is_err());
+        let streamed = mma(16, 4, 4, 2, 3, StreamK(1)).launch(&problem, &H200).unwrap();
         assert_eq!(size(streamed).0, 132);
     }
 
     #[test]
     fn unsuitable_inputs_say_why() {
-        let choice = mma(16, 16, 1, 8, 3, SplitK(1));
+        let choice = mma(16, 4, 4, 2, 3, SplitK(1));
         let reason = |problem: &Product| choice.launch(problem, &H200).unwrap_err().0;
-        assert_eq!(reason(&problem(16, 100, 4096, false)), "n must be a multiple of 16, found 100");
-        assert_eq!(reason(&problem(16, 64, 100, false)), "k must be a multiple of 8, found 100");
-        assert_eq!(reason(&problem(4, 64, 64, false)), "m must be at least 8 to be worth it, found 4");
+        assert_eq!(reason(&problem(16, 64, 100)), "k must be a multiple of 16, found 100");
+        assert_eq!(reason(&problem(4, 64, 64)), "m must be at least 8 to be worth it, found 4");
         let small = Limits { shared_memory: 100 * 1024, ..H200 };
-        assert!(choice.launch(&problem(16, 64, 64, false), &small).unwrap_err().0.contains("shared memory"));
-        assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64, false), &A100).is_err());
+        assert!(choice.launch(&problem(16, 64, 64), &small).unwrap_err().0.contains("shared memory"));
+        assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64), &A100).is_err());
         let old = Limits { capability: (7, 5), ..H200 };
-        assert!(choice.launch(&problem(16, 64, 64, false), &old).unwrap_err().0.contains("8.0"));
+        assert!(choice.launch(&problem(16, 64, 64), &old).unwrap_err().0.contains("8.0"));
     }
 }

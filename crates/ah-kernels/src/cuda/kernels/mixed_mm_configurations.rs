@@ -1,10 +1,10 @@
 //! The tuned configurations of `mixed_mm.cu`.
 //!
-//! Chosen greedily for each layout from 500 configurations, measured on an H200 at 11 sizes of the weights
+//! Chosen greedily from 500 configurations, measured on an H200 at 11 sizes of the weights
 //! and m from 1 to 128. The best of this list is within 4 % of the best of all on every size, and within
 //! 0.5 % on average. mma.sync wins up to m = 32, wgmma from 64 on (twice as fast at m = 128). The cluster
 //! and direct configurations were chosen from 160 more at four sizes and m from 1 to 16; they are up to 11
-//! % faster than the rest. Without 13 of `ROWS_OF_K` that were here before, the best choices of the logs in `data/mixed_mm`
+//! % faster than the rest. Without 13 that were here before, the best choices of the logs in `data/mixed_mm`
 //! take 0.03 % longer.
 
 use Engine::{Direct, Mma, Wgmma};
@@ -66,62 +66,8 @@ pub(super) const fn direct(vector: u32, warps_k: u32, stages: u32) -> MixedMm {
     MixedMm { block_m: 8, engine: Direct { vector, warps_k }, stages, schedule: SplitK(1) }
 }
 
-/// Configurations for contiguous rows of n.
-pub(super) const ROWS_OF_N: [MixedMm; 50] = [
-    mma(8, 8, 1, 8, 3, SplitK(1)),
-    mma(8, 8, 1, 8, 4, SplitK(1)),
-    mma(8, 8, 1, 8, 4, SplitK(2)),
-    mma(8, 8, 1, 16, 3, SplitK(1)),
-    mma(8, 16, 1, 4, 3, SplitK(4)),
-    mma(8, 16, 1, 8, 2, SplitK(1)),
-    mma(8, 16, 1, 8, 3, SplitK(1)),
-    mma(8, 16, 1, 8, 3, SplitK(2)),
-    mma(8, 16, 1, 8, 3, SplitK(4)),
-    mma(8, 16, 1, 16, 2, SplitK(1)),
-    mma(8, 16, 2, 8, 2, SplitK(1)),
-    mma(8, 16, 1, 4, 3, ClusterK(4)),
-    mma(8, 16, 1, 4, 4, ClusterK(2)),
-    mma(8, 16, 1, 8, 2, ClusterK(2)),
-    mma(8, 16, 2, 4, 2, ClusterK(2)),
-    mma(16, 8, 1, 8, 3, SplitK(1)),
-    mma(16, 8, 1, 8, 4, SplitK(1)),
-    mma(16, 8, 2, 8, 3, SplitK(1)),
-    mma(16, 16, 1, 4, 3, SplitK(1)),
-    mma(16, 16, 1, 4, 4, SplitK(3)),
-    mma(16, 16, 1, 4, 4, SplitK(4)),
-    mma(16, 16, 1, 8, 3, StreamK(1)),
-    mma(16, 16, 1, 8, 3, SplitK(1)),
-    mma(16, 16, 1, 8, 3, SplitK(4)),
-    mma(16, 16, 2, 2, 4, SplitK(4)),
-    mma(16, 16, 2, 4, 3, SplitK(1)),
-    mma(16, 16, 1, 4, 4, ClusterK(2)),
-    mma(16, 16, 1, 8, 3, ClusterK(2)),
-    mma(16, 16, 2, 4, 3, ClusterK(2)),
-    mma(32, 8, 1, 4, 3, SplitK(1)),
-    mma(32, 8, 1, 4, 3, SplitK(2)),
-    mma(32, 8, 1, 4, 3, SplitK(3)),
-    mma(32, 8, 1, 4, 3, SplitK(4)),
-    mma(32, 8, 1, 4, 3, ClusterK(2)),
-    mma(32, 8, 2, 4, 3, SplitK(1)),
-    mma(32, 8, 2, 4, 3, SplitK(4)),
-    mma(32, 8, 4, 1, 4, StreamK(2)),
-    wgmma(32, 2, 1, 8, SplitK(2)),
-    wgmma(32, 2, 1, 8, SplitK(4)),
-    wgmma(32, 4, 2, 4, StreamK(1)),
-    wgmma(64, 2, 1, 6, SplitK(2)),
-    wgmma(64, 2, 1, 6, SplitK(3)),
-    wgmma(64, 2, 1, 6, SplitK(4)),
-    wgmma(64, 2, 1, 6, SplitK(8)),
-    wgmma(64, 2, 1, 6, StreamK(2)),
-    wgmma(64, 4, 2, 4, StreamK(1)),
-    wgmma(128, 2, 1, 4, SplitK(3)),
-    wgmma(128, 2, 1, 4, SplitK(4)),
-    wgmma(128, 2, 1, 4, SplitK(8)),
-    wgmma(128, 2, 1, 4, StreamK(2)),
-];
-
-/// Configurations for contiguous rows of k, column after column.
-pub(super) const ROWS_OF_K: [MixedMm; 35] = [
+/// All configurations.
+pub(super) const CHOICES: [MixedMm; 35] = [
     direct(2, 4, 2),
     direct(2, 4, 4),
     direct(2, 8, 2),

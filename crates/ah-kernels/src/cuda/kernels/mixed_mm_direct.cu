@@ -1,16 +1,16 @@
-// The same product for up to 8 rows of a and n×k weights, without shared memory in between: 16 neighbouring
+// The same product for up to 8 rows of a, without shared memory in between: 16 neighbouring
 // bytes of k go from memory straight to the registers of the thread that multiplies them, STAGES steps
 // ahead. This kernel starts and ends sooner than the staged one, which matters if reading all of b takes
 // only a few microseconds (4096², m = 1 on an H200: 10.6 µs against 12.0; 8192²: 24.2 against 24.9).
 //
 // Configuration: VECTOR columns of c a thread, an even number, and 8 times as many a block; WARPS, which
-// share k; STAGES steps of 64 in k in flight a warp; WEIGHTS_SIGNED, ELEMENT_BF16. TRANSPOSED is 1.
+// share k; STAGES steps of 64 in k in flight a warp; WEIGHTS_SIGNED, ELEMENT_BF16.
 //
 // Launch: grid ⌈n / (8 · VECTOR)⌉, 32 · WARPS threads. `partial` and `tickets` are not used.
 
 #if ENGINE == 2
 constexpr int STEP = 64, THREADS = 32 * WARPS, SUMS = 2 * VECTOR;
-static_assert(TRANSPOSED && VECTOR % 2 == 0);
+static_assert(VECTOR % 2 == 0);
 
 // One step in the registers of a thread: 16 values of k, from 16 · t on, of VECTOR columns and of one row
 // of a.

@@ -38,14 +38,11 @@ DEVICE u64 weight_policy(bool read_once) {
     return read_once ? leaves_first : stays;
 }
 
-// Copies 16 bytes of weights, or zeros if EDGE and not `valid`. With LINE, fetches the whole line of 128
-// bytes; this warp copies a part of it.
-template <bool LINE, bool EDGE> DEVICE void copy_weights(u32 to, const void* from, const void* instead, bool valid, u64 policy) {
+// Copies 16 bytes of weights, or zeros if EDGE and not `valid`.
+template <bool EDGE> DEVICE void copy_weights(u32 to, const void* from, const void* instead, bool valid, u64 policy) {
     if constexpr (EDGE)
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
                      ::"r"(to), "l"(valid ? from : instead), "r"(valid ? 16 : 0), "l"(policy) : "memory");
-    else if constexpr (LINE)
-        asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
     else
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
 }

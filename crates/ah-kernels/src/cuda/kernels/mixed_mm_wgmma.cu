@@ -3,11 +3,11 @@
 // activations once a block instead of once a warp.
 //
 // The weights are wgmma's register operand and are widened in registers; the activations are its operand in
-// shared memory, in 128-byte swizzle. There is one barrier for each 64 steps of k. In the n×k layout a
+// shared memory, in 128-byte swizzle. There is one barrier for each 64 steps of k. A
 // thread's 16 bytes of k serve four groups of 16 steps, so the activations are copied in that order, two
 // elements at a time.
 //
-// Configuration: BLOCK_M 32, 64 or 128; TILES of 64 columns a warpgroup; WARPGROUPS; STAGES; TRANSPOSED,
+// Configuration: BLOCK_M 32, 64 or 128; TILES of 64 columns a warpgroup; WARPGROUPS; STAGES;
 // WEIGHTS_SIGNED, ELEMENT_BF16. Everything else is as above, except shared memory (1024 + STAGES · 64 ·
 // (BLOCK_N + 2 · BLOCK_M)) and steps of 64.
 
@@ -47,14 +47,9 @@ DEVICE void multiply_tile(float (&d)[SUMS], const u32 (&a)[4], u64 b) {
 #endif
 }
 
-// Places of the 16-byte chunks of weights; lanes that read together hit different banks.
-// k×n: a chunk is in a row of k; the rows 2·t and 2·t + 8 of a step of 16 are read together.
-DEVICE u32 place_kn(int row, int chunk) {
-    int t = row / 2 % 4;
-    return row * BLOCK_N + (chunk ^ (t % 2 * 4 + t / 2 * 2)) * 16;
-}
-// n×k: columns that are VECTOR apart are read together.
-DEVICE u32 place_nk(int column, int chunk) { return (column ^ (column / VECTOR & 1)) * 64 + chunk * 16; }
+// Places of the 16-byte chunks of weights; lanes that read together hit different banks. Columns that are VECTOR apart
+// are read together.
+DEVICE u32 place_of(int column, int chunk) { return (column ^ (column / VECTOR & 1)) * 64 + chunk * 16; }
 
 // The block's next fetch, as this thread sees it. Consecutive copies of one thread are far enough apart to
 // be equally far apart in shared memory, permuted or not.
@@ -65,69 +60,50 @@ struct Cursor {
     int row, column;
     int tile, step;
 
-    static constexpr int CHUNKS = TRANSPOSED ? 4 : BLOCK_N / 16, APART = THREADS / CHUNKS;
-    static constexpr int A_LANES = TRANSPOSED ? 32 : 8, A_APART = THREADS / A_LANES;
-    static_assert(TRANSPOSED ? APART % (2 * VECTOR) == 0 : APART % 8 == 0);
+    static constexpr int CHUNKS = 4, APART = THREADS / CHUNKS;
+    static constexpr int A_LANES = 32, A_APART = THREADS / A_LANES;
+    static_assert(APART % (2 * VECTOR) == 0);
 
     DEVICE void start_tile(const u16* a_, const u8* b_, long long lda, long long ldb, int m_blocks) {
         row = tile % m_blocks * BLOCK_M, column = tile / m_blocks * BLOCK_N, from = step * STEP;
         int outer = threadIdx.x / CHUNKS, inner = threadIdx.x % CHUNKS * 16;
-        b = TRANSPOSED ? b_ + (column + outer) * ldb + from + inner : b_ + (from + outer) * ldb + column + inner;
-        a = a_ + (row + (int)threadIdx.x / A_LANES) * lda + from + threadIdx.x % A_LANES * (TRANSPOSED ? 2 : 8);
+        b = b_ + (column + outer) * ldb + from + inner;
+        a = a_ + (row + (int)threadIdx.x / A_LANES) * lda + from + threadIdx.x % A_LANES * 2;
     }
 
     // With EDGE, some weights of the step are outside the matrix and become zeros.
     template <bool EDGE> DEVICE void fetch_weights(u32 stage, const u8* instead, long long ldb, int n, int k, u64 policy) const {
         int outer = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
-        u32 to = stage + (TRANSPOSED ? place_nk(outer, chunk) : place_kn(outer, chunk));
+        u32 to = stage + place_of(outer, chunk);
         const u8* source = b;
 #pragma unroll
         for (int i = 0; i < WEIGHT_BYTES / 16 / THREADS; ++i, source += APART * ldb) {
-            u32 place = to + i * APART * (TRANSPOSED ? 64 : BLOCK_N);
-            int at_n = column + (TRANSPOSED ? outer + i * APART : chunk * 16), at_k = from + (TRANSPOSED ? chunk * 16 : outer + i * APART);
-            copy_weights<false, EDGE>(place, source, instead, at_n < n && at_k < k, policy);
+            u32 place = to + i * APART * 64;
+            int at_n = column + outer + i * APART, at_k = from + chunk * 16;
+            copy_weights<EDGE>(place, source, instead, at_n < n && at_k < k, policy);
         }
     }
 
     DEVICE void fetch_activations(u32 stage, const u16* instead, long long lda, int m, int k) const {
-        constexpr int BYTES = TRANSPOSED ? 4 : 16;
         int r = threadIdx.x / A_LANES, word = threadIdx.x % A_LANES;
-        int to = TRANSPOSED ? word / 2 % 4 * 8 + word % 2 * 4 + word / 8 : word * 4;
-        bool inside = from + word * (TRANSPOSED ? 2 : 8) < k;
+        int to = word / 2 % 4 * 8 + word % 2 * 4 + word / 8;
+        bool inside = from + word * 2 < k;
         const u16* source = a;
 #pragma unroll
         for (int i = 0; i < BLOCK_M / A_APART; ++i, source += A_APART * lda) {
             bool valid = inside && row + r + i * A_APART < m;
             u32 place = ((to / 4) ^ ((r + i * A_APART) & 7)) * 16 + to % 4 * 4;
-            copy_async<BYTES>(stage + WEIGHT_BYTES + (r + i * A_APART) * 128 + place, valid ? source : instead, valid ? BYTES : 0);
+            copy_async<4>(stage + WEIGHT_BYTES + (r + i * A_APART) * 128 + place, valid ? source : instead, valid ? 4 : 0);
         }
     }
 };
 
 // Makes the fragments of all tiles for the s-th 16 steps of k.
-DEVICE void to_fragments(u32 (&fragment)[TILES][4], u32 stage, const u32 (&weights)[TRANSPOSED ? VECTOR : 1][4], int s) {
-    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
-    if (TRANSPOSED) {
+DEVICE void to_fragments(u32 (&fragment)[TILES][4], const u32 (&weights)[VECTOR][4], int s) {
 #pragma unroll
-        for (int i = 0; i < TILES; ++i) {
-            widen(weights[i * 2][s], fragment[i][0], fragment[i][2]);
-            widen(weights[i * 2 + 1][s], fragment[i][1], fragment[i][3]);
-        }
-    } else {
-        u32 rows[4][TILES / 2];
-        int column = warp * WARP_N + g * VECTOR;
-#pragma unroll
-        for (int r = 0; r < 4; ++r) {
-            u32 from = stage + place_kn(s * 16 + t * 2 + r % 2 + r / 2 * 8, column / 16) + column % 16;
-            if constexpr (TILES == 4) asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(rows[r][0]), "=r"(rows[r][TILES / 2 - 1]) : "r"(from));
-            else asm volatile("ld.shared.u32 %0, [%1];" : "=r"(rows[r][0]) : "r"(from));
-        }
-#pragma unroll
-        for (int i = 0; i < TILES; ++i) {
-            int bytes = i % 2 ? 0x7362 : 0x5140;
-            widen(__byte_perm(rows[0][i / 2], rows[1][i / 2], bytes), fragment[i][0], fragment[i][1]);
-            widen(__byte_perm(rows[2][i / 2], rows[3][i / 2], bytes), fragment[i][2], fragment[i][3]);
-        }
+    for (int i = 0; i < TILES; ++i) {
+        widen(weights[i * 2][s], fragment[i][0], fragment[i][2]);
+        widen(weights[i * 2 + 1][s], fragment[i][1], fragment[i][3]);
     }
 }
 
@@ -157,7 +133,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
                     ahead.step = 0, ++ahead.tile;
                     ahead.start_tile(a, b, lda, ldb, m_blocks);
                 } else {
-                    ahead.from += STEP, ahead.a += STEP, ahead.b += TRANSPOSED ? STEP : STEP * ldb;
+                    ahead.from += STEP, ahead.a += STEP, ahead.b += STEP;
                 }
             }
         }
@@ -178,17 +154,16 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
         u32 at = stages + stage * STAGE_BYTES;
         stage = stage == STAGES - 1 ? 0 : stage + 1;
 
-        u32 weights[TRANSPOSED ? VECTOR : 1][4];
-        if (TRANSPOSED)
+        u32 weights[VECTOR][4];
 #pragma unroll
-            for (int j = 0; j < VECTOR; ++j)
-                asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(weights[j][0]), "=r"(weights[j][1]), "=r"(weights[j][2]), "=r"(weights[j][3])
-                             : "r"(at + place_nk(warp * WARP_N + g * VECTOR + j, t)));
+        for (int j = 0; j < VECTOR; ++j)
+            asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(weights[j][0]), "=r"(weights[j][1]), "=r"(weights[j][2]), "=r"(weights[j][3])
+                         : "r"(at + place_of(warp * WARP_N + g * VECTOR + j, t)));
         u32 fragment[2][TILES][4];
 #pragma unroll
         for (int s = 0; s < STEP / 16; ++s) {
             // The next fragments are made while the tensor cores multiply the current ones.
-            to_fragments(fragment[s % 2], at, weights, s);
+            to_fragments(fragment[s % 2], weights, s);
             wgmma_fence();
             u64 activations = describe(at + WEIGHT_BYTES + s * 32, 16);
 #pragma unroll

@@ -204,8 +204,8 @@ impl<'m> Facts<'m> {
             Binary::Div if b.has(0.0) => ANY,
             _ => {
                 let is_min_max = matches!(op, Binary::Min | Binary::Max);
-                let infinite = !is_min_max && !(a.is_finite() && b.is_finite());
-                Range::corners(a, b, nan || infinite, whole && op != Binary::Div, |a, b| op.apply(a, b))
+                let is_plain = is_min_max || a.is_finite() && b.is_finite();
+                Range::corners(a, b, nan || !is_plain, whole && op != Binary::Div, |a, b| op.apply(a, b))
             }
         }
     }

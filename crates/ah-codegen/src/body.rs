@@ -181,9 +181,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if self.precondition(&mut facts) {
             self.node(0, &facts);
         }
-        let mut steps = self.taken(std::iter::empty());
-        join_neighbours(&mut steps, S::WORDS.or);
-        steps
+        self.taken(std::iter::empty())
     }
 
     fn decline_if(&mut self, condition: Code) {
@@ -387,7 +385,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     /// Takes the steps, without variables that neither later steps nor these expressions read.
     pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Vec<Step> {
         let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
-        let steps = without_unread(std::mem::take(&mut self.steps), &mut read);
+        let steps = tidied(std::mem::take(&mut self.steps), &mut read, S::WORDS.or);
         self.uses.variables.extend(read);
         steps
     }
@@ -454,9 +452,10 @@ pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Ste
     }
 }
 
-/// Walks backwards: `read` has the variables that later steps read.
-fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
-    let mut kept = Vec::with_capacity(steps.len());
+/// Walks backwards: leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring
+/// conditions with one result by the language's `or`.
+fn tidied(steps: Vec<Step>, read: &mut BTreeSet<String>, or: &str) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps.into_iter().rev() {
         match step {
             Step::Let { ref name, ref value, .. } => {
@@ -467,9 +466,17 @@ fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
             }
             Step::If { condition, then } => {
                 let mut inside = BTreeSet::new();
-                let then = without_unread(then, &mut inside);
-                read.extend(inside);
-                read.extend(condition.reads.iter().cloned());
+                let then = tidied(then, &mut inside, or);
+                read.extend(inside.into_iter().chain(condition.reads.iter().cloned()));
+                if let Some(Step::If { condition: next, then: other }) = kept.last_mut()
+                    && matches!(then[..], [Step::Return(..)])
+                    && then == *other
+                    && let Some(both) = either(&condition, next, or)
+                {
+                    *next = both;
+                    *other = then.into_iter().zip(std::mem::take(other)).map(|(a, b)| pooled(a, b)).collect();
+                    continue;
+                }
                 kept.push(Step::If { condition, then });
             }
             other => kept.push(other),
@@ -482,31 +489,15 @@ fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
 /// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
 
-/// Joins neighbouring conditions with one result by the language's `or`.
-fn join_neighbours(steps: &mut Vec<Step>, or: &str) {
+/// Returns `a or b`, where `b` may be joined already, unless they read better apart: wide ones, and two limits of one number.
+fn either(a: &Code, b: &Code, or: &str) -> Option<Code> {
     let between = format!(" {or} ");
-    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
-    for mut step in std::mem::take(steps) {
-        if let Step::If { then, .. } = &mut step {
-            join_neighbours(then, or);
-        }
-        if let (Some(Step::If { condition, then }), Step::If { condition: next, then: other }) = (joined.last_mut(), &step)
-            && matches!(then[..], [Step::Return(..)])
-            && then == other
-            && condition.text.replace(&between, "|").len() + next.text.len() < JOINED
-            // Two limits of one number read better apart.
-            && condition.text.rsplit(&between).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
-        {
-            let alone = |code: &Code| match code.binds {
-                Binds::And | Binds::Choice => format!("({})", code.text),
-                _ => code.text.clone(),
-            };
-            let both = Code::new(Binds::Or, format!("{}{between}{}", alone(condition), alone(next)));
-            *condition = both.reading(&[condition, next]);
-            *then = std::mem::take(then).into_iter().zip(other.clone()).map(|(a, b)| pooled(a, b)).collect();
-            continue;
-        }
-        joined.push(step);
-    }
-    *steps = joined;
+    let [first, second] = [a, b].map(|code| code.text.split(' ').next());
+    let alone = |code: &Code| match code.binds {
+        Binds::And | Binds::Choice => format!("({})", code.text),
+        _ => code.text.clone(),
+    };
+    let is_short = a.text.len() + b.text.replace(&between, "|").len() < JOINED;
+    let both = || Code::new(Binds::Or, format!("{}{between}{}", alone(a), alone(b))).reading(&[a, b]);
+    (first != second && is_short).then(both)
 }

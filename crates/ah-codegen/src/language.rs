@@ -45,8 +45,11 @@ pub trait Language {
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code>;
     /// Returns the statement that gives a variable a value.
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
+
     /// Returns the name of a function in a file.
-    fn function(&self, name: &str) -> String;
+    fn function(&self, name: &str) -> String {
+        name.to_owned()
+    }
 
     /// Returns a row of a table; Rust has functions of this name for some.
     fn row(&self, _name: &str, fields: &[String]) -> String {

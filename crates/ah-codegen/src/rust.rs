@@ -1,5 +1,6 @@
 //! Rust: a crate of one file, or that file as a module of a library. It needs no other crate and no std, and allocates nothing.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
@@ -14,7 +15,7 @@ use crate::names::{Case, Namer, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{Lines, described, mark, units};
 use crate::plan::Planned;
 use crate::skeleton;
-use crate::target::{Files, Output, Request, Target, stem};
+use crate::target::{Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
@@ -109,10 +110,6 @@ impl Language for RustSyntax {
         line
     }
 
-    fn function(&self, name: &str) -> String {
-        name.to_owned()
-    }
-
     fn row(&self, name: &str, fields: &[String]) -> String {
         format!("{name}({})", fields.join(", "))
     }
@@ -180,7 +177,7 @@ fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
     values.insert("description", &format!("A learned heuristic for {optimization}"));
     values.insert("about", &markup(&planned.about(model, "", "\n\n")));
     values.insert("example", &example(model, &names, &planned));
-    let mut files = Files::from([("src/lib.rs".to_owned(), file)]);
+    let mut files = BTreeMap::from([("src/lib.rs".to_owned(), file)]);
     for name in ["Cargo.toml", "README.md"] {
         files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
     }

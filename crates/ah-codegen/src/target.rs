@@ -8,9 +8,6 @@ use ah_types::log::Log;
 
 use crate::error::CodegenError;
 
-/// Texts by their `/`-separated paths below the target's place. The empty path is the place itself, a file.
-pub type Files = BTreeMap<String, String>;
-
 /// A language or a program that reads generated files.
 #[derive(Debug)]
 pub struct Target {
@@ -74,9 +71,9 @@ pub enum WriteMode {
 pub struct Output {
     /// The file, or the folder of all files.
     pub place: PathBuf,
-    /// The texts by their paths below the folder; a single file has the path "". One without text is removed: it was generated from
-    /// another model.
-    pub files: Files,
+    /// The texts by their `/`-separated paths below the folder; a single file has the path "". One without text is removed: it was
+    /// generated from another model.
+    pub files: BTreeMap<String, String>,
     /// The slots of the logged features that a caller gives, with their identifiers.
     pub signature: Vec<(usize, String)>,
 }

@@ -69,11 +69,10 @@ impl Language for CSyntax<'_> {
         Code::new(Binds::Sign, format!("(double){}", a.at_least(Binds::Sign))).reading(&[a])
     }
 
-    fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
-        match (is_negative, a.is_integer) {
-            (true, _) => None,
-            (false, true) => Some(Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) }),
-            (false, false) => Some(Code::call("fmod", &[a, b])),
+    fn remainder(&self, a: &Code, b: &Code) -> Code {
+        match a.is_integer {
+            true => Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) },
+            false => Code::call("fmod", &[a, b]),
         }
     }
 

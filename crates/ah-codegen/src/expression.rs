@@ -97,9 +97,10 @@ impl<S: Language> Builder<'_, '_, S> {
                     }
                     _ => code.clone(),
                 };
-                let is_plain = !a.nan && b.low > 0.0;
-                let own = if is_plain { self.syntax.remainder(&x, &y, a.low < 0.0) } else { None };
-                return own.unwrap_or_else(|| self.guarded(operator, "modulo", code));
+                if a.nan || b.low <= 0.0 || S::IS_TYPED && a.low < 0.0 {
+                    return self.guarded(operator, "modulo", code);
+                }
+                return self.syntax.remainder(&x, &y);
             }
             _ if a.nan || b.nan => return self.call(operator, code),
             _ => {

@@ -41,8 +41,8 @@ pub trait Language {
     fn is_in(&self, a: &Code, texts: &[&str]) -> Code;
     /// Returns an integer as a float.
     fn to_float(&self, a: &Code) -> Code;
-    /// Returns the remainder of a number that is not NaN by a positive one, if the language itself has the model's result.
-    fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code>;
+    /// Returns the remainder of a number that is not NaN by a positive one; languages with types ask for none of negative numbers.
+    fn remainder(&self, a: &Code, b: &Code) -> Code;
     /// Returns the statement that gives a variable a value.
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
 

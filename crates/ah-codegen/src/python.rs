@@ -94,9 +94,8 @@ impl Language for PythonSyntax {
         Some(self.conditional(b, &value, &Code::atom("math.nan")))
     }
 
-    fn remainder(&self, a: &Code, b: &Code, _: bool) -> Option<Code> {
-        let is_integer = a.is_integer && b.is_integer;
-        Some(Code { is_integer, ..Code::binary(Binds::Product, a, "%", b) })
+    fn remainder(&self, a: &Code, b: &Code) -> Code {
+        Code { is_integer: a.is_integer && b.is_integer, ..Code::binary(Binds::Product, a, "%", b) }
     }
 
     fn assign(&self, name: &str, _: Type, value: &Code, level: usize) -> String {

@@ -78,15 +78,8 @@ impl Language for RustSyntax {
         Some(Code::atom(format!("({low}..={high}).contains(&{value})")))
     }
 
-    fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code> {
-        if !a.is_integer {
-            return (!is_negative).then(|| Code::binary(Binds::Product, a, "%", b));
-        }
-        let remainder = match is_negative {
-            true => Code::atom(format!("{}.rem_euclid({})", a.at_least(Binds::Atom), b.text)).reading(&[a]),
-            false => Code::binary(Binds::Product, a, "%", b),
-        };
-        Some(Code { is_integer: true, ..remainder })
+    fn remainder(&self, a: &Code, b: &Code) -> Code {
+        Code { is_integer: a.is_integer, ..Code::binary(Binds::Product, a, "%", b) }
     }
 
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {

@@ -9,10 +9,10 @@ use crate::tree::{MISSING, Test, contains};
 pub struct Clause<'t> {
     /// The feature's slot.
     pub slot: usize,
-    /// Greater than this.
-    above: Option<f64>,
-    /// At most this.
-    most: Option<f64>,
+    /// Greater than this; infinite if open.
+    above: f64,
+    /// At most this; infinite if open.
+    most: f64,
     /// In each of these sets of categories.
     inside: Vec<&'t [String]>,
     /// In none of these.
@@ -27,19 +27,16 @@ impl<'t> Clause<'t> {
             let slot = test.slot();
             let at = clauses.binary_search_by_key(&slot, |clause| clause.slot).unwrap_or_else(|at| {
                 let (inside, outside) = (Vec::new(), Vec::new());
-                clauses.insert(at, Self { slot, above: None, most: None, inside, outside });
+                let (above, most) = (f64::NEG_INFINITY, f64::INFINITY);
+                clauses.insert(at, Self { slot, above, most, inside, outside });
                 at
             });
             let Self { above, most, inside, outside, .. } = &mut clauses[at];
             match test {
                 Test::Categorical { categories, .. } if left => outside.push(categories),
                 Test::Categorical { categories, .. } => inside.push(categories),
-                Test::Numerical { threshold, .. } if left => {
-                    *most = Some(most.map_or(*threshold, |most| most.min(*threshold)));
-                }
-                Test::Numerical { threshold, .. } => {
-                    *above = Some(above.map_or(*threshold, |above| above.max(*threshold)));
-                }
+                Test::Numerical { threshold, .. } if left => *most = most.min(*threshold),
+                Test::Numerical { threshold, .. } => *above = above.max(*threshold),
             }
         }
         clauses
@@ -54,16 +51,14 @@ impl<'t> Clause<'t> {
         if !self.inside.is_empty() || !self.outside.is_empty() {
             return format!("{feature} is {}", self.set(known, shown));
         }
+        const LEAST: f64 = f64::NEG_INFINITY;
         match (self.above, self.most) {
-            (_, Some(MISSING)) => format!("{feature} is missing"),
-            (Some(MISSING), None) => format!("{feature} is not missing"),
-            (None, Some(most)) if missing => format!("{feature} <= {most} or missing"),
-            (None | Some(MISSING), Some(most)) => format!("{feature} <= {most}"),
-            (above, most) => {
-                let above = above.map_or_else(String::new, |above| format!("{above} < "));
-                let most = most.map_or_else(String::new, |most| format!(" <= {most}"));
-                format!("{above}{feature}{most}")
-            }
+            (_, MISSING) => format!("{feature} is missing"),
+            (MISSING, f64::INFINITY) => format!("{feature} is not missing"),
+            (LEAST, most) if missing => format!("{feature} <= {most} or missing"),
+            (LEAST | MISSING, most) => format!("{feature} <= {most}"),
+            (above, f64::INFINITY) => format!("{above} < {feature}"),
+            (above, most) => format!("{above} < {feature} <= {most}"),
         }
     }
 

@@ -58,7 +58,7 @@ class Worker:
     def __init__(self, source: Any):
         """Of a kernel with inputs: an ``Example``, or what has its members."""
         self._source, self._kernel = source, source.kernel
-        self._index = {name: i for i, name in enumerate(self._kernel.names)}
+        self._index = self._kernel.index
         self._offered: frozenset[int] = frozenset()
         self._kind: Any = None
         """What the kernels of the input depend on."""

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ah_types::expr::{Binary, Expr, Slot, Type, Unary};
+use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::{Binds, Code};
-use crate::facts::{Facts, WHOLE, negated};
+use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
 
@@ -26,6 +26,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence {
     samples: u64,
+    /// The sum over the samples.
     log_slowdown: f64,
     worst: f64,
 }
@@ -39,21 +40,20 @@ impl PartialEq for Evidence {
 
 impl Evidence {
     fn new(leaf: &Leaf, ranked: &RankedChoice) -> Self {
-        Self { samples: leaf.samples, log_slowdown: ranked.slowdown.ln(), worst: ranked.worst }
+        let log_slowdown = ranked.slowdown.ln() * leaf.samples as f64;
+        Self { samples: leaf.samples, log_slowdown, worst: ranked.worst }
     }
 
     fn pooled(self, other: Self) -> Self {
-        let samples = self.samples + other.samples;
-        let log =
-            |e: Self| if e.samples == 0 { 0.0 } else { e.log_slowdown * e.samples as f64 / samples as f64 };
-        Self { samples, log_slowdown: log(self) + log(other), worst: self.worst.max(other.worst) }
+        let (samples, log_slowdown) = (self.samples + other.samples, self.log_slowdown + other.log_slowdown);
+        Self { samples, log_slowdown, worst: self.worst.max(other.worst) }
     }
 
     /// Returns it in words; the first of a file says what the numbers are.
     pub fn words(self, is_first: bool) -> String {
         let inputs = if is_first { " inputs" } else { "" };
         let mut text = format!("{}{inputs}", self.samples);
-        let slowdown = self.log_slowdown.exp();
+        let slowdown = (self.log_slowdown / self.samples as f64).exp();
         if slowdown.is_finite() {
             text += &format!(", {slowdown:.3}{}", if is_first { " of the best time" } else { "" });
             if self.worst.is_finite() {
@@ -181,9 +181,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if self.precondition(&mut facts) {
             self.node(0, &facts);
         }
-        let mut steps = self.taken(std::iter::empty());
-        join_neighbours(&mut steps, S::WORDS.or);
-        steps
+        self.taken(std::iter::empty())
     }
 
     fn decline_if(&mut self, condition: Code) {
@@ -208,7 +206,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             return false;
         }
         let defined = self.defined(condition, facts);
-        let unless = self.condition(&negated(condition), facts);
+        let unless = self.syntax.not(&self.condition(condition, facts));
         self.decline_if(match defined {
             Some(defined) => self.or(&self.syntax.not(&defined), &unless),
             None => unless,
@@ -251,21 +249,18 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if range.high <= threshold || range.low > threshold && !range.nan {
             return self.node(children[usize::from(range.low > threshold)], facts);
         }
+        let test = Expr::binary(Binary::Compare(Comparison::Gt), expr.clone(), Expr::Number(threshold));
         let (mut low, mut high) = (facts.clone(), facts.clone());
         low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
-        high.learn_range(&expr, threshold.next_up(), f64::INFINITY, false);
+        high.learn(&test, true);
         let conditions = self.multiples(slot, threshold, facts).unwrap_or_else(|| {
+            let above = self.condition(&test, facts);
+            let at_most = self.syntax.not(&above);
+            if !range.nan {
+                return [at_most, above];
+            }
             let value = self.feature(slot, facts);
-            let is_small = threshold.abs() < WHOLE;
-            let value = if value.is_integer && !is_small { self.syntax.to_float(&value) } else { value };
-            let literal = Code::literal(match value.is_integer && is_small && range.whole {
-                true => format!("{}", threshold.floor()),
-                false => self.syntax.float(threshold),
-            });
-            let compared = |operator: &str| Code::binary(Binds::Comparison, &value, operator, &literal);
-            let is_nan = range.nan;
-            let at_most = if is_nan { self.syntax.at_most_or_nan(&value, &literal) } else { compared("<=") };
-            [at_most, compared(">")]
+            [self.or(&self.syntax.is_nan(&value), &at_most), above]
         });
         self.sides(conditions, children, [&low, &high]);
     }
@@ -390,7 +385,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     /// Takes the steps, without variables that neither later steps nor these expressions read.
     pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Vec<Step> {
         let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
-        let steps = without_unread(std::mem::take(&mut self.steps), &mut read);
+        let steps = tidied(std::mem::take(&mut self.steps), &mut read, S::WORDS.or);
         self.uses.variables.extend(read);
         steps
     }
@@ -457,9 +452,10 @@ pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Ste
     }
 }
 
-/// Walks backwards: `read` has the variables that later steps read.
-fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
-    let mut kept = Vec::with_capacity(steps.len());
+/// Walks backwards: leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring
+/// conditions with one result by the language's `or`.
+fn tidied(steps: Vec<Step>, read: &mut BTreeSet<String>, or: &str) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps.into_iter().rev() {
         match step {
             Step::Let { ref name, ref value, .. } => {
@@ -470,9 +466,17 @@ fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
             }
             Step::If { condition, then } => {
                 let mut inside = BTreeSet::new();
-                let then = without_unread(then, &mut inside);
-                read.extend(inside);
-                read.extend(condition.reads.iter().cloned());
+                let then = tidied(then, &mut inside, or);
+                read.extend(inside.into_iter().chain(condition.reads.iter().cloned()));
+                if let Some(Step::If { condition: next, then: other }) = kept.last_mut()
+                    && matches!(then[..], [Step::Return(..)])
+                    && then == *other
+                    && let Some(both) = either(&condition, next, or)
+                {
+                    *next = both;
+                    *other = then.into_iter().zip(std::mem::take(other)).map(|(a, b)| pooled(a, b)).collect();
+                    continue;
+                }
                 kept.push(Step::If { condition, then });
             }
             other => kept.push(other),
@@ -485,31 +489,15 @@ fn without_unread(steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
 /// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
 
-/// Joins neighbouring conditions with one result by the language's `or`.
-fn join_neighbours(steps: &mut Vec<Step>, or: &str) {
+/// Returns `a or b`, where `b` may be joined already, unless they read better apart: wide ones, and two limits of one number.
+fn either(a: &Code, b: &Code, or: &str) -> Option<Code> {
     let between = format!(" {or} ");
-    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
-    for mut step in std::mem::take(steps) {
-        if let Step::If { then, .. } = &mut step {
-            join_neighbours(then, or);
-        }
-        if let (Some(Step::If { condition, then }), Step::If { condition: next, then: other }) = (joined.last_mut(), &step)
-            && matches!(then[..], [Step::Return(..)])
-            && then == other
-            && condition.text.replace(&between, "|").len() + next.text.len() < JOINED
-            // Two limits of one number read better apart.
-            && condition.text.rsplit(&between).next().and_then(|text| text.split(' ').next()) != next.text.split(' ').next()
-        {
-            let alone = |code: &Code| match code.binds {
-                Binds::And | Binds::Choice => format!("({})", code.text),
-                _ => code.text.clone(),
-            };
-            let both = Code::new(Binds::Or, format!("{}{between}{}", alone(condition), alone(next)));
-            *condition = both.reading(&[condition, next]);
-            *then = std::mem::take(then).into_iter().zip(other.clone()).map(|(a, b)| pooled(a, b)).collect();
-            continue;
-        }
-        joined.push(step);
-    }
-    *steps = joined;
+    let [first, second] = [a, b].map(|code| code.text.split(' ').next());
+    let alone = |code: &Code| match code.binds {
+        Binds::And | Binds::Choice => format!("({})", code.text),
+        _ => code.text.clone(),
+    };
+    let is_short = a.text.len() + b.text.replace(&between, "|").len() < JOINED;
+    let both = || Code::new(Binds::Or, format!("{}{between}{}", alone(a), alone(b))).reading(&[a, b]);
+    (first != second && is_short).then(both)
 }

@@ -14,7 +14,7 @@ use crate::names::{C_NAMES, C_WORDS, Case, Names};
 use crate::page::{Lines, described, units};
 use crate::plan::Planned;
 use crate::skeleton;
-use crate::target::{Output, Plan, Target};
+use crate::target::{Output, Request, Target};
 use crate::text::{c_string, shown};
 
 /// A header for C, C++ and CUDA.
@@ -92,7 +92,11 @@ impl Language for CSyntax<'_> {
     }
 
     fn function(&self, name: &str) -> String {
-        format!("{}_{name}", self.package)
+        match name {
+            "abs" => "fabs".to_owned(),
+            "ceil" | "floor" => name.to_owned(),
+            _ => format!("{}_{name}", self.package),
+        }
     }
 
     fn row(&self, _: &str, fields: &[String]) -> String {
@@ -105,13 +109,13 @@ fn usage(place: &Path, package: &str) -> String {
     format!("include it: #include \"{file}\"; then ask {package}_choose")
 }
 
-fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
-    let model = plan.request.model;
+fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
+    let model = request.model;
     let words = [C_WORDS, C_NAMES];
-    let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &words, Some(C_WORDS))?;
+    let names = Names::new(model, [Case::Kept, Case::Snake], &words, Some(C_WORDS))?;
     let package = &names.package;
     let syntax = CSyntax { package };
-    let planned = plan.built(&syntax, &names);
+    let planned = request.built(&syntax, &names);
     let constant = |id: ChoiceId| format!("{package}_{}", names.choices[id.index()]).to_ascii_uppercase();
     let result = |outcome: Outcome, _: bool| match outcome {
         Outcome::Decline => "return -1;".to_owned(),
@@ -125,7 +129,7 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     let all = (0..model.choices.len()).map(|i| constant(ChoiceId(i as u32)));
     let choices: Vec<String> = all.map(|name| format!("    {name}")).collect();
     let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
-    let mut values = skeleton::values(plan, &names, &planned);
+    let mut values = skeleton::values(request, &names, &planned);
     let inserted = [
         ("about", planned.about(model, " * ", "\n")),
         ("choices", choices.join(",\n")),
@@ -157,7 +161,7 @@ fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
     }
     values.insert("needs_same", &skeleton::mentions(&values, &format!("{package}_same(")));
     let text = skeleton::render("c/header.h", &values)?;
-    Ok(Output::file(plan, &format!("{package}.h"), text, planned.signature(&names)))
+    Ok(Output::file(request, &format!("{package}.h"), text, planned.signature(&names)))
 }
 
 fn context(model: &Model, names: &Names, planned: &Planned) -> String {

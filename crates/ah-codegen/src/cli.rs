@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ah_cli::arguments::{TerminalFlags, one_of};
-use clap::{Args, Parser, ValueEnum};
+use clap::{Parser, ValueEnum};
 
 use crate::{TARGETS, Target, WriteMode};
 
@@ -17,28 +17,6 @@ use crate::{TARGETS, Target, WriteMode};
     mut_arg("verbose", |arg| arg.help("Print details too: each file that changes"))
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    pub request: RequestArguments,
-    #[command(flatten)]
-    pub terminal: TerminalFlags,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  A Rust crate in generated/:
-    ah-codegen model.json
-  A C header and a Python module in another folder:
-    ah-codegen model.json --target c,python --out src/heuristics
-  A module of your own library:
-    ah-codegen model.json --into src/picker.rs
-  A table of configurations, changed only where a log proves a gain:
-    ah-codegen model.json --target table --rows fresh.txt
-  In CI: fail if the generated code is stale, and print the difference:
-    ah-codegen model.json --mode check";
-
-/// What to generate, and where.
-#[derive(Debug, Args)]
-pub struct RequestArguments {
     /// The model, as ah-train writes it
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
@@ -69,7 +47,22 @@ pub struct RequestArguments {
     /// For table: a log with the inputs of the table, and times that prove each change from the fallback
     #[arg(long, value_name = "LOG")]
     pub rows: Vec<PathBuf>,
+    #[command(flatten)]
+    pub terminal: TerminalFlags,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  A Rust crate in generated/:
+    ah-codegen model.json
+  A C header and a Python module in another folder:
+    ah-codegen model.json --target c,python --out src/heuristics
+  A module of your own library:
+    ah-codegen model.json --into src/picker.rs
+  A table of configurations, changed only where a log proves a gain:
+    ah-codegen model.json --target table --rows fresh.txt
+  In CI: fail if the generated code is stale, and print the difference:
+    ah-codegen model.json --mode check";
 
 /// What generated code does beside choosing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

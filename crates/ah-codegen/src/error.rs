@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, OutputError, exit};
-use ah_types::shown::{listed, quoted};
+use ah_types::shown::quoted;
 use ah_types::{InvalidModel, ModelError, log};
-
-/// The feature of a log that names the default of each input.
-pub(crate) const DEFAULT: &str = "default";
 
 /// Code cannot be generated.
 #[derive(Debug, thiserror::Error)]
@@ -25,24 +22,9 @@ pub enum CodegenError {
     /// Standard output is closed.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A table has no rows.
-    #[error("--target table: expected --rows LOG, a log with the inputs that the table shall have")]
-    NoRows,
-    /// A table has no default.
-    #[error(
-        "--rows: expected a model with a fallback, which rows without a proven gain keep; learn it with ah-train --fallback CHOICE, or \
-         give a log with the feature {DEFAULT}, which names the default of each input"
-    )]
-    NoDefault,
-    /// The rows lack a feature of the model.
-    #[error("--rows: expected the feature {} of the model, found {}", quoted(feature), listed(found))]
-    NoFeature { feature: String, found: Vec<String> },
-    /// The default has no times.
-    #[error(
-        "--rows: expected times of the default {}, found none on {inputs} inputs; measure it too, because a gain is a gain over it",
-        quoted(default)
-    )]
-    NoDefaultTimes { default: String, inputs: usize },
+    /// `--rows` is missing, or its log does not serve the model.
+    #[error("{option}: expected {expected}")]
+    Rows { option: &'static str, expected: String },
     /// Two logged features would have one identifier.
     #[error(
         "the features {} and {} would both be `{identifier}` in code, so callers could not tell them apart; rename one of them in the log",
@@ -84,7 +66,7 @@ impl FatalError for CodegenError {
             Self::Model(e) => e.exit_code(),
             Self::Log(e) => e.exit_code(),
             Self::Output(e) => e.exit_code(),
-            Self::NoRows | Self::SeveralTargets { .. } => exit::USAGE,
+            Self::Rows { option: "--target table", .. } | Self::SeveralTargets { .. } => exit::USAGE,
             _ => exit::BAD_INPUT,
         }
     }

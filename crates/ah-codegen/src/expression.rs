@@ -167,7 +167,10 @@ impl<S: Language> Builder<'_, '_, S> {
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let is_and = *op == Binary::And;
                 let [a, b] = [self.condition(a, facts), self.condition(b, &facts.with(a, is_and))];
-                if is_and { self.and(&a, &b) } else { self.or(&a, &b) }
+                let [not_a, not_b] = [&a, &b].map(|code| self.syntax.not(code));
+                let (all, any) = if is_and { ([a, b], [not_a, not_b]) } else { ([not_a, not_b], [a, b]) };
+                let [both, either] = [self.and(&all[0], &all[1]), self.or(&any[0], &any[1])];
+                if is_and { both.or_else(either) } else { either.or_else(both) }
             }
             Expr::Binary(Binary::Compare(op), a, b) => self.comparison(*op, a, b, facts),
             Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
@@ -316,32 +319,31 @@ impl<S: Language> Builder<'_, '_, S> {
     }
 
     fn comparison(&mut self, op: Comparison, a: &Expr, b: &Expr, facts: &Facts<'_>) -> Code {
-        let is_defined = !facts.range(a).nan && !facts.range(b).nan;
         let [first, second] = [a, b].map(|number| match facts.range(number).nan {
             true => self.variable(number, facts),
             false => self.number(number, facts),
         });
-        let integer = |expr: &Expr| match expr {
-            Expr::Number(x) if x.fract() == 0.0 && x.abs() < WHOLE => Some(Code::literal(format!("{x}"))),
+        // Up to 2^53, an integer compares with a literal as its float does.
+        let literal = |expr: &Expr, is_floor: bool| match expr {
+            Expr::Number(x) if x.abs() >= WHOLE => None,
+            Expr::Number(x) if x.fract() == 0.0 || is_floor => Some(Code::literal(format!("{}", x.floor()))),
+            Expr::Number(x) if !S::IS_TYPED => Some(Code::literal(self.syntax.float(*x))),
             _ => None,
         };
-        let codes = match (integer(a), integer(b)) {
+        let is_floor = facts.range(a).whole && matches!(op, Comparison::Gt | Comparison::Le);
+        let codes = match (literal(a, false), literal(b, is_floor)) {
             (_, Some(literal)) if first.is_integer => [first, literal],
             (Some(literal), _) if second.is_integer => [literal, second],
             _ => [self.float(first), self.float(second)],
         };
         let [a, b] = self.fit(codes, 4, S::WIDTHS[0]);
-        // Rust reads the `<` behind a type as the beginning of its parameters.
-        let a = match a.binds {
-            Binds::Cast if op == Comparison::Lt => a.bracketed(),
-            _ => a,
+        let compared = |op: Comparison| {
+            // Rust reads the `<` behind a type as the beginning of its parameters.
+            let is_type = op == Comparison::Lt && a.binds == Binds::Cast;
+            let a = if is_type { a.clone().bracketed() } else { a.clone() };
+            Code::binary(Binds::Comparison, &a, Binary::Compare(op).symbol(), &b)
         };
-        let compared = |op: Comparison| Code::binary(Binds::Comparison, &a, Binary::Compare(op).symbol(), &b);
-        match opposite(op) {
-            Comparison::Lt => compared(op),
-            opposite if is_defined => compared(op).or_else(compared(opposite)),
-            _ => compared(op),
-        }
+        compared(op).or_else(compared(opposite(op)))
     }
 
     /// Returns a category as a text; it counts where it is defined.

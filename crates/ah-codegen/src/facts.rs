@@ -151,13 +151,15 @@ impl<'m> Facts<'m> {
         let a = self.range(operand);
         match op {
             Unary::Not => a.opposite(),
-            Unary::Neg => Range::of(-a.high, -a.low, a.whole, a.nan),
             Unary::Abs => {
                 let low = if a.has(0.0) { 0.0 } else { a.low.abs().min(a.high.abs()) };
                 Range::of(low, a.low.abs().max(a.high.abs()), a.whole, a.nan)
             }
-            Unary::Floor => Range::of(a.low.floor(), a.high.floor(), true, a.nan),
-            Unary::Ceil => Range::of(a.low.ceil(), a.high.ceil(), true, a.nan),
+            Unary::Neg | Unary::Floor | Unary::Ceil => {
+                let ends = [op.apply(a.low), op.apply(a.high)];
+                let whole = a.whole || op != Unary::Neg;
+                Range::of(ends[0].min(ends[1]), ends[0].max(ends[1]), whole, a.nan)
+            }
             // Wider than the rounding of any implementation.
             Unary::Log2 if a.low > 0.0 => Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan),
             Unary::Log2 => ANY,
@@ -179,16 +181,11 @@ impl<'m> Facts<'m> {
         }
         let (a, b) = (self.range(left), self.range(right));
         let (nan, whole) = (a.nan || b.nan, a.whole && b.whole);
-        let infinite = !a.is_finite() || !b.is_finite();
         match op {
             Binary::Compare(op) => {
                 let [yes, no] = compare(op, a, b);
                 Range::truth(yes, no, nan)
             }
-            Binary::Add => Range::corners(a, b, nan || infinite, whole, |a, b| a + b),
-            Binary::Sub => Range::corners(a, b, nan || infinite, whole, |a, b| a - b),
-            Binary::Mul => Range::corners(a, b, nan || infinite, whole, |a, b| a * b),
-            Binary::Div if !b.has(0.0) => Range::corners(a, b, nan || infinite, false, |a, b| a / b),
             Binary::Rem if b.low > 0.0 && a.is_finite() => {
                 let high = if a.low >= 0.0 { b.high.min(a.high) } else { b.high };
                 let mut rest = Range::of(0.0, high, whole, nan);
@@ -203,9 +200,13 @@ impl<'m> Facts<'m> {
                 }
                 rest
             }
-            Binary::Min => Range::of(a.low.min(b.low), a.high.min(b.high), whole, nan),
-            Binary::Max => Range::of(a.low.max(b.low), a.high.max(b.high), whole, nan),
-            _ => ANY,
+            Binary::Rem => ANY,
+            Binary::Div if b.has(0.0) => ANY,
+            _ => {
+                let is_min_max = matches!(op, Binary::Min | Binary::Max);
+                let is_plain = is_min_max || a.is_finite() && b.is_finite();
+                Range::corners(a, b, nan || !is_plain, whole && op != Binary::Div, |a, b| op.apply(a, b))
+            }
         }
     }
 
@@ -451,22 +452,5 @@ pub fn opposite(op: Comparison) -> Comparison {
         Comparison::Ge => Comparison::Lt,
         Comparison::Gt => Comparison::Le,
         Comparison::Le => Comparison::Gt,
-    }
-}
-
-/// Returns the opposite of a condition, without `not` where an operator has an opposite.
-pub fn negated(expr: &Expr) -> Expr {
-    let both = |op, a: &Expr, b: &Expr| Expr::binary(op, negated(a), negated(b));
-    match expr {
-        Expr::Bool(value) => Expr::Bool(!value),
-        Expr::Unary(Unary::Not, a) => (**a).clone(),
-        Expr::Binary(Binary::And, a, b) => both(Binary::Or, a, b),
-        Expr::Binary(Binary::Or, a, b) => both(Binary::And, a, b),
-        Expr::Binary(Binary::Same, a, b) => Expr::Binary(Binary::Differ, a.clone(), b.clone()),
-        Expr::Binary(Binary::Differ, a, b) => Expr::Binary(Binary::Same, a.clone(), b.clone()),
-        Expr::Binary(Binary::Compare(op), a, b) => {
-            Expr::Binary(Binary::Compare(opposite(*op)), a.clone(), b.clone())
-        }
-        other => Expr::Unary(Unary::Not, Box::new(other.clone())),
     }
 }

@@ -45,8 +45,11 @@ pub trait Language {
     fn remainder(&self, a: &Code, b: &Code, is_negative: bool) -> Option<Code>;
     /// Returns the statement that gives a variable a value.
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String;
+
     /// Returns the name of a function in a file.
-    fn function(&self, name: &str) -> String;
+    fn function(&self, name: &str) -> String {
+        name.to_owned()
+    }
 
     /// Returns a row of a table; Rust has functions of this name for some.
     fn row(&self, _name: &str, fields: &[String]) -> String {
@@ -87,11 +90,6 @@ pub trait Language {
     fn is_nan(&self, a: &Code) -> Code {
         let compared = |operator| Code::binary(Binds::Comparison, a, operator, a);
         compared("!=").or_else(compared("=="))
-    }
-
-    /// Returns `value <= literal or value is NaN`.
-    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
-        self.not_of(&Code::binary(Binds::Comparison, value, ">", literal))
     }
 
     /// Returns `a == b` for texts.

@@ -32,7 +32,6 @@ mod names;
 mod page;
 mod plan;
 mod python;
-mod report;
 mod rust;
 mod skeleton;
 mod table;
@@ -47,13 +46,10 @@ use ah_types::Model;
 pub use c::C;
 pub use error::CodegenError;
 pub use python::{INDUCTOR, PYTHON, PYTORCH, TRITON};
-pub use report::{GeneratedFiles, Report};
 pub use rust::RUST;
 pub use table::TABLE;
 pub use target::{Output, Request, Target, WriteMode};
-pub use write::Change;
-
-use target::Plan;
+pub use write::{GeneratedFiles, Report};
 
 /// All targets.
 pub static TARGETS: [Target; 7] = [RUST, C, PYTHON, PYTORCH, TRITON, INDUCTOR, TABLE];
@@ -68,39 +64,25 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     if request.into.is_some() && request.targets.len() != 1 {
         return Err(CodegenError::SeveralTargets { count: request.targets.len() });
     }
+    let learned = learned_for(request.model);
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
-        check_target(request, target)?;
+        if !request.force && !learned.is_empty() && !learned.iter().any(|name| name == target.name) {
+            let learned = learned.join(", ");
+            return Err(CodegenError::OtherTarget { asked: target.name.to_owned(), learned });
+        }
         let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
-        let plan = Plan { request, ranked, used: plan::used(request.model) };
+        let output = (target.files)(&Request { ranked, ..*request })?;
         let package = names::identifier(&request.model.heuristic, names::Case::Snake, "heuristic");
-        let output = (target.files)(&plan)?;
-        let changes = write::write(&output, request.mode)?;
-        let (target, usage) = (target.name, (target.usage)(&output.place, &package));
-        report.generated.push(GeneratedFiles { target, usage, output, changes });
+        let usage = (target.usage)(&output.place, &package);
+        report.generated.push(GeneratedFiles::write(target.name, usage, output, request.mode)?);
     }
     Ok(report)
 }
 
-/// Refuses a target that the model was not learned for. A model without a record is for all of them.
-fn check_target(request: &Request<'_>, target: &Target) -> Result<(), CodegenError> {
-    let learned = learned_for(request.model);
-    let asked = target.name;
-    if request.force || learned.is_empty() || learned.iter().any(|name| name == asked) {
-        return Ok(());
-    }
-    Err(CodegenError::OtherTarget { asked: asked.to_owned(), learned: learned.join(", ") })
-}
-
-/// Returns the targets that a model was learned for, by its record.
+/// Returns the targets that a model was learned for, by its record; a model without a record is for all of them.
 fn learned_for(model: &Model) -> Vec<String> {
     let settings = model.provenance.parameters.get("settings");
     let targets = settings.and_then(|settings| settings.get("target")?.get("value").cloned());
-    match targets {
-        Some(serde_json::Value::Array(all)) => {
-            all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
-        }
-        Some(serde_json::Value::String(all)) => all.split(',').map(|name| name.trim().to_owned()).collect(),
-        _ => Vec::new(),
-    }
+    serde_json::from_value(targets.unwrap_or_default()).unwrap_or_default()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use ah_types::Model;
+use ah_types::{Model, Tree};
 
 use crate::error::CodegenError;
 
@@ -141,25 +141,25 @@ fn words(name: &str) -> String {
 pub struct Names {
     /// What was typed, in snake case: the package, the module, the prefix of everything in C.
     pub package: String,
-    /// By slot, logged features first.
+    /// By slot, logged features first; empty for one that no code reads.
     features: Vec<String>,
     /// In the order of the choices.
     pub choices: Vec<String>,
 }
 
 impl Names {
-    /// Gives identifiers to the features that are `used` and to the choices, each group in its case. `reserved` are the language's
+    /// Gives identifiers to the features that the code may read and to the choices, each group in its case. `reserved` are the language's
     /// words and the file's own names. Logged features are `fields` that never meet the file's own names, or variables beside them.
     ///
     /// # Errors
     /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
     pub fn new(
         model: &Model,
-        used: &[bool],
         cases: [Case; 2],
         reserved: &[&'static str],
         fields: Option<&'static str>,
     ) -> Result<Self, CodegenError> {
+        let used = used(model);
         let mut namer = Namer::new(cases[0], reserved);
         let mut logged = fields.map(|words| Namer::new(cases[0], &[words]));
         let base = model.features.base().len();
@@ -190,6 +190,24 @@ impl Names {
     }
 }
 
+/// Returns by slot which features trees and conditions read, themselves or through derived features.
+fn used(model: &Model) -> Vec<bool> {
+    let mut used = vec![false; model.features.all().len()];
+    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    tests.for_each(|test| used[test.slot()] = true);
+    for condition in model.precondition.iter().chain(model.eligible.values()) {
+        condition.typed.for_each_feature(&mut |slot| used[slot.index] = true);
+    }
+    // A derived feature uses only features before it.
+    let base = model.features.base().len();
+    for (at, (_, typed)) in model.features.derived().iter().enumerate().rev() {
+        if used[base + at] {
+            typed.for_each_feature(&mut |slot| used[slot.index] = true);
+        }
+    }
+    used
+}
+
 /// Keywords of C, C++ and CUDA, and names that their headers and compilers define.
 pub const C_WORDS: &str = "\
     alignas alignof and and_eq asm atomic_cancel atomic_commit auto bitand bitor bool break case catch char char8_t char16_t \
@@ -202,8 +220,8 @@ pub const C_WORDS: &str = "\
     uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq j0 j1 jn y0 y1 yn \
     NAN INFINITY HUGE_VAL EOF NULL BUFSIZ";
 
-/// Variables of C functions.
-pub const C_NAMES: &str = "c v";
+/// Variables of C functions, and the functions of headers that they call.
+pub const C_NAMES: &str = "c v fabs ceil floor fmod";
 
 /// Keywords of every edition of Rust.
 pub const RUST_WORDS: &str = "\

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_decide::LEAF;
-use ah_types::{ChoiceId, Leaf, Model, Tables, Tree, contains};
+use ah_types::{ChoiceId, Leaf, Model, Tables, contains};
 
 use crate::body::{Builder, Outcome, Step, Uses, feature, walk};
 use crate::code::Code;
@@ -11,7 +11,7 @@ use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
 use crate::page::{Lines, about, wrapped};
-use crate::target::Plan;
+use crate::target::Request;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
 const MOST_LEAVES: usize = 256;
@@ -86,28 +86,10 @@ pub struct TableCode {
     columns: Vec<Code>,
 }
 
-/// Returns by slot which features trees and conditions read, themselves or through derived features.
-pub fn used(model: &Model) -> Vec<bool> {
-    let mut used = vec![false; model.features.all().len()];
-    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
-    tests.for_each(|test| used[test.slot()] = true);
-    for condition in model.precondition.iter().chain(model.eligible.values()) {
-        condition.typed.for_each_feature(&mut |slot| used[slot.index] = true);
-    }
-    // A derived feature uses only features before it.
-    let base = model.features.base().len();
-    for (at, (_, typed)) in model.features.derived().iter().enumerate().rev() {
-        if used[base + at] {
-            typed.for_each_feature(&mut |slot| used[slot.index] = true);
-        }
-    }
-    used
-}
-
-impl Plan<'_> {
+impl Request<'_> {
     /// Builds the code of a language.
-    pub fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
-        let model = self.request.model;
+    pub(crate) fn built<S: Language>(&self, syntax: &S, names: &Names) -> Planned {
+        let model = self.model;
         let mut planned = Planned::default();
         let mut is_small = model.boosters.is_empty();
         if is_small {
@@ -137,13 +119,13 @@ impl Plan<'_> {
         let is_read =
             |slot: &usize| planned.uses.variables.contains(&syntax.logged(model, names, *slot).text);
         let logged = 0..model.features.base().len();
-        planned.read = logged.filter(|slot| self.used[*slot] && is_read(slot)).collect();
+        planned.read = logged.filter(|slot| !names.feature(*slot).is_empty() && is_read(slot)).collect();
         planned
     }
 
     /// Lays the tables out, and prints the columns that they compare.
     fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.request.model;
+        let model = self.model;
         let tables = Tables::new(model);
         let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
         let mut facts = Facts::new(model, S::IS_TYPED);
@@ -184,7 +166,7 @@ impl Plan<'_> {
 
     /// Prints the conditions on choices.
     fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
-        let model = self.request.model;
+        let model = self.model;
         let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();

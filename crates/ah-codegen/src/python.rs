@@ -7,11 +7,11 @@ use crate::body::{Outcome, Step};
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
-use crate::names::{Case, Names, PYTHON_WORDS, identifier, is_identifier};
+use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::page::{Lines, described};
 use crate::plan::Planned;
 use crate::skeleton;
-use crate::target::{Output, Plan, Target, stem};
+use crate::target::{Output, Request, Target, stem};
 use crate::text::{python_string, shown};
 
 /// How Python writes code.
@@ -122,7 +122,7 @@ impl Language for PythonSyntax {
     }
 
     fn function(&self, name: &str) -> String {
-        format!("_{name}")
+        if name == "abs" { name.to_owned() } else { format!("_{name}") }
     }
 
     fn lanes(&self, lanes: &[i8]) -> String {
@@ -141,11 +141,11 @@ fn tuple(all: &[String]) -> String {
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
-fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
-    let (model, syntax) = (plan.request.model, PythonSyntax);
-    let names = Names::new(model, &plan.used, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
-    let planned = plan.built(&syntax, &names);
-    let mut values = skeleton::values(plan, &names, &planned);
+fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
+    let (model, syntax) = (request.model, PythonSyntax);
+    let names = Names::new(model, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
+    let planned = request.built(&syntax, &names);
+    let mut values = skeleton::values(request, &names, &planned);
     let has_configs = model.choices.iter().any(|name| fields(name).is_some());
     let name = |id: ChoiceId| python_string(model.choice_name(id));
     let result = |outcome: Outcome, _: bool| match outcome {
@@ -158,7 +158,7 @@ fn values(plan: &Plan<'_>) -> Result<(tera::Context, Names, Planned), CodegenErr
     let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
     let joined = parameters.join(", ");
     let is_constant = planned.read.is_empty();
-    let signature = match (is_constant, plan.ranked) {
+    let signature = match (is_constant, request.ranked) {
         (false, _) => joined.as_str(),
         (true, true) => "*_features",
         (true, false) => "**_features",
@@ -237,14 +237,10 @@ fn configs(model: &Model) -> String {
 /// Returns the comparisons of the guard; none for a model of every device.
 fn mismatch(model: &Model) -> String {
     let differs = |name: &str, value: String| format!("{name} is not None and {name} != {value}");
-    let mut parts = Vec::new();
-    match &model.device {
-        Some(Device::Cuda(cuda)) => {
-            parts.push(format!("name != {}", python_string(&cuda.name)));
-            parts.push(differs("multiprocessors", cuda.multiprocessors.to_string()));
-        }
-        Some(Device::Cpu(cpu)) => parts.push(format!("name != {}", python_string(&cpu.model))),
-        None => {}
+    let name = model.device.iter().map(|device| format!("name != {}", python_string(device.name())));
+    let mut parts: Vec<String> = name.collect();
+    if let Some(Device::Cuda(cuda)) = &model.device {
+        parts.push(differs("multiprocessors", cuda.multiprocessors.to_string()));
     }
     if model.device_capa.0 > 0 {
         parts.push(differs("capability", format!("({}, {})", model.device_capa.0, model.device_capa.1)));
@@ -267,12 +263,12 @@ fn metadata(model: &Model) -> String {
 }
 
 /// Returns one file of a skeleton.
-fn file(plan: &Plan<'_>, skeleton: &str, suffix: &str) -> Result<Output, CodegenError> {
-    let (mut values, names, planned) = values(plan)?;
+fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, CodegenError> {
+    let (mut values, names, planned) = values(request)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
     Ok(Output::file(
-        plan,
+        request,
         &format!("{module}.py"),
         skeleton::render(skeleton, &values)?,
         planned.signature(&names),
@@ -284,7 +280,7 @@ pub const PYTHON: Target = Target {
     name: "python",
     usage: |place, _| format!("ask it: from {} import choose", stem(place)),
     has_rankings: false,
-    files: |plan| file(plan, "python/module.py", ""),
+    files: |request| file(request, "python/module.py", ""),
 };
 
 /// A module with a function for `triton.autotune(prune_configs_by={"early_config_prune": …})`.
@@ -297,7 +293,7 @@ pub const TRITON: Target = Target {
         )
     },
     has_rankings: true,
-    files: |plan| file(plan, "triton/prune.py", "_prune"),
+    files: |request| file(request, "triton/prune.py", "_prune"),
 };
 
 /// A module with a preprocessing function for `torch._inductor.select_algorithm`.
@@ -305,7 +301,7 @@ pub const INDUCTOR: Target = Target {
     name: "inductor",
     usage: |place, _| format!("import {0} and call {0}.register() before torch.compile", stem(place)),
     has_rankings: true,
-    files: |plan| file(plan, "inductor/plugin.py", "_inductor"),
+    files: |request| file(request, "inductor/plugin.py", "_inductor"),
 };
 
 /// One file for PyTorch's own folder of learned heuristics, `torch/_inductor/autoheuristic/artifacts/`.
@@ -313,18 +309,15 @@ pub const PYTORCH: Target = Target {
     name: "pytorch",
     usage: |_, _| "copy it into torch/_inductor/autoheuristic/artifacts".to_owned(),
     has_rankings: true,
-    files: |plan| {
-        let (mut values, names, planned) = values(plan)?;
-        let heuristic = &plan.request.model.heuristic;
+    files: |request| {
+        let (mut values, names, planned) = values(request)?;
+        let heuristic = &request.model.heuristic;
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
-        let mut class = identifier(heuristic, case, "Heuristic");
         // PyTorch's own class names are around it.
-        let own = ["Choice", "AHContext", "AHMetadata", "LearnedHeuristic", "LearnedHeuristicDecision"];
-        if own.into_iter().chain(PYTHON_WORDS.split_ascii_whitespace()).any(|word| word == class) {
-            class.push('_');
-        }
+        let own = "Choice AHContext AHMetadata LearnedHeuristic LearnedHeuristicDecision";
+        let class = Namer::new(case, &[PYTHON_WORDS, own]).give(heuristic, "Heuristic", 160);
         values.insert("class", &class);
         let text = skeleton::render("pytorch/artifact.py", &values)?;
-        Ok(Output::file(plan, &format!("_{class}.py"), text, planned.signature(&names)))
+        Ok(Output::file(request, &format!("_{class}.py"), text, planned.signature(&names)))
     },
 };

@@ -1,5 +1,6 @@
 //! Rust: a crate of one file, or that file as a module of a library. It needs no other crate and no std, and allocates nothing.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
@@ -14,7 +15,7 @@ use crate::names::{Case, Namer, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::{Lines, described, mark, units};
 use crate::plan::Planned;
 use crate::skeleton;
-use crate::target::{Files, Output, Plan, Target, stem};
+use crate::target::{Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
 
 /// A crate without dependencies, or with `--into` a module.
@@ -41,11 +42,6 @@ impl Language for RustSyntax {
 
     fn text(&self, text: &str) -> String {
         rust_string(text)
-    }
-
-    fn at_most_or_nan(&self, value: &Code, literal: &Code) -> Code {
-        let at_most = Code::binary(Binds::Comparison, value, "<=", literal);
-        Code::binary(Binds::Or, &self.is_nan(value), "||", &at_most)
     }
 
     fn is_nan(&self, a: &Code) -> Code {
@@ -93,9 +89,11 @@ impl Language for RustSyntax {
         Some(Code { is_integer: true, ..remainder })
     }
 
-    fn assign(&self, name: &str, _: Type, value: &Code, level: usize) -> String {
+    fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {
         let indent = "    ".repeat(level);
-        let line = format!("{indent}let {name} = {};", value.text);
+        // Methods of a literal need its type.
+        let is_literal = ty == Type::Number && value.reads.is_empty() && !value.is_integer;
+        let line = format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text);
         // As rustfmt breaks it.
         if (line.len() > 100 || value.text.len() > 50)
             && value.binds == Binds::Choice
@@ -110,10 +108,6 @@ impl Language for RustSyntax {
             );
         }
         line
-    }
-
-    fn function(&self, name: &str) -> String {
-        name.to_owned()
     }
 
     fn row(&self, name: &str, fields: &[String]) -> String {
@@ -165,41 +159,41 @@ fn usage(place: &Path, _: &str) -> String {
     }
 }
 
-fn files(plan: &Plan<'_>) -> Result<Output, CodegenError> {
-    let model = plan.request.model;
+fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
+    let model = request.model;
     let words = [RUST_WORDS, RUST_NAMES];
-    let names = Names::new(model, &plan.used, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
-    let planned = plan.built(&RustSyntax, &names);
-    let mut values = skeleton::values(plan, &names, &planned);
-    insert_source(&mut values, plan, &names, &planned)?;
+    let names = Names::new(model, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
+    let planned = request.built(&RustSyntax, &names);
+    let mut values = skeleton::values(request, &names, &planned);
+    insert_source(&mut values, request, &names, &planned)?;
     let file = skeleton::render("rust/lib.rs", &values)?;
-    if plan.request.into.is_some() {
-        return Ok(Output::file(plan, "", file, planned.signature(&names)));
+    if request.into.is_some() {
+        return Ok(Output::file(request, "", file, planned.signature(&names)));
     }
-    if let Some(runtime) = plan.request.runtime {
-        values.insert("runtime", &relative(&plan.request.out.join(&names.package), runtime)?);
+    if let Some(runtime) = request.runtime {
+        values.insert("runtime", &relative(&request.out.join(&names.package), runtime)?);
     }
     let optimization = code(&model.optimization).replace('`', "");
     values.insert("description", &format!("A learned heuristic for {optimization}"));
     values.insert("about", &markup(&planned.about(model, "", "\n\n")));
     values.insert("example", &example(model, &names, &planned));
-    let mut files = Files::from([("src/lib.rs".to_owned(), file)]);
+    let mut files = BTreeMap::from([("src/lib.rs".to_owned(), file)]);
     for name in ["Cargo.toml", "README.md"] {
         files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
     }
     let executor = planned.tables.as_ref().map(|_| format!("// {}\n{}", mark(), ah_decide::SOURCE));
     files.insert("src/decide.rs".to_owned(), executor.unwrap_or_default());
-    Ok(Output { place: plan.request.out.join(&names.package), signature: planned.signature(&names), files })
+    Ok(Output { place: request.out.join(&names.package), signature: planned.signature(&names), files })
 }
 
 /// Inserts the parts of the source.
 fn insert_source(
     values: &mut tera::Context,
-    plan: &Plan<'_>,
+    request: &Request<'_>,
     names: &Names,
     planned: &Planned,
 ) -> Result<(), CodegenError> {
-    let model = plan.request.model;
+    let model = request.model;
     let variant = |choice: ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
     let result = |outcome: Outcome, tail: bool| {
         let value = match outcome {
@@ -234,14 +228,14 @@ fn insert_source(
         ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("is_crate", &plan.request.into.is_none());
+    values.insert("is_crate", &request.into.is_none());
     if let Some(code) = &planned.tables {
         code.insert(&RustSyntax, values);
         // The steps that decline leave `columns`.
         values.insert("column_steps", &lines().print(&planned.body, 1, false));
-        values.insert("executor", if plan.request.into.is_some() { ah_decide::SOURCE } else { "" });
+        values.insert("executor", if request.into.is_some() { ah_decide::SOURCE } else { "" });
     }
-    if plan.request.runtime.is_some() && plan.request.into.is_none() {
+    if request.runtime.is_some() && request.into.is_none() {
         values.insert("runtime_door", &runtime(model, names, planned)?);
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::error::CodegenError;
 use crate::names::Names;
 use crate::page::mark;
 use crate::plan::Planned;
-use crate::target::Plan;
+use crate::target::Request;
 use crate::text::{shown, toml_string};
 
 static SKELETONS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
@@ -36,15 +36,15 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
 });
 
 /// Returns what every skeleton may print.
-pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
-    let model = plan.request.model;
+pub fn values(request: &Request<'_>, names: &Names, planned: &Planned) -> Context {
+    let model = request.model;
     let mut values = Context::new();
     values.insert("mark", &mark());
     values.insert("package", &names.package);
     values.insert("upper", &names.package.to_ascii_uppercase());
     values.insert("heuristic", &shown(&model.heuristic));
-    values.insert("license", &plan.request.license.map(shown).unwrap_or_default());
-    values.insert("ranked", &plan.ranked);
+    values.insert("license", &request.license.map(shown).unwrap_or_default());
+    values.insert("ranked", &request.ranked);
     values.insert("tables", &planned.tables.is_some());
     values.insert("boosters", &!model.boosters.is_empty());
     values.insert("helpers", &planned.uses.helpers);
@@ -53,7 +53,7 @@ pub fn values(plan: &Plan<'_>, names: &Names, planned: &Planned) -> Context {
     values.insert("version", env!("CARGO_PKG_VERSION"));
     values.insert(
         "runtime",
-        &plan.request.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
+        &request.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
     );
     values
 }

@@ -7,42 +7,53 @@
 
 use ah_measure::interval::{LEAST_SAMPLES, median_interval};
 use ah_types::log::Log;
-use ah_types::shown::listed;
+use ah_types::shown::{listed, quoted};
 use ah_types::{ChoiceId, Model, Value, fields, median};
 use serde_json::{Map, json};
 
-use crate::error::{CodegenError, DEFAULT};
+use crate::error::CodegenError;
 use crate::names::{Case, identifier};
 use crate::page::mark;
 use crate::target::{Output, Target};
+
+/// The feature of a log that names the default of each input.
+const DEFAULT: &str = "default";
 
 /// A table of decisions for programs that read one.
 pub const TABLE: Target = Target {
     name: "table",
     usage: |_, _| "each row has its proof, or why it keeps the default".to_owned(),
     has_rankings: false,
-    files: |plan| {
-        let model = plan.request.model;
-        let text = table(model, plan.request.rows.ok_or(CodegenError::NoRows)?)?;
+    files: |request| {
+        let model = request.model;
+        let expected = || "--rows LOG, a log with the inputs that the table shall have".to_owned();
+        let missing = || CodegenError::Rows { option: "--target table", expected: expected() };
+        let text = table(model, request.rows.ok_or_else(missing)?)?;
         let package = identifier(&model.heuristic, Case::Snake, "heuristic");
-        Ok(Output::file(plan, &format!("{package}_table.json"), text, Vec::new()))
+        Ok(Output::file(request, &format!("{package}_table.json"), text, Vec::new()))
     },
 };
 
 /// Decides the inputs of a log by a model. Returns the table, a row a line.
 fn table(model: &Model, log: &Log) -> Result<String, CodegenError> {
+    let expected = |expected: String| CodegenError::Rows { option: "--rows", expected };
     let features: Vec<String> = log.schema.features().iter().map(|f| f.name.clone()).collect();
     let slot = features.iter().position(|name| name == DEFAULT);
     let fallback = model.fallback.map(|id| model.choice_name(id));
     if slot.is_none() && fallback.is_none() {
-        return Err(CodegenError::NoDefault);
+        return Err(expected(format!(
+            "a model with a fallback, which rows without a proven gain keep; learn it with ah-train --fallback CHOICE, or give a log with the \
+             feature {DEFAULT}, which names the default of each input"
+        )));
     }
     let default_of = |input: usize| match slot.map(|slot| &log.inputs[input].values[slot]) {
         Some(Value::Category(name)) => name,
         _ => fallback.unwrap_or_default(),
     };
     if let Some(missing) = model.features.base().features().iter().find(|f| !features.contains(&f.name)) {
-        return Err(CodegenError::NoFeature { feature: missing.name.clone(), found: features });
+        let problem =
+            format!("the feature {} of the model, found {}", quoted(&missing.name), listed(features));
+        return Err(expected(problem));
     }
     let mut times: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); log.choices.len()]; log.inputs.len()];
     for sample in &log.samples {
@@ -54,7 +65,11 @@ fn table(model: &Model, log: &Log) -> Result<String, CodegenError> {
     };
     if (0..times.len()).all(|input| times_of(input, default_of(input)).is_empty()) {
         let default = if times.is_empty() { fallback.unwrap_or(DEFAULT) } else { default_of(0) };
-        return Err(CodegenError::NoDefaultTimes { default: default.to_owned(), inputs: times.len() });
+        return Err(expected(format!(
+            "times of the default {}, found none on {} inputs; measure it too, because a gain is a gain over it",
+            quoted(default),
+            times.len()
+        )));
     }
     let mut changed = 0;
     let mut row = |input: usize| {

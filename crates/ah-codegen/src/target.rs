@@ -8,9 +8,6 @@ use ah_types::log::Log;
 
 use crate::error::CodegenError;
 
-/// Texts by their `/`-separated paths below the target's place. The empty path is the place itself, a file.
-pub type Files = BTreeMap<String, String>;
-
 /// A language or a program that reads generated files.
 #[derive(Debug)]
 pub struct Target {
@@ -22,7 +19,7 @@ pub struct Target {
     /// Rankings are part of its files, whether they are asked for or not.
     pub(crate) has_rankings: bool,
     /// Returns its files.
-    pub(crate) files: fn(&Plan<'_>) -> Result<Output, CodegenError>,
+    pub(crate) files: fn(&Request<'_>) -> Result<Output, CodegenError>,
 }
 
 /// What to generate, and where.
@@ -69,31 +66,22 @@ pub enum WriteMode {
     Check,
 }
 
-/// What is asked of the code of one target.
-pub struct Plan<'a> {
-    pub request: &'a Request<'a>,
-    /// Whether the code can rank choices and pick among offered ones.
-    pub ranked: bool,
-    /// By slot: whether trees, conditions or used derived features read it.
-    pub used: Vec<bool>,
-}
-
 /// The files of a target.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// The file, or the folder of all files.
     pub place: PathBuf,
-    /// The texts by their paths below the folder; a single file has the path "". One without text is removed: it was generated from
-    /// another model.
-    pub files: Files,
+    /// The texts by their `/`-separated paths below the folder; a single file has the path "". One without text is removed: it was
+    /// generated from another model.
+    pub files: BTreeMap<String, String>,
     /// The slots of the logged features that a caller gives, with their identifiers.
     pub signature: Vec<(usize, String)>,
 }
 
 impl Output {
     /// Returns one file: at the place that was asked for, or of this name below the folder.
-    pub fn file(plan: &Plan<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
-        let place = plan.request.into.map_or_else(|| plan.request.out.join(name), Path::to_owned);
+    pub fn file(request: &Request<'_>, name: &str, text: String, signature: Vec<(usize, String)>) -> Self {
+        let place = request.into.map_or_else(|| request.out.join(name), Path::to_owned);
         Self { place, signature, files: [(String::new(), text)].into() }
     }
 }

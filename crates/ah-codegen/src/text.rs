@@ -110,9 +110,4 @@ mod tests {
         assert_eq!(shown(&"é".repeat(10_000)).chars().count(), SHOWN + 1);
         assert_eq!(sentence("see [x](y) <b>"), "see \\[x\\](y) \\<b>");
     }
-
-    #[test]
-    fn literals_read_back() {
-        assert_eq!(rust_string("a\"\\\n\u{202e}é"), r#""a\"\\\n\u{202e}\u{e9}""#);
-    }
 }

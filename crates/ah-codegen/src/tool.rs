@@ -5,18 +5,18 @@ use std::process::ExitCode;
 use ah_cli::{detail, error, exit, status, stdout};
 use ah_types::{Model, log};
 
-use crate::cli::{Arguments, Extra, RequestArguments};
+use crate::cli::{Arguments, Extra};
 use crate::{CodegenError, Request, WriteMode, generate};
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
     let arguments: Arguments = ah_cli::arguments::parse();
     arguments.terminal.apply();
-    ah_cli::finish(run(&arguments.request))
+    ah_cli::finish(run(&arguments))
 }
 
 /// Prints the report: the diff is data and goes to standard output, everything else to standard error. Returns the exit code.
-fn run(arguments: &RequestArguments) -> Result<u8, CodegenError> {
+fn run(arguments: &Arguments) -> Result<u8, CodegenError> {
     let model = Model::read(&arguments.model)?;
     let log = if arguments.rows.is_empty() { None } else { Some(log::read(&arguments.rows)?) };
     let report = generate(&Request {

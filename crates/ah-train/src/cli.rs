@@ -181,7 +181,7 @@ pub struct ExplainArgs {
 #[derive(Clone, Args)]
 pub struct TrainArgs {
     #[command(flatten)]
-    params: Params,
+    pub params: Params,
     /// Where to write the model.
     #[arg(long, default_value = "model.json", value_name = "PATH")]
     pub model: PathBuf,
@@ -209,13 +209,6 @@ pub struct TrainArgs {
     /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
-}
-
-impl TrainArgs {
-    /// Returns the parameters.
-    pub fn params(&self) -> Params {
-        Params { study: self.report.is_some(), ..self.params.clone() }
-    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub use ah_types::Target;
 pub use decisions::constant;
 pub use error::TrainError;
 pub use explain::explain;
-pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
+pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, TestReport, evaluate};
 pub use overhead::Overhead;
 pub use params::{LearnerKind, MaxRisk, Params, PromiseMode, Size, SplitBy};
 pub use plan::TrainPlan;

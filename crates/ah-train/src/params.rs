@@ -124,10 +124,6 @@ pub struct Params {
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
     #[serde(skip)]
     pub optimization: Option<PathBuf>,
-    /// Also judge other learners, and learn from fewer inputs, for a report.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    #[serde(skip)]
-    pub study: bool,
 }
 
 /// The learners by name.

@@ -8,7 +8,7 @@ use ah_types::Model;
 use serde_json::json;
 
 use crate::cli::{AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
-use crate::judge::{Evaluation, Study};
+use crate::judge::Evaluation;
 use crate::{TrainError, TrainedModel, report};
 
 /// An error that ends the command.
@@ -88,14 +88,14 @@ fn keep_inputs(flag: &'static str, output: &Path, inputs: &[PathBuf]) -> Result<
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
-    let params = args.params();
+    let params = &args.params;
     let read: Vec<PathBuf> =
         params.logs.iter().chain(&params.optimization).chain(&params.weights).cloned().collect();
     keep_inputs("--model", &args.model, &read)?;
     if let Some(report) = &args.report {
         keep_inputs("--report", report, &read)?;
     }
-    let trained = crate::train(&params)?;
+    let trained = crate::train(params)?;
     if args.check {
         return check(&trained, args);
     }
@@ -106,7 +106,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     }
     status(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.report {
-        write_page(&trained.model, &trained.held_out.evaluation, trained.study.as_ref(), path)?;
+        write_page(&trained.model, &trained.held_out.evaluation, path)?;
     }
     let generated = generate(&trained, args, ah_codegen::WriteMode::Write)?;
     if args.json {
@@ -211,16 +211,11 @@ fn report(args: &ReportArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
     let evaluation = crate::evaluate(&model, &args.logs, args.skip_bad_rows)?;
     warn(&evaluation.warnings);
-    write_page(&model, &evaluation, None, &args.output)
+    write_page(&model, &evaluation, &args.output)
 }
 
-fn write_page(
-    model: &Model,
-    evaluation: &Evaluation,
-    study: Option<&Study>,
-    path: &Path,
-) -> Result<(), Failure> {
-    report::page::write(model, evaluation, study, path)?;
+fn write_page(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), Failure> {
+    report::page::write(model, evaluation, path)?;
     status(&format!("wrote {}\n", path.display()));
     Ok(())
 }

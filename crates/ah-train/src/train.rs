@@ -12,7 +12,7 @@ use ah_types::{Model, Objective, Target};
 use crate::data::Dataset;
 use crate::decisions;
 use crate::error::TrainError;
-use crate::judge::{Study, TestReport};
+use crate::judge::TestReport;
 use crate::params::{MaxRisk, Params};
 use crate::plan::TrainPlan;
 use crate::prepared::Prepared;
@@ -34,8 +34,6 @@ pub struct TrainedModel {
     pub portfolio: Option<Portfolio>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
-    /// A learning curve, if the parameters ask for a study.
-    pub study: Option<Study>,
     /// The share of the time that a heuristic for Rust alone saves, where none pays for the slower targets.
     pub saved_in_rust: Option<f64>,
     /// Why there is no promise, or none that decides; `None` with a promise.
@@ -89,7 +87,6 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
 
     // Judge.
     let held_out = TestReport::new(&judging, &climbed.heuristic, &prepared);
-    let study = (params.study && prepared.judging.timed.is_none()).then(|| Study::new(&judging, &prepared));
 
     // Write.
     let no_promise = no_promise(&prepared, &shipped);
@@ -112,7 +109,6 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
         ladder,
         portfolio: prepared.portfolio,
         held_out,
-        study,
         no_promise,
         warnings,
         duration: start.elapsed(),
@@ -126,7 +122,7 @@ fn saved_in_rust(params: &Params, plan: &TrainPlan, model: &Model) -> Result<Opt
     if decisions::constant(model).is_none() || plan.asking.is_free() || plan.asking.targets == rust {
         return Ok(None);
     }
-    let trained = train(&Params { targets: rust.into(), study: false, ..params.clone() })?;
+    let trained = train(&Params { targets: rust.into(), ..params.clone() })?;
     let figures = trained.held_out.evaluation.comparison.model;
     let saved = match trained.model.objective() {
         Objective::Total => 1.0 - figures.total_over_fallback,

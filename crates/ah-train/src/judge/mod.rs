@@ -2,18 +2,16 @@
 //!
 //! [`metrics`] has the losses of [decisions](crate::decisions). A [`BaselineComparison`] sets a
 //! model beside always taking one choice. [`held_out`] judges a training on its test part,
-//! [`evaluation`] a finished model on any log. A [`study`] adds other learners and a learning curve.
+//! [`evaluation`] a finished model on any log.
 
 pub mod by_device;
 pub mod comparison;
 pub mod evaluation;
 pub mod held_out;
 pub mod metrics;
-pub mod study;
 
 pub use by_device::DeviceReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
 pub use metrics::Metrics;
-pub use study::Study;

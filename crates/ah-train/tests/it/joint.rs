@@ -144,7 +144,7 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         assert!(figures["best_single"]["metrics"]["total"].is_null(), "{figures}");
         let metrics = &trained.model.provenance.metrics["held_out"];
         assert!(metrics["slowdown"].is_null() && metrics["inputs"].is_u64(), "{metrics}");
-        let page = ah_train::report::page::html(&trained.model, &sparse, None);
+        let page = ah_train::report::page::html(&trained.model, &sparse);
         assert!(page.contains("What it loses is not known: the log times 8 %"));
         assert!(judged.best_single.metrics.slowdown > 1.2);
         assert!(trained.model.choices.len() <= 64);

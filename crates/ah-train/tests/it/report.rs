@@ -11,8 +11,7 @@ fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.txt");
     std::fs::write(&path, text).unwrap();
-    let params = Params { study: true, ..Params::new(vec![path.clone()], "T") };
-    let trained = train(&params).unwrap();
+    let trained = train(&Params::new(vec![path.clone()], "T")).unwrap();
     let evaluation = evaluate(&trained.model, &[path], false).unwrap();
     (folder, trained, evaluation)
 }
@@ -21,7 +20,7 @@ fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
 fn names_stay_text_and_nothing_is_fetched() {
     let hostile = "</script><img src=x onerror=alert(1)>{{script}}";
     let (_folder, trained, evaluation) = trained(&log(120).replace(",pad,", &format!(",{hostile},")));
-    let page = report::page::html(&trained.model, &evaluation, None);
+    let page = report::page::html(&trained.model, &evaluation);
     assert!(!page.contains("<img"));
     assert_eq!(page.matches("</script>").count(), 3);
     let own = page.replace(include_str!("../../../ah-cli/vendor/chart.umd.min.js"), "").replace("src=x", "");
@@ -34,21 +33,10 @@ fn names_stay_text_and_nothing_is_fetched() {
 fn the_page_works_in_a_browser() {
     let (folder, trained, evaluation) = trained(&log(240));
     let path = folder.path().join("report.html");
-    report::page::write(&trained.model, &evaluation, None, &path).unwrap();
+    report::page::write(&trained.model, &evaluation, &path).unwrap();
     let Some(dom) = dom(&path) else { return };
     assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
-    assert!(!dom.contains("id=\"study\""), "{dom}");
-    assert!(dom.contains("as fast as orig") && dom.contains("training inputs"), "{dom}");
-}
-
-/// Draws of the learning curve may hold few inputs, whose features are all constant, or none.
-#[test]
-fn a_training_of_few_inputs_has_a_study() {
-    for inputs in 10..16 {
-        let (_folder, trained, _) = trained(&log(inputs));
-        let curve = &trained.study.as_ref().unwrap().learning_curve;
-        assert!(curve.iter().all(|point| point.slowdown.is_finite()), "{inputs} inputs: {curve:?}");
-    }
+    assert!(dom.contains("as fast as orig"), "{dom}");
 }
 
 /// Uses what can be clicked, and notes the result on the page.
@@ -64,13 +52,10 @@ const CLICKS: &str = r#"{
 }"#;
 
 #[test]
-fn a_training_shows_its_held_out_inputs_and_a_learning_curve() {
+fn a_training_shows_its_held_out_inputs() {
     let (folder, trained, _) = trained(&log(240));
-    let study = trained.study.as_ref().unwrap();
-    let inputs: Vec<usize> = study.learning_curve.iter().map(|point| point.inputs).collect();
-    assert!(inputs.is_sorted() && inputs[3] == trained.held_out.train_inputs, "{inputs:?}");
     let path = folder.path().join("training.html");
-    report::page::write(&trained.model, &trained.held_out.evaluation, Some(study), &path).unwrap();
+    report::page::write(&trained.model, &trained.held_out.evaluation, &path).unwrap();
     let page = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, page.replace("</body>", &format!("<script>{CLICKS}</script></body>"))).unwrap();
     let Some(dom) = dom(&path) else { return };

@@ -6,7 +6,7 @@ use crate::shown;
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
 /// Longer expressions are refused: consecutive operators nest to the left without recursion here, but code that walks the
-/// tree recurses. A level of the tree takes two words, or is nested.
+/// tree recurses. A level of the tree takes two words, or is nested. Brackets are no words, because printing may add some.
 const MAX_WORDS: usize = 8 * MAX_NESTING;
 
 /// An expression is malformed.
@@ -100,9 +100,10 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, ParseError> {
             return Err(error(source, at, "a number, text, feature, operator or bracket", format!("{c:?}")));
         }
     }
-    if let Some((at, _)) = tokens.get(MAX_WORDS) {
+    let words = tokens.iter().filter(|(_, token)| !matches!(token, Token::Symbol("(" | ")")));
+    if let Some((at, _)) = words.clone().nth(MAX_WORDS) {
         let expected = format!("no more than {MAX_WORDS} words and symbols");
-        return Err(error(source, *at, expected, format!("{}", tokens.len())));
+        return Err(error(source, *at, expected, format!("{}", words.count())));
     }
     tokens.push((source.len(), Token::End));
     Ok(tokens)

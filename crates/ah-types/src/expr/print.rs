@@ -17,8 +17,8 @@ impl fmt::Display for Expr<String> {
 /// Returns the text of `expr`, in brackets if it binds less tightly than `least`, or if the following operator, of this
 /// precedence (0: none), would become part of it.
 ///
-/// Every bracket here is one that any text of the same tree must have, so the text is never longer or nested more deeply
-/// than [`parse`](super::parse) allowed.
+/// The text has no more words and no deeper nesting than any other text of the same tree, so [`parse`](super::parse) takes it. An
+/// `if` at the end needs no brackets, but reads better with them.
 fn text(expr: &Expr<String>, least: u8, follows: u8) -> String {
     let own = match expr {
         Expr::If(..) => 0,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
-use super::error::{InvalidModel, ModelError, ModelPlace};
+use super::error::{InvalidModel, ModelError};
 use super::tree_file::{self, Names, NodeFile};
 use super::tree_text;
 use crate::artefact;
@@ -84,21 +84,7 @@ impl Model {
     /// # Errors
     /// [`InvalidModel`] with the place and the mistake.
     pub fn parse(text: &str) -> Result<Self, InvalidModel> {
-        let header: Header = from_json(text)?;
-        if header.format != FORMAT {
-            let found = quoted(&header.format);
-            return Err(ModelPlace::Model.error(format!("expected the format {FORMAT:?}, found {found}")));
-        }
-        if header.version != VERSION {
-            let remedy = match header.version < VERSION {
-                true => "learn it again from its logs, which `provenance` names",
-                false => "use newer tools",
-            };
-            let problem = format!("expected version {VERSION}, found {}; {remedy}", header.version);
-            return Err(ModelPlace::Model.error(problem));
-        }
-        let file: ModelFile = from_json(text)?;
-        let model = resolve(file)?;
+        let model = from_json(text).and_then(resolve).map_err(InvalidModel)?;
         model.validate()?;
         Ok(model)
     }
@@ -133,15 +119,23 @@ impl Model {
     }
 }
 
-fn from_json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, InvalidModel> {
-    serde_json::from_str(text).map_err(|e| {
+fn from_json(text: &str) -> Result<ModelFile, String> {
+    let invalid = |e: serde_json::Error| {
         let text = e.to_string();
-        // The place is a key of its own in the file.
         let end = text.rfind(" at line ").unwrap_or(text.len());
         let not_json = if e.is_data() { "" } else { "not JSON: " };
-        let place = ModelPlace::Text { line: e.line(), column: e.column() };
-        place.error(format!("{not_json}{}", reason(&text[..end])))
-    })
+        format!("line {}, column {}: {not_json}{}", e.line(), e.column(), reason(&text[..end]))
+    };
+    let Header { format, version } = serde_json::from_str(text).map_err(invalid)?;
+    if format != FORMAT {
+        return Err(format!("expected the format {FORMAT:?}, found {}", quoted(&format)));
+    }
+    let remedy = match version {
+        VERSION => return serde_json::from_str(text).map_err(invalid),
+        0..VERSION => "learn it again from its logs, which `provenance` names",
+        _ => "use newer tools",
+    };
+    Err(format!("expected version {VERSION}, found {version}; {remedy}"))
 }
 
 fn print(model: &Model) -> String {
@@ -182,43 +176,39 @@ fn nothing<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_none()
 }
 
-fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
-    let invalid = |problem: String| ModelPlace::Model.error(problem);
-    let base = Schema::new(file.features).map_err(|e| invalid(e.to_string()))?;
-    let features = Features::new(base, &file.derived).map_err(|e| invalid(e.to_string()))?;
+fn resolve(file: ModelFile) -> Result<Model, String> {
+    let base = Schema::new(file.features).map_err(|e| e.to_string())?;
+    let features = Features::new(base, &file.derived).map_err(|e| e.to_string())?;
     let names = Names::new(&features, &file.choices);
     let mut categories = vec![Vec::new(); features.all().len()];
     for (name, values) in file.categories {
-        categories[names.slot(&name).map_err(invalid)?] = serde_json::from_value(values).map_err(|e| {
+        categories[names.slot(&name)?] = serde_json::from_value(values).map_err(|e| {
             let reason = reason(&e.to_string());
-            invalid(format!("categories of {}: expected a list of names: {reason}", quoted(&name)))
+            format!("categories of {}: expected a list of names: {reason}", quoted(&name))
         })?;
     }
     let missing = file.missing.iter().map(|name| names.slot(name)).collect::<Result<_, _>>();
-    let missing = missing.map_err(|problem| invalid(format!("missing: {problem}")))?;
-    let condition = |what: &str, expression: String| {
-        let parsed = expr::parse(&expression).map_err(|e| invalid(format!("{what}: {e}")))?;
-        let typed = parsed.resolve_bool(features.base()).map_err(|e| invalid(format!("{what}: {e}")))?;
+    let condition = |what: &str, expression: String| -> Result<Precondition, String> {
+        let parsed = expr::parse(&expression).map_err(|e| format!("{what}: {e}"))?;
+        let typed = parsed.resolve_bool(features.base()).map_err(|e| format!("{what}: {e}"))?;
         Ok(Precondition { expression, typed })
     };
     let precondition = file.precondition.map(|text| condition("precondition", text));
     let eligible = file.eligible.into_iter().map(|(name, text)| {
-        let what = format!("eligible {}", quoted(&name));
-        Ok((names.choice(&name).map_err(invalid)?, condition(&what, text)?))
+        Ok((names.choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?))
     });
-    let eligible = eligible.collect::<Result<_, InvalidModel>>()?;
-    let fallback =
-        file.fallback.map(|name| names.choice(&name).map_err(|e| invalid(format!("fallback: {e}"))));
+    let eligible = eligible.collect::<Result<_, String>>()?;
+    let fallback = file.fallback.map(|name| names.choice(&name).map_err(|e| format!("fallback: {e}")));
     let tree = tree_file::resolve(file.tree, &names)?;
     let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&names)).transpose();
-    let boosters = boosters.map_err(|problem| invalid(format!("boosters: {problem}")))?.unwrap_or_default();
+    let boosters = boosters.map_err(|problem| format!("boosters: {problem}"))?.unwrap_or_default();
     Ok(Model {
         heuristic: file.heuristic,
         optimization: file.optimization,
         fallback: fallback.transpose()?,
         precondition: precondition.transpose()?,
         categories,
-        missing,
+        missing: missing.map_err(|problem| format!("missing: {problem}"))?,
         eligible,
         device: file.device,
         shared_memory: file.shared_memory,

@@ -16,5 +16,5 @@ mod validate;
 pub use boosters::{ROW_NUMBERS, ScoreRow, ScoreTree, add_row};
 pub use data::{CalibrationMode, LogRecord, Model, Precondition, Promise, Provenance};
 pub use decide::LoggedRow;
-pub use error::{InvalidModel, ModelError, ModelPlace};
+pub use error::{InvalidModel, ModelError};
 pub use tables::{BoosterTables, Reached, Sums, Tables};

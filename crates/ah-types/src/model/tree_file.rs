@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::error::{InvalidModel, ModelPlace};
 use crate::choice::ChoiceId;
 use crate::derived::Features;
 use crate::feature::FeatureKind;
@@ -107,9 +106,9 @@ impl TryFrom<String> for Marks {
 }
 
 /// Returns the tree of these nodes, with ids in the place of names and positions.
-pub(super) fn resolve(nodes: Vec<NodeFile>, names: &Names<'_>) -> Result<Tree, InvalidModel> {
+pub(super) fn resolve(nodes: Vec<NodeFile>, names: &Names<'_>) -> Result<Tree, String> {
     let node = |(at, file): (usize, NodeFile)| {
-        file.resolve(names).map_err(|problem| ModelPlace::Node(at).error(problem))
+        file.resolve(names).map_err(|problem| format!("node {at}: {problem}"))
     };
     Ok(Tree { nodes: nodes.into_iter().enumerate().map(node).collect::<Result<_, _>>()? })
 }
@@ -154,19 +153,17 @@ impl NodeFile {
 
 impl From<RankedFile> for RankedChoice {
     fn from(file: RankedFile) -> Self {
-        let RankedFile(position, score, measured, probability, slowdown, worst, worst_over_fallback, marks) =
-            file;
         Self {
-            choice: ChoiceId(position),
+            choice: ChoiceId(file.0),
             // No -0.0, so that sums of scores compare equally in every language.
-            score: score + 0.0,
-            probability,
-            measured,
-            expected: marks.expected,
-            slowdown,
-            worst,
-            worst_over_fallback,
-            allowed: marks.allowed,
+            score: file.1 + 0.0,
+            measured: file.2,
+            probability: file.3,
+            slowdown: file.4,
+            worst: file.5,
+            worst_over_fallback: file.6,
+            expected: file.7.expected,
+            allowed: file.7.allowed,
         }
     }
 }

@@ -44,26 +44,10 @@ fn leaf_text(leaf: &Leaf, last_number: Option<usize>) -> String {
     format!("{{\"samples\":{},\"ranges\":[{ranges}],\"ranking\":[{}]}}", leaf.samples, rows.join(","))
 }
 
-fn row(ranked: &RankedChoice) -> String {
-    let RankedChoice {
-        choice,
-        score,
-        probability,
-        measured,
-        expected,
-        slowdown,
-        worst,
-        worst_over_fallback,
-        allowed,
-    } = ranked;
-    let marks = match (expected, allowed) {
-        (false, false) => "",
-        (true, false) => ",\"e\"",
-        (false, true) => ",\"a\"",
-        (true, true) => ",\"ea\"",
-    };
-    let evidence = joined(&[*probability, *slowdown, *worst, *worst_over_fallback], |x| number(*x));
-    format!("[{},{},{measured},{evidence}{marks}]", choice.0, number(*score))
+fn row(r: &RankedChoice) -> String {
+    let marks = ["", ",\"e\"", ",\"a\"", ",\"ea\""][usize::from(r.expected) + 2 * usize::from(r.allowed)];
+    let evidence = joined(&[r.probability, r.slowdown, r.worst, r.worst_over_fallback], |x| number(*x));
+    format!("[{},{},{},{evidence}{marks}]", r.choice.0, number(r.score), r.measured)
 }
 
 /// Returns the texts of the items, joined by commas.

@@ -4,7 +4,7 @@ use ah_decide::{BLOCK, LEAF, MOST_LEAVES, Masks};
 
 use super::boosters::{MAX_BOOSTERS, ROW_NUMBERS};
 use super::data::{MAX_DEPTH, Model};
-use super::error::{InvalidModel, ModelPlace};
+use super::error::InvalidModel;
 use std::collections::BTreeSet;
 
 use crate::feature::FeatureKind;
@@ -26,30 +26,31 @@ impl Model {
     /// # Errors
     /// [`InvalidModel`] with the first mistake.
     pub fn validate(&self) -> Result<(), InvalidModel> {
-        let invalid = |problem: String| ModelPlace::Model.error(problem);
-        validate(self).map_err(invalid)?;
-        validate_tree(self, &self.tree, ModelPlace::Node, |leaf| validate_leaf(self, leaf))?;
-        validate_boosters(self).map_err(|problem| invalid(format!("boosters: {problem}")))?;
-        let tests = self.tree.tests().chain(self.boosters.iter().flat_map(Tree::tests));
-        let columns: BTreeSet<_> = tests.map(|test| test.column().0).collect();
-        if columns.len() >= usize::from(LEAF) {
-            let found = columns.len();
-            return Err(invalid(format!(
-                "expected fewer than {LEAF} tested features and sets, found {found}"
-            )));
-        }
-        for (booster, tree) in self.boosters.iter().enumerate() {
-            let place = |node| ModelPlace::BoosterNode { booster, node };
-            validate_tree(self, tree, place, |row| validate_row(self, row))?;
-        }
-        Ok(())
+        validate(self).map_err(InvalidModel)
     }
+}
+
+fn validate(model: &Model) -> Result<(), String> {
+    validate_names(model)?;
+    validate_tree(model, &model.tree, |leaf| validate_leaf(model, leaf))?;
+    validate_boosters(model).map_err(|problem| format!("boosters: {problem}"))?;
+    let tests = model.tree.tests().chain(model.boosters.iter().flat_map(Tree::tests));
+    let columns = tests.map(|test| test.column().0).collect::<BTreeSet<_>>().len();
+    ensure!(
+        columns < usize::from(LEAF),
+        "expected fewer than {LEAF} tested features and sets, found {columns}"
+    );
+    for (booster, tree) in model.boosters.iter().enumerate() {
+        validate_tree(model, tree, |row| validate_row(model, row))
+            .map_err(|problem| format!("booster {booster}: {problem}"))?;
+    }
+    Ok(())
 }
 
 /// The most choices: generated code numbers them with 16 bits.
 const MOST_CHOICES: usize = u16::MAX as usize;
 
-fn validate(model: &Model) -> Result<(), String> {
+fn validate_names(model: &Model) -> Result<(), String> {
     let (choices, slots) = (&model.choices, model.features.all());
     ensure!(!choices.is_empty(), "expected at least one choice, found none");
     ensure!(
@@ -94,42 +95,32 @@ fn validate(model: &Model) -> Result<(), String> {
 fn validate_tree<L>(
     model: &Model,
     tree: &Tree<L>,
-    place: impl Fn(usize) -> ModelPlace,
     leaf: impl Fn(&L) -> Result<(), String>,
-) -> Result<(), InvalidModel> {
+) -> Result<(), String> {
     let count = tree.nodes.len();
-    if count == 0 {
-        return Err(place(0).error("expected at least one node, found none"));
-    }
+    ensure!(count > 0, "node 0: expected at least one node, found none");
     let mut depths: Vec<Option<usize>> = vec![None; count];
     depths[0] = Some(0);
-    for (i, node) in tree.nodes.iter().enumerate() {
-        let invalid = |problem: String| place(i).error(problem);
-        let Some(depth) = depths[i] else {
-            return Err(invalid(
-                "expected a child of an earlier node, found one without a parent".to_owned(),
-            ));
-        };
-        if depth > MAX_DEPTH {
-            return Err(invalid(format!("expected a depth of at most {MAX_DEPTH}, found {depth}")));
-        }
+    let mut check = |i: usize, node: &Node<L>| {
+        let depth = depths[i].ok_or("expected a child of an earlier node, found one without a parent")?;
+        ensure!(depth <= MAX_DEPTH, "expected a depth of at most {MAX_DEPTH}, found {depth}");
         match node {
-            Node::Leaf(content) => leaf(content).map_err(invalid)?,
+            Node::Leaf(content) => leaf(content),
             Node::Split { test, left, right } => {
-                validate_test(model, test).map_err(invalid)?;
+                validate_test(model, test)?;
                 for child in [*left as usize, *right as usize] {
-                    if child <= i || child >= count {
-                        let range = format!("{} to {}", i + 1, count - 1);
-                        return Err(invalid(format!("expected children from {range}, found {child}")));
-                    }
-                    if depths[child].replace(depth + 1).is_some() {
-                        return Err(invalid(format!("its child {child} is the child of two nodes")));
-                    }
+                    let (least, most) = (i + 1, count - 1);
+                    let is_after = child > i && child < count;
+                    ensure!(is_after, "expected children from {least} to {most}, found {child}");
+                    let is_first = depths[child].replace(depth + 1).is_none();
+                    ensure!(is_first, "its child {child} is the child of two nodes");
                 }
+                Ok(())
             }
         }
-    }
-    Ok(())
+    };
+    let mut nodes = tree.nodes.iter().enumerate();
+    nodes.try_for_each(|(i, node)| check(i, node).map_err(|problem| format!("node {i}: {problem}")))
 }
 
 /// Checks what all boosters share.

@@ -120,6 +120,16 @@ fn printing_adds_no_bracket() {
 }
 
 #[test]
+fn brackets_that_printing_adds_do_not_make_a_text_too_long() {
+    let part = "1 + if true then m else n";
+    let text = |count: usize| format!("min({})", vec![part; count].join(", "));
+    let most = (2..200).take_while(|count| expr::parse(&text(*count)).is_ok()).last().unwrap();
+    let longest = expr::parse(&text(most)).unwrap();
+    assert!(longest.to_string().len() > text(most).len() && most < 199);
+    assert_eq!(expr::parse(&longest.to_string()), Ok(longest));
+}
+
+#[test]
 fn derived_features_cannot_multiply_for_ever() {
     let mut derived = vec![DerivedFeature { name: "d0".into(), expression: "m + m".into() }];
     for i in 1..40 {

@@ -103,7 +103,7 @@ fn what_training_did_not_see_is_outside() {
     assert!(!is_outside(&values(65.0, 64.0, "float")));
     let mut short = model();
     short.tree.nodes[2] = Node::Leaf(Leaf { samples: 1, ranges: vec![None], ..Leaf::default() });
-    assert!(short.validate().unwrap_err().problem.contains("expected the ranges of 3 features, found 1"));
+    assert!(short.validate().unwrap_err().0.contains("expected the ranges of 3 features, found 1"));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::data::{Spread, Table};
 use crate::decisions::JudgedInput;
+use crate::judge::Evaluation;
 use crate::judge::evaluation::is_learned_from;
-use crate::judge::{Evaluation, Study};
 use crate::report::summary;
 
 /// The most inputs on the map. More are thinned evenly.
@@ -28,8 +28,8 @@ struct JudgedPick {
     slow: bool,
 }
 
-/// Returns everything that the page shows: `model` on the inputs of `evaluation`, and the study of its training.
-pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> Value {
+/// Returns everything that the page shows: `model` on the inputs of `evaluation`.
+pub fn facts(model: &Model, evaluation: &Evaluation) -> Value {
     let Evaluation { table, judged, comparison, .. } = evaluation;
     let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap_or(ChoiceId(0));
     let single = |input: u32| comparison.single.taken(|choice| table.usable(input, choice).is_some());
@@ -76,7 +76,6 @@ pub fn facts(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> V
         "provenance": model.provenance,
         // The slowdowns of each way to choose, ascending, at evenly spaced shares of the inputs.
         "curves": curves,
-        "study": study,
         "features": features,
         "points": points,
         "inputs": judged.len(),

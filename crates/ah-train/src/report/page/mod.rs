@@ -9,21 +9,16 @@ use std::path::Path;
 use ah_types::Model;
 
 use crate::error::TrainError;
-use crate::judge::{Evaluation, Study};
+use crate::judge::Evaluation;
 
-/// Returns the page's text. It fetches nothing. The study is that of the model's training.
-pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
-    let facts = facts::facts(model, evaluation, study).to_string();
+/// Returns the page's text. It fetches nothing.
+pub fn html(model: &Model, evaluation: &Evaluation) -> String {
+    let facts = facts::facts(model, evaluation).to_string();
     ah_cli::page::html(&model.heuristic, include_str!("body.html"), include_str!("page.js"), &facts)
 }
 
 /// Writes the page.
-pub fn write(
-    model: &Model,
-    evaluation: &Evaluation,
-    study: Option<&Study>,
-    path: &Path,
-) -> Result<(), TrainError> {
-    let page = html(model, evaluation, study);
+pub fn write(model: &Model, evaluation: &Evaluation, path: &Path) -> Result<(), TrainError> {
+    let page = html(model, evaluation);
     ah_types::artefact::write_atomic(path, page.as_bytes()).map_err(TrainError::io(path, "write the report"))
 }

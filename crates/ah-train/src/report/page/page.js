@@ -76,43 +76,6 @@ function sizes() {
   at("rungs").append(listed);
 }
 
-/** The ticks of a logarithmic axis at these values, from the last one down, without those whose labels would overlap. */
-function spaced(values) {
-  const kept = [];
-  for (const value of [...values].reverse()) if (kept.length === 0 || kept.at(-1).value / value > 1.25) kept.push({ value });
-  return kept.reverse();
-}
-
-/** The learning curve, which only a training with --report has. */
-function study(ink) {
-  if (facts.study === null) {
-    at("study").remove();
-    return;
-  }
-  at("advice").textContent = facts.study.advice;
-  const points = facts.study.learning_curve;
-  const at95 = (sign) => points.map(({ inputs, slowdown, error }) => ({ x: inputs, y: (slowdown * Math.exp(sign * 1.96 * error) - 1) * 100 }));
-  const line = { borderColor: "#0072b2", backgroundColor: "#0072b233" };
-  new Chart(at("learning"), {
-    type: "line",
-    data: {
-      datasets: [
-        { ...line, label: "loss", data: at95(0), borderWidth: 2, pointRadius: 4 },
-        { ...line, label: "95 % interval over the held-out inputs", data: at95(-1), borderWidth: 0, pointRadius: 0, fill: "+1" },
-        { ...line, label: "upper", data: at95(1), borderWidth: 0, pointRadius: 0 },
-      ],
-    },
-    options: {
-      animation: false, maintainAspectRatio: false,
-      scales: {
-        x: { type: "logarithmic", title: { display: true, text: "training inputs", color: ink }, ticks: { color: ink, callback: String }, afterBuildTicks: (axis) => { axis.ticks = spaced(points.map(({ inputs }) => inputs)); } },
-        y: { title: { display: true, text: "lost to the best choice, %", color: ink }, ticks: { color: ink } },
-      },
-      plugins: { legend: { labels: { color: ink, filter: ({ text }) => text !== "upper" } } },
-    },
-  });
-}
-
 /** What the inputs of a node lose. */
 function reached(here, lost, slow) {
   const risk = `${slow} of them > ${plain((facts.max_slowdown - 1) * 100)} % slower than ${facts.fallback}`;
@@ -188,7 +151,6 @@ function rest() {
 head();
 if (facts.unknown === null) curves(ink);
 sizes();
-study(ink);
 if (facts.unknown === null) maps(ink);
 trees();
 if (facts.unknown === null) {

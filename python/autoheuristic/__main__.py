@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import tools
-from .attachment import calls, learn, replay, report
+from .attachment import calls, learn, replay
 from .attachment.settings import MODES, Settings, default_folder
 from .errors import AutoHeuristicError, UsageError
 
@@ -158,7 +158,7 @@ def _report(options: argparse.Namespace, words: Sequence[str]) -> int:
     journals = calls.journals(options.folder)
     if not journals:
         raise UsageError(f"{options.folder}: expected DEVICE/{calls.FILE}, found none; attach to a program first")
-    print("\n\n".join(map(report.table, journals)))
+    print("\n\n".join(map(replay.table, journals)))
     return OK
 
 

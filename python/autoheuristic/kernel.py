@@ -44,7 +44,9 @@ class Kernel:
         self.configs: list[Any] = list(configs)
         self.names = choice_names(self.configs)
         """The names of the configurations, in their order."""
-        self._by_name = {name: i for i, name in enumerate(self.names)}
+        self.index = {name: i for i, name in enumerate(self.names)}
+        """By name."""
+        self._all = frozenset(self.names)
         self.replace(self.configs)
         self.all_kwargs: list[dict[str, Any]] = [config.all_kwargs() for config in self.configs]
         self.arg_names: Sequence[str] = autotuner.arg_names
@@ -136,8 +138,10 @@ class Kernel:
             autotuner.nargs = {}
         return [i for config in kept if (i := self.position(config)) is not None]
 
-    def offered(self, prune: Callable[..., Any], configs: Sequence[Any], call: Call) -> frozenset[str]:
-        """Returns the names of the configurations that an ``early_config_prune`` leaves."""
+    def offered(self, prune: Callable[..., Any] | None, configs: Sequence[Any], call: Call) -> frozenset[str]:
+        """Returns the names of the configurations that an ``early_config_prune`` leaves, if there is one."""
+        if prune is None:
+            return self._all
         kept = prune(configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
         return frozenset(self.names[i] for config in kept if (i := self.position(config)) is not None)
 
@@ -145,7 +149,7 @@ class Kernel:
         """Returns the index of a configuration; ``None`` of one that a pruner made and that is none of these."""
         # By identity first: a name takes 3 us, and a pruner is asked for all of 640.
         found = self._positions.get(id(config))
-        return self._by_name.get(choice_name(config)) if found is None else found
+        return self.index.get(choice_name(config)) if found is None else found
 
     def specialization(self, call: Call) -> tuple[Any, ...]:
         """Returns what a compiled kernel depends on: calls that agree in it share their kernels.

@@ -27,16 +27,11 @@ class Picker:
         if heuristic is not None:
             heuristic.check_choices(kernel.names)
         self.heuristic, self._fallback = heuristic, fallback
-        self._names = frozenset(kernel.names)
-        self._index = {name: i for i, name in enumerate(kernel.names)}
+        self._names, self._index = frozenset(kernel.names), kernel.index
         self.features = Features.of_names(kernel, heuristic.features if heuristic is not None else ())
 
-    def candidates(self, features: Mapping[str, Any], offered: frozenset[str] | None) -> Iterator[int]:
-        """Returns the configurations to try, best first, each once.
-
-        ``offered`` are the names that the caller's pruning left; ``None`` where it has none.
-        """
-        offered = self._names if offered is None else offered
+    def candidates(self, features: Mapping[str, Any], offered: frozenset[str]) -> Iterator[int]:
+        """Returns the configurations to try, best first, each once. ``offered`` are those that the pruning left."""
         names = self.heuristic.in_order(features, offered) if self.heuristic is not None else ()
         tried = set()
         for index in chain(map(self._index.__getitem__, names), [self._fallback], self._index.values()):

@@ -135,7 +135,8 @@ class Tuner(Autotuner):  # type: ignore[misc]
             errors.append(error)
             self._warn(f"{self.name}: {message}", error)
 
-        candidates = picker.candidates(features, self._offered(call))
+        offered = self.kernel.offered(self._user_prune, self.configs, call)
+        candidates = picker.candidates(features, offered)
         index, result = self.kernel.launch_first(call, candidates, None if failed is None else known, warn)
         if index is None:
             raise errors[-1]
@@ -153,12 +154,6 @@ class Tuner(Autotuner):  # type: ignore[misc]
             self._memory.keep(call, (self.kernel.all_kwargs[index], self.best_config))
 
     # Choosing
-
-    def _offered(self, call: Call) -> frozenset[str] | None:
-        """Returns the names that the user's pruning leaves; ``None`` without one."""
-        if self._user_prune is None:
-            return None
-        return self.kernel.offered(self._user_prune, self.configs, call)
 
     def _ready(self) -> Picker | None:
         """Returns what chooses; decided at the first call, when the device is known. ``None``: Triton's autotuner."""

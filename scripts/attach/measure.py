@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 PYTHON = HERE.parents[1] / "python"
 sys.path[:0] = [str(HERE), str(PYTHON)]
 
-from autoheuristic.attachment import calls, report  # noqa: E402
+from autoheuristic.attachment import calls, replay  # noqa: E402
 
 from workloads import SECTIONS, WORKLOADS  # noqa: E402
 
@@ -173,7 +173,7 @@ class Comparison:
         """Notes who chose."""
         if journal.exists():
             answers = [line["answer"] for lines in calls.inputs(journal).values() for line in lines.values()]
-            self.keep(name, **{f"asked, {when}": {a: answers.count(a) for a in report.ANSWERS if a in answers}})
+            self.keep(name, **{f"asked, {when}": {a: answers.count(a) for a in replay.ANSWERS if a in answers}})
 
     def pack(self):
         with tarfile.open(self.options.out / "attach.tar.gz", "w:gz") as archive:

@@ -44,8 +44,6 @@ class State:
         self.kernel = Kernel(autotuner, distinct(autotuner.configs))
         self.identity: Identity = identify(self.kernel)
         self.features = Features.of_call(self.kernel, call)
-        self.index = {name: i for i, name in enumerate(self.kernel.names)}
-        self.all_names = frozenset(self.kernel.names)
         collects = session.settings.mode == "collect"
         self.heuristic: Heuristic | None = None
         try:
@@ -163,21 +161,14 @@ class AttachedKernel:
             AutoHeuristicError: Nothing can be decided.
 
         """
-        offered = self._offered(state, call)
+        offered = state.kernel.offered(self.autotuner.early_config_prune, self.autotuner.configs, call)
         if state.heuristic is not None:
             names = [*islice(state.heuristic.in_order(features, offered), MOST_PICKS)]
             if names:
-                return "heuristic", [state.index[name] for name in names]
+                return "heuristic", [state.kernel.index[name] for name in names]
         if self._session.settings.mode == "collect" or (is_capturing() and not self._is_tuned(call)):
-            return "first", [i for name, i in state.index.items() if name in offered]
+            return "first", [i for name, i in state.kernel.index.items() if name in offered]
         return "package", ()
-
-    def _offered(self, state: State, call: Call) -> frozenset[str]:
-        """Returns the configurations that the author's ``early_config_prune`` leaves."""
-        prune = self.autotuner.early_config_prune
-        if prune is None:
-            return state.all_names
-        return state.kernel.offered(prune, self.autotuner.configs, call)
 
     def _is_tuned(self, call: Call) -> bool:
         """Whether the package's autotuner has this key, so that it would not measure."""

@@ -1,4 +1,7 @@
-"""Measures the calls of a journal: for each kernel, ``ah-collect`` with a worker that makes its calls again."""
+"""Measures the calls of a journal: for each kernel, ``ah-collect`` with a worker that makes its calls again.
+
+Also reports what attached kernels were asked: for each one the inputs, who chose, and the inputs that no log holds.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import math
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,8 @@ from . import calls
 from .calls import key_of
 
 INTERRUPTED = 130
+ANSWERS = ("heuristic", "first", "package")
+MOST_SHOWN = 3
 LEAST_INPUTS = 10
 """A heuristic needs so many."""
 Lines = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -129,3 +135,25 @@ def logged(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
     if sorted(log.features) != sorted(names):
         return set()
     return {key_of(dict(zip(log.features, values)), names) for values in log.inputs()}
+
+
+def table(journal: Path) -> str:
+    """Returns the report of one journal and the logs beside it, for people.
+
+    Raises:
+        OSError: The journal cannot be read.
+
+    """
+    found = []
+    for stem, lines in calls.inputs(journal).items():
+        first = next(iter(lines.values()))
+        answers = Counter(line["answer"] for line in lines.values())
+        counts = ", ".join(f"{answer} {answers[answer]}" for answer in ANSWERS if answers[answer])
+        shown = f"{first.get('module')}.{first.get('function')}: {len(lines)} inputs ({counts})"
+        measured = logged(journal.parent / f"{stem}.txt", list(first["features"]))
+        if unmeasured := [line["features"] for key, line in lines.items() if key not in measured]:
+            some = "; ".join(" ".join(f"{k}={v}" for k, v in features.items()) for features in unmeasured[:MOST_SHOWN])
+            more = "; …" if len(unmeasured) > MOST_SHOWN else ""
+            shown += f"\n  {len(unmeasured)} never measured: {some}{more}"
+        found.append(shown)
+    return "\n".join([f"{journal.parent.name}: who chose, by new input", *sorted(found)])

@@ -69,11 +69,7 @@ class Settings:
 
     def variables(self) -> dict[str, str]:
         """Returns the settings as environment variables."""
-        return {
-            PACKAGES: ",".join(self.packages),
-            MODE: self.mode,
-            FOLDER: str(self.folder),
-        }
+        return {PACKAGES: ",".join(self.packages), MODE: self.mode, FOLDER: str(self.folder)}
 
 
 def is_of(function: Callable[..., Any], package: str) -> bool:

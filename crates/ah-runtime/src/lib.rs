@@ -73,8 +73,9 @@ pub use find::{register, registered, reload_models};
 pub use heuristics::{Heuristic, LoadedModel};
 pub use multi_kernel::{MultiKernel, source_hash};
 
-/// Compiles and runs the programs of the README and of the book.
+/// Compiles and runs the programs of the README and of the book, where words such as `skip=manifest` are for the book's own test.
 #[cfg(doctest)]
+#[allow(rustdoc::invalid_codeblock_attributes)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../../../docs/own-function.md")]
 #[doc = include_str!("../../../docs/clusters.md")]

@@ -270,7 +270,7 @@ def test_one_command_from_the_kernel_to_its_heuristic(tmp_path):
     (tmp_path / "shapes.csv").write_text("n,x_dtype\n" + "".join(f"{n},torch.float32\n" for n in sizes))
     done = tune(tmp_path, "--inputs", "shapes.csv", "--", "--max-risk", "none")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("importing mine.py:kernel\n")
+    assert done.stderr.startswith("importing mine.py:kernel\n80 shapes with 4 configurations: on an H100 about ")
     assert done.stderr.rstrip().splitlines()[-1].startswith(f"Wrote {tmp_path / 'double.heuristic.py'}")
     assert len(Log.read(tmp_path / "double.txt").inputs()) == len({*sizes} - {13, 14}), "these are unlucky"
     program = (

@@ -3,7 +3,7 @@
 //! A feature is computed where a path first needs it. A split that the path has decided is not printed, and neither is one whose
 //! sides do the same. What remains declines exactly where the model declines.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
@@ -105,9 +105,7 @@ pub struct Builder<'a, 'm, S> {
 /// The variables of a path.
 #[derive(Clone, Default)]
 pub struct Known {
-    /// By slot.
-    features: BTreeMap<usize, Code>,
-    /// Numbers that are read twice.
+    /// Features, and numbers that are read twice.
     pub parts: HashMap<Expr, Code>,
     /// The number of variables for parts of expressions.
     count: usize,
@@ -116,7 +114,8 @@ pub struct Known {
 impl<S: Language> Builder<'_, '_, S> {
     /// Returns the value of a feature.
     pub fn feature(&mut self, slot: usize, facts: &Facts<'_>) -> Code {
-        if let Some(known) = self.known.features.get(&slot) {
+        let expr = feature(self.model, slot);
+        if let Some(known) = self.known.parts.get(&expr) {
             return known.clone();
         }
         let (name, facts) = (self.names.feature(slot), facts.outside());
@@ -127,12 +126,11 @@ impl<S: Language> Builder<'_, '_, S> {
             }
             None => {
                 let given = self.syntax.logged(self.model, self.names, slot);
-                let ty = feature(self.model, slot).ty();
                 let converted = self.syntax.converted(self.model, slot, &given);
-                converted.map_or(given, |value| self.assign(name, Some(slot), ty, value))
+                converted.map_or(given, |value| self.assign(name, Some(slot), expr.ty(), value))
             }
         };
-        self.known.features.insert(slot, value.clone());
+        self.known.parts.insert(expr, value.clone());
         value
     }
 
@@ -270,7 +268,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     fn multiples(&mut self, slot: usize, threshold: f64, facts: &Facts<'_>) -> Option<[Code; 2]> {
         let mut numbers = Vec::new();
         let expr = feature(self.model, slot);
-        let is_new = !self.known.features.contains_key(&slot) && !facts.range(&expr).nan;
+        let is_new = !self.known.parts.contains_key(&expr) && !facts.range(&expr).nan;
         if S::IS_TYPED || !is_new || !zeros_above(&expr, threshold, facts, &mut numbers) {
             return None;
         }

@@ -109,6 +109,8 @@ pub struct Known {
     pub parts: HashMap<Expr, Code>,
     /// The number of variables for parts of expressions.
     count: usize,
+    /// How many of them the facts of a branch may have shortened.
+    pub hoisted: usize,
 }
 
 impl<S: Language> Builder<'_, '_, S> {
@@ -118,7 +120,7 @@ impl<S: Language> Builder<'_, '_, S> {
         if let Some(known) = self.known.parts.get(&expr) {
             return known.clone();
         }
-        let (name, facts) = (self.names.feature(slot), facts.outside());
+        let (name, facts, hoisted) = (self.names.feature(slot), facts.outside(), self.known.hoisted);
         let value = match facts.derived(slot) {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
@@ -131,7 +133,33 @@ impl<S: Language> Builder<'_, '_, S> {
             }
         };
         self.known.parts.insert(expr, value.clone());
+        self.known.hoisted = hoisted;
         value
+    }
+
+    /// Returns what is computed only where `given` has this value. Its variables are computed before that is known: a language whose
+    /// division by 0 raises must not rely on it there.
+    pub fn side<T>(
+        &mut self,
+        facts: &Facts<'_>,
+        (given, value): (&Expr, bool),
+        print: impl Fn(&mut Self, &Facts<'_>) -> T,
+    ) -> T {
+        let before = (!S::IS_TYPED).then(|| (self.known.clone(), self.steps.clone()));
+        let printed = print(self, &facts.with(given, value));
+        match before {
+            Some((known, steps)) if self.known.hoisted > known.hoisted => {
+                (self.known, self.steps) = (known, steps);
+                print(self, facts)
+            }
+            _ => printed,
+        }
+    }
+
+    /// Gives a part of an expression a variable.
+    pub fn hoist(&mut self, ty: Type, value: Code) -> Code {
+        self.known.hoisted += 1;
+        self.bind(ty, value)
     }
 
     /// Gives a variable the value, and returns it.

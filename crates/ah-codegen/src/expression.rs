@@ -42,9 +42,11 @@ impl<S: Language> Builder<'_, '_, S> {
         if let Some(known) = self.known.parts.get(expr) {
             return known.clone();
         }
+        let hoisted = self.known.hoisted;
         let value = self.number(expr, facts.outside());
         let value = if value.is_variable() { value } else { self.bind(Type::Number, value) };
         self.known.parts.insert(expr.clone(), value.clone());
+        self.known.hoisted = hoisted;
         value
     }
 
@@ -126,7 +128,7 @@ impl<S: Language> Builder<'_, '_, S> {
             return self.call(helper, [a, b]);
         }
         // The divisor is read twice.
-        let b = if b.is_variable() { b } else { self.bind(Type::Number, b) };
+        let b = if b.is_variable() { b } else { self.hoist(Type::Number, b) };
         self.syntax.guarded(operator, &a, &b).expect("asked before")
     }
 
@@ -138,7 +140,7 @@ impl<S: Language> Builder<'_, '_, S> {
                 break;
             }
             let is_product = longest.is_product;
-            *longest = Code { is_product, ..self.bind(Type::Number, longest.clone()) };
+            *longest = Code { is_product, ..self.hoist(Type::Number, longest.clone()) };
         }
         operands
     }
@@ -152,7 +154,7 @@ impl<S: Language> Builder<'_, '_, S> {
 
     fn conditional(&mut self, c: &Code, a: &Code, b: &Code, ty: Type) -> Code {
         let value = self.syntax.conditional(c, a, b);
-        if value.text.len() <= S::WIDTHS[2] { value } else { self.bind(ty, value) }
+        if value.text.len() <= S::WIDTHS[2] { value } else { self.hoist(ty, value) }
     }
 
     /// Returns a truth value; it counts where it is defined.
@@ -167,7 +169,9 @@ impl<S: Language> Builder<'_, '_, S> {
             }
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let is_and = *op == Binary::And;
-                let [a, b] = [self.condition(a, facts), self.condition(b, &facts.with(a, is_and))];
+                let first = self.condition(a, facts);
+                let second = self.side(facts, (a, is_and), |this, facts| this.condition(b, facts));
+                let [a, b] = [first, second];
                 let [not_a, not_b] = [&a, &b].map(|code| self.syntax.not(code));
                 let (all, any) = if is_and { ([a, b], [not_a, not_b]) } else { ([not_a, not_b], [a, b]) };
                 let [both, either] = [self.and(&all[0], &all[1]), self.or(&any[0], &any[1])];
@@ -211,12 +215,13 @@ impl<S: Language> Builder<'_, '_, S> {
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let is_and = *op == Binary::And;
                 let first = self.defined(a, facts);
-                let second = self.defined(b, &facts.with(a, is_and)).map(|second| {
-                    // Where the first operand decides, the second need not be defined.
-                    let a = self.condition(a, facts);
-                    let decides = if is_and { self.syntax.not(&a) } else { a };
-                    self.or(&decides, &second)
-                });
+                let second =
+                    self.side(facts, (a, is_and), |this, facts| this.defined(b, facts)).map(|second| {
+                        // Where the first operand decides, the second need not be defined.
+                        let a = self.condition(a, facts);
+                        let decides = if is_and { self.syntax.not(&a) } else { a };
+                        self.or(&decides, &second)
+                    });
                 self.both(first, second)
             }
             Expr::Binary(Binary::Compare(_), a, b) => {
@@ -246,7 +251,7 @@ impl<S: Language> Builder<'_, '_, S> {
             Expr::If(c, a, b) => {
                 let first = self.defined(c, facts);
                 let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
-                    let defined = self.defined(side, &facts.with(c, value));
+                    let defined = self.side(facts, (c, value), |this, facts| this.defined(side, facts));
                     defined.unwrap_or_else(|| Code::atom(self.syntax.truth(true)))
                 });
                 let c = self.condition(c, facts);
@@ -313,7 +318,7 @@ impl<S: Language> Builder<'_, '_, S> {
         }
         let c_code = self.condition(c, facts);
         let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
-            let code = self.value(side, ty, &facts.with(c, value));
+            let code = self.side(facts, (c, value), |this, facts| this.value(side, ty, facts));
             if ty == Type::Number { self.float(code) } else { code }
         });
         self.conditional(&c_code, &a, &b, ty)

@@ -236,6 +236,61 @@ fn structured_choices_are_dicts_in_python() {
     );
 }
 
+/// Parts of a wide quotient are computed before the condition that keeps its divisor from 0.
+#[test]
+fn python_divides_by_nothing_outside_of_a_condition() {
+    let [a, b] = ["a_feature_with_a_long_name", "b_feature_with_a_long_name"];
+    let sum = format!("({a} * {b} + {a} + 17) / d + ({b} * {b} + {a} * {a} + 23) / d");
+    let wide = format!("({sum}) * ({a} + {b} + 3) + ({a} * {a} * {b} * 7 + {b})");
+    let derived =
+        ah_types::DerivedFeature { name: "r".into(), expression: format!("if d > 0 then {wide} else -{a}") };
+    let logged = Schema::new([a, b, "d"].map(Feature::numerical)).unwrap();
+    let base = model(&["one", "two"]);
+    let leaf = |choice| {
+        let (score, probability, measured, slowdown, worst, worst_over_fallback) =
+            (0.0, 1.0, 1, 1.0, 1.0, 1.0);
+        let (expected, allowed) = (true, true);
+        let ranked = ah_types::RankedChoice {
+            choice,
+            score,
+            probability,
+            measured,
+            expected,
+            slowdown,
+            worst,
+            worst_over_fallback,
+            allowed,
+        };
+        Node::Leaf(Leaf { samples: 1, ranking: vec![ranked], ..Leaf::default() })
+    };
+    let test = ah_types::Test::Numerical { slot: 3, threshold: 0.0 };
+    let nodes = vec![
+        Node::Split { test, left: 1, right: 2 },
+        leaf(ah_types::ChoiceId(0)),
+        leaf(ah_types::ChoiceId(1)),
+    ];
+    let model = Model {
+        features: Features::new(logged, &[derived]).unwrap(),
+        categories: vec![vec![]; 4],
+        tree: ah_types::Tree { nodes },
+        ..base
+    };
+    let folder = tempfile::tempdir().unwrap();
+    generate_at(&model, &PYTHON, folder.path()).unwrap();
+    let asks = "from small import choose; print(choose(5.0, 6.0, 2.0), choose(5.0, 6.0, 0.0))";
+    let Ok(output) = Command::new("python3").args(["-B", "-c", asks]).current_dir(folder.path()).output()
+    else {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
+        return;
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "two one",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 /// On a full disk nothing is replaced. The test needs a small file system of its own.
 #[cfg(target_os = "linux")]
 #[test]

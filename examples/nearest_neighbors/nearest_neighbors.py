@@ -17,27 +17,23 @@ def choose(n, d, queries):
     try:
         if n != n:
             return None
-        if n <= 56.0:
-            return "brute"  # 10 inputs, 1.033 of the best time, at worst 1.265
+        if n > 44000:
+            return "brute"  # 6 inputs, 1.000 of the best time, at worst 1.000
         # n*queries/d
-        n_times_queries_over_d = _divide(float(n) * queries, float(d))
+        n_times_queries_over_d = float(n) * queries / d if d else math.nan
         if n_times_queries_over_d != n_times_queries_over_d:
             return None
         if n_times_queries_over_d > 297000.0:
             return "auto"  # 35, 1.068, 1.639
         if d != d:
             return None
-        if d <= 15.0:
-            return "brute"  # 108, 1.009, 1.298
-        return "auto"  # 114, 1.024, 1.305
+        if d <= 15:
+            return "brute"  # 110, 1.011, 1.298
+        return "auto"  # 116, 1.026, 1.305
     except TypeError:
         return None
 
 
 def device_mismatch(name, multiprocessors=None, capability=None, shared_memory=None):
     """Returns on which device to ask instead, or None on this one."""
-    return (DEVICE or "another device") if name != "Intel(R) Xeon(R) Processor @ 2.80GHz" or shared_memory is not None and shared_memory != 0 else None
-
-
-def _divide(a, b):
-    return math.nan if b == 0.0 else a / b
+    return DEVICE if name != "Intel(R) Xeon(R) Processor @ 2.80GHz" or shared_memory is not None and shared_memory != 0 else None

@@ -478,44 +478,48 @@ pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Ste
     }
 }
 
-/// Walks backwards: leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring
-/// conditions with one result by the language's `or`.
+/// Leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring conditions with one result
+/// by the language's `or`.
 fn tidied(steps: Vec<Step>, read: &mut BTreeSet<String>, or: &str) -> Vec<Step> {
-    let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
+    let mut needed: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps.into_iter().rev() {
         match step {
             Step::Let { ref name, ref value, .. } => {
                 if read.remove(name) {
                     read.extend(value.reads.iter().cloned());
-                    kept.push(step);
+                    needed.push(step);
                 }
             }
             Step::If { condition, then } => {
                 let mut inside = BTreeSet::new();
                 let then = tidied(then, &mut inside, or);
                 read.extend(inside.into_iter().chain(condition.reads.iter().cloned()));
-                if let Some(Step::If { condition: next, then: other }) = kept.last_mut()
-                    && matches!(then[..], [Step::Return(..)])
-                    && then == *other
-                    && let Some(both) = either(&condition, next, or)
-                {
-                    *next = both;
-                    *other = then.into_iter().zip(std::mem::take(other)).map(|(a, b)| pooled(a, b)).collect();
-                    continue;
-                }
-                kept.push(Step::If { condition, then });
+                needed.push(Step::If { condition, then });
             }
-            other => kept.push(other),
+            other => needed.push(other),
         }
     }
-    kept.reverse();
+    let mut kept: Vec<Step> = Vec::with_capacity(needed.len());
+    for step in needed.into_iter().rev() {
+        if let Step::If { condition: next, then } = &step
+            && matches!(then[..], [Step::Return(..)])
+            && let Some(Step::If { condition, then: other }) = kept.last_mut()
+            && then == other
+            && let Some(both) = either(condition, next, or)
+        {
+            *condition = both;
+            *other = std::mem::take(other).into_iter().zip(then.clone()).map(|(a, b)| pooled(a, b)).collect();
+            continue;
+        }
+        kept.push(step);
+    }
     kept
 }
 
 /// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
 
-/// Returns `a or b`, where `b` may be joined already, unless they read better apart: wide ones, and two limits of one number.
+/// Returns `a or b`, where `a` may be joined already, unless they read better apart: wide ones, and two limits of one number.
 fn either(a: &Code, b: &Code, or: &str) -> Option<Code> {
     let between = format!(" {or} ");
     let [first, second] = [a, b].map(|code| code.text.split(' ').next());
@@ -523,7 +527,7 @@ fn either(a: &Code, b: &Code, or: &str) -> Option<Code> {
         Binds::And | Binds::Choice => format!("({})", code.text),
         _ => code.text.clone(),
     };
-    let is_short = a.text.len() + b.text.replace(&between, "|").len() < JOINED;
+    let is_short = a.text.replace(&between, "|").len() + b.text.len() < JOINED;
     let both = || Code::new(Binds::Or, format!("{}{between}{}", alone(a), alone(b))).reading(&[a, b]);
     (first != second && is_short).then(both)
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ah_runtime::ah_types::log::{self, Log};
-use ah_runtime::ah_types::{Context, LogOptimization, median};
+use ah_runtime::ah_types::{Context, Feature, LogOptimization, Scalar, Value, median};
 use ah_runtime::{AutoHeuristic, Role};
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn run(path: &Path) -> Result<(), Box<dyn Error>> {
     let mut totals = Totals::default();
     for (context, times) in &inputs {
         // What it does on every call.
-        let pick = heuristic.choose_for(context).choice;
+        let pick = heuristic.choose(&values(&heuristic, context)).choice;
         totals.add(times, pick, fallback);
     }
     let decision_ms = decision_ms(&heuristic, inputs.iter().map(|(context, _)| context));
@@ -58,14 +58,26 @@ fn inputs(log: &Log) -> Vec<(Context, BTreeMap<&str, f64>)> {
         of_input.entry(log.choice_name(sample.choice)).or_default().push(sample.feedback);
     }
     let medians = samples.into_iter().enumerate().map(|(input, samples)| {
-        (log.context(input), samples.into_iter().map(|(choice, times)| (choice, median(&times).unwrap_or(f64::INFINITY))).collect())
+        (
+            log.context(input),
+            samples
+                .into_iter()
+                .map(|(choice, times)| (choice, median(&times).unwrap_or(f64::INFINITY)))
+                .collect(),
+        )
     });
     medians.collect()
 }
 
+/// Returns the values of an input, one for each feature of the decision point.
+fn values<'c>(heuristic: &AutoHeuristic, context: &'c Context) -> Vec<Scalar<'c>> {
+    let value = |feature: &Feature| context.get(&feature.name).map_or(f64::NAN.into(), Value::as_scalar);
+    heuristic.features().base().features().iter().map(value).collect()
+}
+
 /// Returns the mean time of a decision in milliseconds.
 fn decision_ms<'a>(heuristic: &AutoHeuristic, contexts: impl Iterator<Item = &'a Context>) -> f64 {
-    let inputs: Vec<_> = contexts.map(|context| heuristic.values(context)).collect();
+    let inputs: Vec<_> = contexts.map(|context| values(heuristic, context)).collect();
     let (rounds, begin) = (10_000, Instant::now());
     for _ in 0..rounds {
         for values in &inputs {

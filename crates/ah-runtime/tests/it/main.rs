@@ -1,5 +1,12 @@
 //! The integration tests of `ah-runtime`: one binary, which links once.
 
+// The program of `make pipeline` must compile here, where every change is tested. It links a generated crate of this name.
+extern crate self as simple_heuristic;
+#[allow(dead_code)]
+#[path = "../../../../scripts/consult/src/main.rs"]
+mod consult;
+fn register() {}
+
 mod auto_heuristic;
 mod common;
 mod environment;

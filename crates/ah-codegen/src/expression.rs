@@ -171,11 +171,7 @@ impl<S: Language> Builder<'_, '_, S> {
                 let is_and = *op == Binary::And;
                 let first = self.condition(a, facts);
                 let second = self.side(facts, (a, is_and), |this, facts| this.condition(b, facts));
-                let [a, b] = [first, second];
-                let [not_a, not_b] = [&a, &b].map(|code| self.syntax.not(code));
-                let (all, any) = if is_and { ([a, b], [not_a, not_b]) } else { ([not_a, not_b], [a, b]) };
-                let [both, either] = [self.and(&all[0], &all[1]), self.or(&any[0], &any[1])];
-                if is_and { both.or_else(either) } else { either.or_else(both) }
+                if is_and { self.and(&first, &second) } else { self.or(&first, &second) }
             }
             Expr::Binary(Binary::Compare(op), a, b) => self.comparison(*op, a, b, facts),
             Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
@@ -270,6 +266,16 @@ impl<S: Language> Builder<'_, '_, S> {
     }
 
     pub fn and(&self, a: &Code, b: &Code) -> Code {
+        let [not_a, not_b] = [a, b].map(|code| self.syntax.not(code));
+        self.all(a, b).or_else(self.any(&not_a, &not_b))
+    }
+
+    pub fn or(&self, a: &Code, b: &Code) -> Code {
+        let [not_a, not_b] = [a, b].map(|code| self.syntax.not(code));
+        self.any(a, b).or_else(self.all(&not_a, &not_b))
+    }
+
+    fn all(&self, a: &Code, b: &Code) -> Code {
         let [yes, no] = [true, false].map(|value| self.syntax.truth(value));
         match (a.text.as_str(), b.text.as_str()) {
             (first, _) if first == yes => b.clone(),
@@ -284,7 +290,7 @@ impl<S: Language> Builder<'_, '_, S> {
         }
     }
 
-    pub fn or(&self, a: &Code, b: &Code) -> Code {
+    fn any(&self, a: &Code, b: &Code) -> Code {
         let [yes, no] = [true, false].map(|value| self.syntax.truth(value));
         match (a.text.as_str(), b.text.as_str()) {
             (first, _) if first == no => b.clone(),

@@ -81,9 +81,11 @@ pub trait Language {
     }
 
     fn not(&self, a: &Code) -> Code {
-        match &a.opposite {
-            Some(opposite) => (**opposite).clone(),
-            None => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
+        let literal = [true, false].into_iter().find(|truth| a.text == self.truth(*truth));
+        match (literal, &a.opposite) {
+            (Some(truth), _) => Code::atom(self.truth(!truth)),
+            (None, Some(opposite)) => (**opposite).clone(),
+            (None, None) => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
         }
     }
 

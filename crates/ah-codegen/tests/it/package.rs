@@ -82,6 +82,7 @@ fn it_packages_and_documents_itself() {
     cargo(&place, &["test", "--offline", "--quiet", "--doc"]);
     let doc = ["rustdoc", "--offline", "--quiet", "--", "-D", "warnings"];
     cargo(&place, &doc);
+    cargo(&place, &["clippy", "--offline", "--quiet", "--", "-D", "clippy::all"]);
 }
 
 /// rustfmt and clippy find nothing in what is shipped, in any of the forms.

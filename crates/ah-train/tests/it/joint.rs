@@ -275,6 +275,25 @@ fn few_times_of_choices_without_fields_are_warned_about() {
     assert_eq!(warnings(&named, "named.txt"), Vec::<String>::new());
 }
 
+/// A tile of more rows than the input has cannot run, so inputs time few sets of choices, again and again.
+#[test]
+fn choices_that_cannot_run_are_not_estimated() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64::seed_from_u64(6);
+    let tiles: Vec<Tile> = Tile::all().into_iter().step_by(3).collect();
+    let mut log = Product::new(&tiles);
+    for shape in shapes(200, &mut random) {
+        let can_run = |tile: &&Tile| tile.m <= shape[0].max(16.0) && tile.m * 16.0 >= shape[0].min(4096.0);
+        tiles.iter().filter(can_run).for_each(|tile| log.add(shape, tile, tile.time(shape) / 1000.0));
+    }
+    let trained = learn(log.write(&folder, "log.txt"));
+    assert!(trained.portfolio.is_none() && trained.held_out.evaluation.comparison.timed.is_none());
+    let summary = ah_train::report::summary::trained(&trained);
+    assert!(summary.contains("Loses"), "{summary}");
+    let slowdown = trained.held_out.evaluation.comparison.model.slowdown;
+    assert!(slowdown < 1.1, "{slowdown}");
+}
+
 #[test]
 fn times_that_cannot_be_compared_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -82,20 +82,13 @@ pub enum Step {
     Return(Outcome, Option<Evidence>),
 }
 
-/// What the code of a file uses.
-#[derive(Default)]
-pub struct Uses {
-    pub helpers: BTreeSet<&'static str>,
-    /// The variables that it reads and does not assign: those of logged features.
-    pub variables: BTreeSet<String>,
-}
-
 /// Builds the body of one function.
 pub struct Builder<'a, 'm, S> {
     pub model: &'m Model,
     pub syntax: &'a S,
     pub names: &'a Names,
-    uses: &'a mut Uses,
+    /// What the file reads: variables that it does not assign, so those of logged features, and helpers with `()`.
+    reads: &'a mut BTreeSet<String>,
     /// By leaf the number of its ranking, if paths end in rankings instead of choices.
     pub rankings: &'a [usize],
     pub known: Known,
@@ -109,8 +102,6 @@ pub struct Known {
     pub parts: HashMap<Expr, Code>,
     /// The number of variables for parts of expressions.
     count: usize,
-    /// How many of them the facts of a branch may have shortened.
-    pub hoisted: usize,
 }
 
 impl<S: Language> Builder<'_, '_, S> {
@@ -120,7 +111,7 @@ impl<S: Language> Builder<'_, '_, S> {
         if let Some(known) = self.known.parts.get(&expr) {
             return known.clone();
         }
-        let (name, facts, hoisted) = (self.names.feature(slot), facts.outside(), self.known.hoisted);
+        let (name, facts) = (self.names.feature(slot), facts.outside());
         let value = match facts.derived(slot) {
             Some(derived) => {
                 let value = self.value(derived, derived.ty(), facts);
@@ -133,46 +124,14 @@ impl<S: Language> Builder<'_, '_, S> {
             }
         };
         self.known.parts.insert(expr, value.clone());
-        self.known.hoisted = hoisted;
         value
     }
 
-    /// Returns what is computed only where `given` has this value. Its variables are computed before that is known: a language whose
-    /// division by 0 raises must not rely on it there.
-    pub fn side<T>(
-        &mut self,
-        facts: &Facts<'_>,
-        (given, value): (&Expr, bool),
-        print: impl Fn(&mut Self, &Facts<'_>) -> T,
-    ) -> T {
-        let before = (!S::IS_TYPED).then(|| (self.known.clone(), self.steps.clone()));
-        let printed = print(self, &facts.with(given, value));
-        match before {
-            Some((known, steps)) if self.known.hoisted > known.hoisted => {
-                (self.known, self.steps) = (known, steps);
-                print(self, facts)
-            }
-            _ => printed,
-        }
-    }
-
-    /// Gives a part of an expression a variable.
+    /// Gives a part of an expression a variable, and returns it.
     pub fn hoist(&mut self, ty: Type, value: Code) -> Code {
-        self.known.hoisted += 1;
-        self.bind(ty, value)
-    }
-
-    /// Gives a variable the value, and returns it.
-    pub fn bind(&mut self, ty: Type, value: Code) -> Code {
         self.known.count += 1;
         let name = format!("part_{}", self.known.count);
         self.assign(&name, None, ty, value)
-    }
-
-    /// Returns the name of a helper, which the file then defines.
-    pub fn helper(&mut self, name: &'static str) -> String {
-        self.uses.helpers.insert(name);
-        self.syntax.function(name)
     }
 }
 
@@ -182,9 +141,9 @@ pub fn feature(model: &Model, slot: usize) -> Expr {
 }
 
 impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
-    pub fn new(model: &'m Model, syntax: &'a S, names: &'a Names, uses: &'a mut Uses) -> Self {
+    pub fn new(model: &'m Model, syntax: &'a S, names: &'a Names, reads: &'a mut BTreeSet<String>) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
-        Self { model, syntax, names, uses, rankings: &[], known, steps }
+        Self { model, syntax, names, reads, rankings: &[], known, steps }
     }
 
     fn assign(&mut self, name: &str, slot: Option<usize>, ty: Type, value: Code) -> Code {
@@ -231,12 +190,8 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             self.steps.push(Step::Return(Outcome::Decline, None));
             return false;
         }
-        let defined = self.defined(condition, facts);
-        let unless = self.syntax.not(&self.condition(condition, facts));
-        self.decline_if(match defined {
-            Some(defined) => self.or(&self.syntax.not(&defined), &unless),
-            None => unless,
-        });
+        let runs = self.runs(condition, facts);
+        self.decline_if(self.syntax.not(&runs));
         facts.learn(condition, true);
         true
     }
@@ -319,10 +274,9 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             let value = self.feature(slot, facts);
             let texts: Vec<&str> =
                 known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
-            let in_known = (!is_known).then(|| self.is_in(slot, &value, &texts, facts));
-            let condition = [defined, in_known].into_iter().flatten().map(|code| self.syntax.not(&code));
-            let condition = condition.reduce(|a, b| self.or(&a, &b)).expect("a reason to check");
-            self.decline_if(condition);
+            let in_known =
+                if is_known { self.syntax.truth(true) } else { self.is_in(slot, &value, &texts, facts) };
+            self.decline_if(self.syntax.not(&self.and(&defined, &in_known)));
             facts.learn_category(slot, known, true);
         }
         let possible = facts.possible(slot).unwrap_or_default();
@@ -352,7 +306,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         match (texts.contains(&"True"), texts.contains(&"False")) {
             (true, false) => value.clone(),
             (false, true) => self.syntax.not(value),
-            (is_any, _) => Code::atom(self.syntax.truth(is_any)),
+            (is_any, _) => self.syntax.truth(is_any),
         }
     }
 
@@ -403,19 +357,68 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Returns the condition that a condition is defined and holds.
     pub fn runs(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
-        let defined = self.defined(condition, facts);
-        let value = self.condition(condition, facts);
-        self.both(defined, Some(value.clone())).unwrap_or(value)
+        let (defined, value) = (self.defined(condition, facts), self.condition(condition, facts));
+        self.and(&defined, &value)
     }
 
     /// Takes the steps, without variables that neither later steps nor these expressions read.
     pub fn taken<'c>(&mut self, codes: impl Iterator<Item = &'c Code>) -> Vec<Step> {
         let mut read = codes.flat_map(|code| code.reads.iter().cloned()).collect();
-        let steps = tidied(std::mem::take(&mut self.steps), &mut read, S::WORDS.or);
-        self.uses.variables.extend(read);
+        let steps = std::mem::take(&mut self.steps);
+        let steps = self.tidied(steps, &mut read);
+        self.reads.extend(read);
         steps
     }
+
+    /// Leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring conditions with one
+    /// result.
+    fn tidied(&self, steps: Vec<Step>, read: &mut BTreeSet<String>) -> Vec<Step> {
+        let mut needed: Vec<Step> = Vec::with_capacity(steps.len());
+        for step in steps.into_iter().rev() {
+            match step {
+                Step::Let { ref name, ref value, .. } => {
+                    if read.remove(name) {
+                        read.extend(value.reads.iter().cloned());
+                        needed.push(step);
+                    }
+                }
+                Step::If { condition, then } => {
+                    let mut inside = BTreeSet::new();
+                    let then = self.tidied(then, &mut inside);
+                    read.extend(inside.into_iter().chain(condition.reads.iter().cloned()));
+                    needed.push(Step::If { condition, then });
+                }
+                other => needed.push(other),
+            }
+        }
+        let mut kept: Vec<Step> = Vec::with_capacity(needed.len());
+        for step in needed.into_iter().rev() {
+            if let Step::If { condition: next, then } = &step
+                && matches!(then[..], [Step::Return(..)])
+                && let Some(Step::If { condition, then: other }) = kept.last_mut()
+                && then == other
+                && self.read_better_joined(condition, next)
+            {
+                *condition = self.or(condition, next);
+                *other =
+                    std::mem::take(other).into_iter().zip(then.clone()).map(|(a, b)| pooled(a, b)).collect();
+                continue;
+            }
+            kept.push(step);
+        }
+        kept
+    }
+
+    /// Returns false for two conditions that read better apart: wide ones, and two limits of one number.
+    fn read_better_joined(&self, a: &Code, b: &Code) -> bool {
+        let [first, second] = [a, b].map(|code| code.text.split(' ').next());
+        let between = format!(" {} ", S::WORDS.or);
+        first != second && a.text.replace(&between, "|").len() + b.text.len() < JOINED
+    }
 }
+
+/// The widest condition that several are joined to, where an `or` counts as one character.
+const JOINED: usize = 76;
 
 /// Finds the numbers that all have more trailing zeros than `threshold` exactly where `expr` is above it; returns false if `expr` is
 /// more than their trailing zeros.
@@ -476,58 +479,4 @@ pub fn walk<'s>(steps: &'s [Step], around: usize, visit: &mut impl FnMut(&'s Ste
             walk(then, around + 1, visit);
         }
     }
-}
-
-/// Leaves out variables that no later step reads (`read` has those that one does), and joins neighbouring conditions with one result
-/// by the language's `or`.
-fn tidied(steps: Vec<Step>, read: &mut BTreeSet<String>, or: &str) -> Vec<Step> {
-    let mut needed: Vec<Step> = Vec::with_capacity(steps.len());
-    for step in steps.into_iter().rev() {
-        match step {
-            Step::Let { ref name, ref value, .. } => {
-                if read.remove(name) {
-                    read.extend(value.reads.iter().cloned());
-                    needed.push(step);
-                }
-            }
-            Step::If { condition, then } => {
-                let mut inside = BTreeSet::new();
-                let then = tidied(then, &mut inside, or);
-                read.extend(inside.into_iter().chain(condition.reads.iter().cloned()));
-                needed.push(Step::If { condition, then });
-            }
-            other => needed.push(other),
-        }
-    }
-    let mut kept: Vec<Step> = Vec::with_capacity(needed.len());
-    for step in needed.into_iter().rev() {
-        if let Step::If { condition: next, then } = &step
-            && matches!(then[..], [Step::Return(..)])
-            && let Some(Step::If { condition, then: other }) = kept.last_mut()
-            && then == other
-            && let Some(both) = either(condition, next, or)
-        {
-            *condition = both;
-            *other = std::mem::take(other).into_iter().zip(then.clone()).map(|(a, b)| pooled(a, b)).collect();
-            continue;
-        }
-        kept.push(step);
-    }
-    kept
-}
-
-/// The widest condition that several are joined to, where an `or` counts as one character.
-const JOINED: usize = 76;
-
-/// Returns `a or b`, where `a` may be joined already, unless they read better apart: wide ones, and two limits of one number.
-fn either(a: &Code, b: &Code, or: &str) -> Option<Code> {
-    let between = format!(" {or} ");
-    let [first, second] = [a, b].map(|code| code.text.split(' ').next());
-    let alone = |code: &Code| match code.binds {
-        Binds::And | Binds::Choice => format!("({})", code.text),
-        _ => code.text.clone(),
-    };
-    let is_short = a.text.replace(&between, "|").len() + b.text.len() < JOINED;
-    let both = || Code::new(Binds::Or, format!("{}{between}{}", alone(a), alone(b))).reading(&[a, b]);
-    (first != second && is_short).then(both)
 }

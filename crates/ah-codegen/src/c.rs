@@ -42,6 +42,7 @@ impl Language for CSyntax<'_> {
         in_one_line: true,
         comment: ["/* ", " */"],
         leaf: "-1",
+        fuses: true,
     };
     const IS_TYPED: bool = true;
     const WIDTHS: [usize; 3] = [100, 90, 90];
@@ -74,11 +75,6 @@ impl Language for CSyntax<'_> {
             true => Code { is_integer: true, ..Code::binary(Binds::Product, a, "%", b) },
             false => Code::call("fmod", &[a, b]),
         }
-    }
-
-    /// Keeps a compiler from contracting a product and a sum to a fused multiply-add, which rounds once.
-    fn rounded(&self, a: Code, helpers: &mut dyn FnMut(&'static str) -> String) -> Code {
-        Code::call(&helpers("rounded"), &[&a])
     }
 
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {
@@ -143,10 +139,6 @@ fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
     planned.insert(&mut values, &lines, &constant);
     values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
     values.insert("count", &model.choices.len());
-    values.insert(
-        "needs_rounded",
-        &(planned.uses.helpers.contains("rounded") || planned.uses.helpers.contains("log2")),
-    );
     if let Some(device) = &model.device {
         let (units, count) = units(device);
         values.insert("device", &shown(&device.to_string()));
@@ -158,7 +150,6 @@ fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
         code.insert(&syntax, &mut values);
         values.insert("parts", &model.choices.len().div_ceil(ah_decide::LANES));
     }
-    values.insert("needs_same", &skeleton::mentions(&values, &format!("{package}_same(")));
     let text = skeleton::render("c/header.h", &values)?;
     Ok(Output::file(request, &format!("{package}.h"), text, planned.signature(&names)))
 }

@@ -27,7 +27,7 @@ pub enum Binds {
 }
 
 /// A printed expression.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Code {
     pub text: String,
     pub binds: Binds,
@@ -39,6 +39,12 @@ pub struct Code {
     pub is_integer: bool,
     /// Its negation, where that is shorter than `not` before it.
     pub opposite: Option<Box<Self>>,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
 impl Code {

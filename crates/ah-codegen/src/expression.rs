@@ -29,8 +29,7 @@ impl<S: Language> Builder<'_, '_, S> {
             Expr::Binary(op, a, b) => self.binary(*op, a, b, facts),
             Expr::If(c, ..) => {
                 let value = self.if_else(expr, Type::Number, facts);
-                let Some(defined) = self.defined(c, facts) else { return value };
-                let nan = Code::atom(self.syntax.float(f64::NAN));
+                let (defined, nan) = (self.defined(c, facts), Code::atom(self.syntax.float(f64::NAN)));
                 self.conditional(&defined, &value, &nan, Type::Number)
             }
             Expr::Bool(_) | Expr::Text(_) => Code::atom(self.syntax.float(f64::NAN)),
@@ -42,11 +41,9 @@ impl<S: Language> Builder<'_, '_, S> {
         if let Some(known) = self.known.parts.get(expr) {
             return known.clone();
         }
-        let hoisted = self.known.hoisted;
         let value = self.number(expr, facts.outside());
-        let value = if value.is_variable() { value } else { self.bind(Type::Number, value) };
+        let value = if value.is_variable() { value } else { self.hoist(Type::Number, value) };
         self.known.parts.insert(expr.clone(), value.clone());
-        self.known.hoisted = hoisted;
         value
     }
 
@@ -55,8 +52,14 @@ impl<S: Language> Builder<'_, '_, S> {
         if a.is_integer { self.syntax.to_float(&a) } else { a }
     }
 
+    /// Returns the values that a number may have where it is computed. Parts of it may become variables before the conditions around
+    /// it: a language whose division by 0 raises must not rely on these.
+    fn range(&self, expr: &Expr, facts: &Facts<'_>) -> Range {
+        if S::IS_TYPED { facts.range(expr) } else { facts.outside().range(expr) }
+    }
+
     fn unary(&mut self, op: Unary, operand: &Expr, facts: &Facts<'_>) -> Code {
-        let (range, a) = (facts.range(operand), self.number(operand, facts));
+        let (range, a) = (self.range(operand, facts), self.number(operand, facts));
         let a = self.float(a);
         match op {
             Unary::Not => a,
@@ -88,7 +91,7 @@ impl<S: Language> Builder<'_, '_, S> {
         let binds = match op {
             Binary::Add | Binary::Sub => Binds::Sum,
             Binary::Mul => Binds::Product,
-            Binary::Div if !b.has(0.0) => Binds::Product,
+            Binary::Div if !self.range(right, facts).has(0.0) => Binds::Product,
             Binary::Div => return self.guarded(operator, "divide", code),
             Binary::Rem => {
                 let exact = |range: Range| range.whole && range.low.abs().max(range.high.abs()) < WHOLE;
@@ -99,7 +102,7 @@ impl<S: Language> Builder<'_, '_, S> {
                     }
                     _ => code.clone(),
                 };
-                if a.nan || b.low <= 0.0 || S::IS_TYPED && a.low < 0.0 {
+                if a.nan || self.range(right, facts).low <= 0.0 || S::IS_TYPED && a.low < 0.0 {
                     return self.guarded(operator, "modulo", code);
                 }
                 return self.syntax.remainder(&x, &y);
@@ -112,11 +115,8 @@ impl<S: Language> Builder<'_, '_, S> {
                 return own.unwrap_or_else(|| self.call(operator, [x, y]));
             }
         };
-        if binds == Binds::Sum {
-            code = code.map(|code| match code.is_product {
-                true => self.syntax.rounded(code, &mut |name| self.helper(name)),
-                false => code,
-            });
+        if S::WORDS.fuses && binds == Binds::Sum {
+            code = code.map(|code| if code.is_product { self.call("rounded", [code]) } else { code });
         }
         let [a, b] = self.fit(code, operator.len() + 2, S::WIDTHS[0]);
         Code { is_product: op == Binary::Mul, ..Code::binary(binds, &a, operator, &b) }
@@ -146,13 +146,17 @@ impl<S: Language> Builder<'_, '_, S> {
     }
 
     fn call<const N: usize>(&mut self, name: &'static str, operands: [Code; N]) -> Code {
-        let name = self.helper(name);
         let operands = operands.map(|a| self.float(a));
         let operands = self.fit(operands, 2, S::WIDTHS[1]);
-        Code::call(&name, &operands.each_ref())
+        let mut code = Code::call(&self.syntax.function(name), &operands.each_ref());
+        code.reads.insert(format!("{name}()"));
+        code
     }
 
     fn conditional(&mut self, c: &Code, a: &Code, b: &Code, ty: Type) -> Code {
+        if *c == self.syntax.truth(true) {
+            return a.clone();
+        }
         let value = self.syntax.conditional(c, a, b);
         if value.text.len() <= S::WIDTHS[2] { value } else { self.hoist(ty, value) }
     }
@@ -160,7 +164,7 @@ impl<S: Language> Builder<'_, '_, S> {
     /// Returns a truth value; it counts where it is defined.
     pub fn condition(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         if let Some(value) = facts.range(expr).decided() {
-            return Code::atom(self.syntax.truth(value));
+            return self.syntax.truth(value);
         }
         match expr {
             Expr::Unary(Unary::Not, a) => {
@@ -170,8 +174,8 @@ impl<S: Language> Builder<'_, '_, S> {
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let is_and = *op == Binary::And;
                 let first = self.condition(a, facts);
-                let second = self.side(facts, (a, is_and), |this, facts| this.condition(b, facts));
-                if is_and { self.and(&first, &second) } else { self.or(&first, &second) }
+                let second = self.condition(b, &facts.with(a, is_and));
+                self.joined(is_and, &first, &second)
             }
             Expr::Binary(Binary::Compare(op), a, b) => self.comparison(*op, a, b, facts),
             Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
@@ -184,7 +188,7 @@ impl<S: Language> Builder<'_, '_, S> {
             }
             Expr::If(..) => self.if_else(expr, Type::Bool, facts),
             Expr::Feature(slot) => self.feature(slot.index, facts),
-            _ => Code::atom(self.syntax.truth(false)),
+            _ => self.syntax.truth(false),
         }
     }
 
@@ -196,42 +200,42 @@ impl<S: Language> Builder<'_, '_, S> {
         Some(match text.as_str() {
             "True" => value,
             "False" => self.syntax.not(&value),
-            _ => Code::atom(self.syntax.truth(false)),
+            _ => self.syntax.truth(false),
         })
     }
 
-    /// Returns the condition under which a truth value or category is defined; `None` where it always is.
-    pub fn defined(&mut self, expr: &Expr, facts: &Facts<'_>) -> Option<Code> {
+    /// Returns the condition under which a truth value or category is defined.
+    pub fn defined(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
         if !facts.may_lack(expr) {
-            return None;
+            return self.syntax.truth(true);
         }
         match expr {
-            Expr::Feature(slot) => self.defined(facts.derived(slot.index)?, facts),
+            Expr::Feature(slot) => self.defined(facts.derived(slot.index).expect("logged ones are"), facts),
             Expr::Unary(_, a) => self.defined(a, facts),
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let is_and = *op == Binary::And;
                 let first = self.defined(a, facts);
-                let second =
-                    self.side(facts, (a, is_and), |this, facts| this.defined(b, facts)).map(|second| {
-                        // Where the first operand decides, the second need not be defined.
-                        let a = self.condition(a, facts);
-                        let decides = if is_and { self.syntax.not(&a) } else { a };
-                        self.or(&decides, &second)
-                    });
-                self.both(first, second)
+                let second = self.defined(b, &facts.with(a, is_and));
+                if second == self.syntax.truth(true) {
+                    return first;
+                }
+                // Where the first operand decides, the second need not be defined.
+                let a = self.condition(a, facts);
+                let decides = if is_and { self.syntax.not(&a) } else { a };
+                self.and(&first, &self.or(&decides, &second))
             }
             Expr::Binary(Binary::Compare(_), a, b) => {
-                let mut defined = None;
+                let mut defined = self.syntax.truth(true);
                 for number in [a, b].into_iter().filter(|number| facts.range(number).nan) {
                     let number = self.variable(number, facts);
                     let nan = self.syntax.is_nan(&number);
-                    defined = self.both(defined, Some(self.syntax.not(&nan)));
+                    defined = self.and(&defined, &self.syntax.not(&nan));
                 }
                 defined
             }
             Expr::Binary(_, a, b) => {
                 let (first, second) = (self.defined(a, facts), self.defined(b, facts));
-                let defined = self.both(first, second);
+                let defined = self.and(&first, &second);
                 if is_named(a) || is_named(b) {
                     return defined;
                 }
@@ -242,75 +246,56 @@ impl<S: Language> Builder<'_, '_, S> {
                 let names: Vec<&str> = names.into_iter().collect();
                 let [a, b] = [a, b].map(|category| self.category(category, facts));
                 let is_known = self.or(&self.any_of(&a, &names), &self.any_of(&b, &names));
-                self.both(defined, Some(is_known))
+                self.and(&defined, &is_known)
             }
             Expr::If(c, a, b) => {
                 let first = self.defined(c, facts);
-                let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
-                    let defined = self.side(facts, (c, value), |this, facts| this.defined(side, facts));
-                    defined.unwrap_or_else(|| Code::atom(self.syntax.truth(true)))
-                });
+                let [a, b] =
+                    [(a, true), (b, false)].map(|(side, value)| self.defined(side, &facts.with(c, value)));
                 let c = self.condition(c, facts);
                 let second = if a == b { a } else { self.conditional(&c, &a, &b, Type::Bool) };
-                self.both(first, Some(second))
+                self.and(&first, &second)
             }
-            Expr::Number(_) | Expr::Bool(_) | Expr::Text(_) => None,
-        }
-    }
-
-    pub fn both(&self, a: Option<Code>, b: Option<Code>) -> Option<Code> {
-        match (a, b) {
-            (Some(a), Some(b)) => Some(self.and(&a, &b)),
-            (a, b) => a.or(b),
+            Expr::Number(_) | Expr::Bool(_) | Expr::Text(_) => self.syntax.truth(true),
         }
     }
 
     pub fn and(&self, a: &Code, b: &Code) -> Code {
-        let [not_a, not_b] = [a, b].map(|code| self.syntax.not(code));
-        self.all(a, b).or_else(self.any(&not_a, &not_b))
+        self.joined(true, a, b)
     }
 
     pub fn or(&self, a: &Code, b: &Code) -> Code {
+        self.joined(false, a, b)
+    }
+
+    fn joined(&self, is_and: bool, a: &Code, b: &Code) -> Code {
         let [not_a, not_b] = [a, b].map(|code| self.syntax.not(code));
-        self.any(a, b).or_else(self.all(&not_a, &not_b))
+        self.junction(is_and, a, b).or_else(self.junction(!is_and, &not_a, &not_b))
     }
 
-    fn all(&self, a: &Code, b: &Code) -> Code {
-        let [yes, no] = [true, false].map(|value| self.syntax.truth(value));
-        match (a.text.as_str(), b.text.as_str()) {
-            (first, _) if first == yes => b.clone(),
-            (_, second) if second == yes => a.clone(),
-            (first, second) if first == no || second == no => Code::atom(no),
-            _ => between(a, b)
-                .and_then(|[low, value, high]| self.syntax.between(low, value, high))
-                .map_or_else(
-                    || Code::binary(Binds::And, a, S::WORDS.and, b),
-                    |between| between.reading(&[a]),
-                ),
+    /// Returns `a and b`, or `a or b`, with what is known of literals.
+    fn junction(&self, is_and: bool, a: &Code, b: &Code) -> Code {
+        let [neutral, decisive] = [is_and, !is_and].map(|value| self.syntax.truth(value));
+        if *a == neutral || *b == decisive {
+            return b.clone();
         }
-    }
-
-    fn any(&self, a: &Code, b: &Code) -> Code {
-        let [yes, no] = [true, false].map(|value| self.syntax.truth(value));
-        match (a.text.as_str(), b.text.as_str()) {
-            (first, _) if first == no => b.clone(),
-            (_, second) if second == no => a.clone(),
-            (first, second) if first == yes || second == yes => Code::atom(yes),
-            _ => {
-                // Compilers ask for brackets around `and` inside of `or`.
-                let [a, b] = [a, b].map(|x| match x.binds {
-                    Binds::And => x.clone().bracketed(),
-                    _ => x.clone(),
-                });
-                Code::binary(Binds::Or, &a, S::WORDS.or, &b)
-            }
+        if *b == neutral || *a == decisive {
+            return a.clone();
         }
+        if !is_and {
+            // Compilers ask for brackets around `and` inside of `or`.
+            let [a, b] =
+                [a, b].map(|x| if x.binds == Binds::And { x.clone().bracketed() } else { x.clone() });
+            return Code::binary(Binds::Or, &a, S::WORDS.or, &b);
+        }
+        let between = between(a, b).and_then(|[low, value, high]| self.syntax.between(low, value, high));
+        between.map_or_else(|| Code::binary(Binds::And, a, S::WORDS.and, b), |code| code.reading(&[a]))
     }
 
     /// Returns the condition that a text is one of these.
     pub fn any_of(&self, value: &Code, texts: &[&str]) -> Code {
         match texts {
-            [] => Code::atom(self.syntax.truth(false)),
+            [] => self.syntax.truth(false),
             [text] => self.syntax.same(value, &Code::atom(self.syntax.text(text))),
             texts => self.syntax.is_in(value, texts),
         }
@@ -324,7 +309,7 @@ impl<S: Language> Builder<'_, '_, S> {
         }
         let c_code = self.condition(c, facts);
         let [a, b] = [(a, true), (b, false)].map(|(side, value)| {
-            let code = self.side(facts, (c, value), |this, facts| this.value(side, ty, facts));
+            let code = self.value(side, ty, &facts.with(c, value));
             if ty == Type::Number { self.float(code) } else { code }
         });
         self.conditional(&c_code, &a, &b, ty)

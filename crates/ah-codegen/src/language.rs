@@ -25,6 +25,8 @@ pub struct Words {
     pub comment: [&'static str; 2],
     /// The column of a leaf in tables.
     pub leaf: &'static str,
+    /// Compilers may fuse a product and a sum, which then rounds once: a helper keeps them apart.
+    pub fuses: bool,
 }
 
 /// How a language writes code.
@@ -71,8 +73,8 @@ pub trait Language {
         }
     }
 
-    fn truth(&self, value: bool) -> &'static str {
-        Self::WORDS.truths[usize::from(!value)]
+    fn truth(&self, value: bool) -> Code {
+        Code::atom(Self::WORDS.truths[usize::from(!value)])
     }
 
     /// Returns `not a`, where `a` has no other opposite.
@@ -81,11 +83,11 @@ pub trait Language {
     }
 
     fn not(&self, a: &Code) -> Code {
-        let literal = [true, false].into_iter().find(|truth| a.text == self.truth(*truth));
-        match (literal, &a.opposite) {
-            (Some(truth), _) => Code::atom(self.truth(!truth)),
-            (None, Some(opposite)) => (**opposite).clone(),
-            (None, None) => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
+        match &a.opposite {
+            _ if *a == self.truth(true) => self.truth(false),
+            _ if *a == self.truth(false) => self.truth(true),
+            Some(opposite) => (**opposite).clone(),
+            None => Code { opposite: Some(Box::new(a.clone())), ..self.not_of(a) },
         }
     }
 
@@ -113,11 +115,6 @@ pub trait Language {
     /// Returns a quotient or remainder by a variable that may be 0, in the language's own words.
     fn guarded(&self, _operator: &str, _a: &Code, _b: &Code) -> Option<Code> {
         None
-    }
-
-    /// Returns a product that no compiler fuses with the sum around it.
-    fn rounded(&self, a: Code, _helpers: &mut dyn FnMut(&'static str) -> String) -> Code {
-        a
     }
 
     /// Returns a logged feature as the caller gives it.

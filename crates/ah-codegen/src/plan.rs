@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ah_decide::LEAF;
 use ah_types::{ChoiceId, Leaf, Model, Tables, contains};
 
-use crate::body::{Builder, Outcome, Step, Uses, feature, walk};
+use crate::body::{Builder, Outcome, Step, feature, walk};
 use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
@@ -30,7 +30,8 @@ pub struct Planned {
     pub leaf: Vec<Step>,
     /// The distinct rankings of leaves.
     pub rankings: Vec<Ranking>,
-    pub uses: Uses,
+    /// The variables of logged features that the code reads, and its helpers with `()`.
+    pub reads: BTreeSet<String>,
     /// The logged features that the code reads.
     pub read: BTreeSet<usize>,
     /// Whether some inputs have no choice.
@@ -93,7 +94,7 @@ impl Request<'_> {
         let mut planned = Planned::default();
         let mut is_small = model.boosters.is_empty();
         if is_small {
-            planned.body = Builder::new(model, syntax, names, &mut planned.uses).function();
+            planned.body = Builder::new(model, syntax, names, &mut planned.reads).function();
             walk(&planned.body, 0, &mut |step, around| {
                 is_small &= around <= DEEPEST;
                 match step {
@@ -104,20 +105,19 @@ impl Request<'_> {
             });
         }
         if !is_small || planned.leaves > MOST_LEAVES {
-            planned.uses = Uses::default();
+            planned.reads.clear();
             self.with_tables(syntax, names, &mut planned);
         } else if self.ranked {
             let numbers;
             (planned.rankings, numbers) = distinct_rankings(model);
-            let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
+            let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
             builder.rankings = &numbers;
             planned.leaf = builder.function();
         }
         if self.ranked || planned.tables.is_some() {
             self.with_conditions(syntax, names, &mut planned);
         }
-        let is_read =
-            |slot: &usize| planned.uses.variables.contains(&syntax.logged(model, names, *slot).text);
+        let is_read = |slot: &usize| planned.reads.contains(&syntax.logged(model, names, *slot).text);
         let logged = 0..model.features.base().len();
         planned.read = logged.filter(|slot| !names.feature(*slot).is_empty() && is_read(slot)).collect();
         planned
@@ -127,7 +127,7 @@ impl Request<'_> {
     fn with_tables<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
         let tables = Tables::new(model);
-        let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
         let mut facts = Facts::new(model, S::IS_TYPED);
         builder.precondition(&mut facts);
         let [nan, least, zero, one] =
@@ -156,7 +156,10 @@ impl Request<'_> {
             };
             let all = syntax.conditional(&inside, &one, &rest);
             let defined = builder.defined(&expr, &facts);
-            columns.push(defined.map_or(all.clone(), |defined| syntax.conditional(&defined, &all, &nan)));
+            columns.push(match defined == syntax.truth(true) {
+                true => all,
+                false => syntax.conditional(&defined, &all, &nan),
+            });
         }
         planned.body = builder.taken(columns.iter());
         planned.leaves = model.tree.leaves().count();
@@ -167,7 +170,7 @@ impl Request<'_> {
     /// Prints the conditions on choices.
     fn with_conditions<S: Language>(&self, syntax: &S, names: &Names, planned: &mut Planned) {
         let model = self.model;
-        let mut builder = Builder::new(model, syntax, names, &mut planned.uses);
+        let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
         let facts = Facts::new(model, S::IS_TYPED);
         let mut all: Vec<(Code, Vec<ChoiceId>)> = Vec::new();
         for (choice, condition) in &model.eligible {
@@ -200,7 +203,7 @@ impl TableCode {
     /// Inserts the tables as rows of a language.
     pub fn insert<S: Language>(&self, syntax: &S, values: &mut tera::Context) {
         let (tables, boosters) = (&self.tables, &self.tables.boosters);
-        let truth = |value: bool| syntax.truth(value).to_owned();
+        let truth = |value: bool| syntax.truth(value).text;
         let mut insert = |key: &str, rows: Vec<String>| {
             values.insert(format!("{key}_count"), &rows.len());
             values.insert(key, &wrapped(rows, "    "));

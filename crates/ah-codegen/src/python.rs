@@ -28,6 +28,7 @@ impl Language for PythonSyntax {
         in_one_line: false,
         comment: ["# ", ""],
         leaf: "-1",
+        fuses: false,
     };
     const IS_TYPED: bool = false;
     const WIDTHS: [usize; 3] = [100, 100, 100];
@@ -197,12 +198,6 @@ fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), Code
         code.insert(&syntax, &mut values);
         values.insert("column_steps", &lines().print(&planned.body, 2, true));
     }
-    let needs_math = skeleton::mentions(&values, "math.");
-    let helpers = ["floor", "ceil", "ctz", "log2"];
-    values.insert(
-        "needs_math",
-        &(needs_math || helpers.iter().any(|name| planned.uses.helpers.contains(name))),
-    );
     Ok((values, names, planned))
 }
 

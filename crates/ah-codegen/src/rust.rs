@@ -35,6 +35,7 @@ impl Language for RustSyntax {
         in_one_line: false,
         comment: ["// ", ""],
         leaf: "LEAF",
+        fuses: false,
     };
     const IS_TYPED: bool = true;
     // The limits of rustfmt, less the statement around.

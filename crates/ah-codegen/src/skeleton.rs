@@ -47,7 +47,8 @@ pub fn values(request: &Request<'_>, names: &Names, planned: &Planned) -> Contex
     values.insert("ranked", &request.ranked);
     values.insert("tables", &planned.tables.is_some());
     values.insert("boosters", &!model.boosters.is_empty());
-    values.insert("helpers", &planned.uses.helpers);
+    let helpers = planned.reads.iter().filter_map(|name| name.strip_suffix("()"));
+    values.insert("helpers", &helpers.collect::<Vec<_>>());
     values.insert("log2", &LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>());
     values.insert("log2_largest", &format!("{LOG2_LARGEST:?}"));
     values.insert("version", env!("CARGO_PKG_VERSION"));
@@ -58,18 +59,17 @@ pub fn values(request: &Request<'_>, names: &Names, planned: &Planned) -> Contex
     values
 }
 
-/// Returns true if a text among the values contains this one.
-pub fn mentions(values: &Context, part: &str) -> bool {
-    values.clone().into_json().to_string().contains(part)
-}
-
-/// Renders a skeleton.
+/// Renders a skeleton. It does so twice: the second time `text` is the first result, by which the skeleton knows what it needs.
 pub fn render(name: &str, values: &Context) -> Result<String, CodegenError> {
     let tera = TERA.as_ref().map_err(|problem| CodegenError::Skeleton { problem: problem.clone() })?;
-    let text = tera.render(name, values).map_err(|e| CodegenError::Skeleton { problem: format!("{e:?}") })?;
+    let (mut values, mut text) = (values.clone(), String::new());
+    for _ in 0..2 {
+        values.insert("text", &text);
+        let rendered = tera.render(name, &values);
+        text = rendered.map_err(|e| CodegenError::Skeleton { problem: format!("{e:?}") })?;
+    }
     // One blank line between parts, whichever of them exist.
     let most = if name.ends_with(".py") { "\n\n\n\n" } else { "\n\n\n" };
-    let mut text = text;
     while text.contains(most) {
         text = text.replace(most, &most[1..]);
     }

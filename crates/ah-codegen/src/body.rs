@@ -272,16 +272,18 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         if !is_known || facts.may_lack(&expr) {
             let defined = self.defined(&expr, facts);
             let value = self.feature(slot, facts);
-            let texts: Vec<&str> =
-                known.iter().map(String::as_str).filter(|text| !facts.excludes(slot, text)).collect();
+            let possible = facts.possible(slot);
+            let texts = possible.iter().flatten().filter(|text| known.contains(text));
+            let texts: Vec<&str> = texts.map(String::as_str).collect();
             let in_known =
                 if is_known { self.syntax.truth(true) } else { self.is_in(slot, &value, &texts, facts) };
             self.decline_if(self.syntax.not(&self.and(&defined, &in_known)));
             facts.learn_category(slot, known, true);
         }
-        let possible = facts.possible(slot).unwrap_or_default();
+        let possible = facts.possible(slot);
+        let possible = possible.iter().flatten().map(String::as_str);
         let (inside, outside): (Vec<&str>, Vec<&str>) =
-            possible.iter().map(String::as_str).partition(|text| set.iter().any(|other| other == text));
+            possible.partition(|text| set.iter().any(|other| other == text));
         if inside.is_empty() || outside.is_empty() {
             return self.node(children[usize::from(outside.is_empty())], facts);
         }

@@ -85,12 +85,8 @@ impl Range {
     }
 }
 
-/// The categories that a feature may have: one of `texts`, or with `is_other` any other one.
-#[derive(Clone, Debug)]
-struct Categories {
-    is_other: bool,
-    texts: BTreeSet<String>,
-}
+/// Categories that a feature may have; `None` is any that the model does not name.
+pub type Categories = BTreeSet<Option<String>>;
 
 /// What holds at one place of the code.
 #[derive(Clone, Debug)]
@@ -163,11 +159,7 @@ impl<'m> Facts<'m> {
             // Wider than the rounding of any implementation.
             Unary::Log2 if a.low > 0.0 => Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan),
             Unary::Log2 => ANY,
-            Unary::Ctz => {
-                let most = a.low.abs().max(a.high.abs()).log2().floor().min(64.0);
-                let high = if a.has(0.0) || most.is_nan() { 64.0 } else { most };
-                Range::of(0.0, high, true, a.nan || !a.whole || !a.is_finite())
-            }
+            Unary::Ctz => Range::of(0.0, 64.0, true, a.nan || !a.whole || !a.is_finite()),
         }
     }
 
@@ -182,10 +174,7 @@ impl<'m> Facts<'m> {
         let (a, b) = (self.range(left), self.range(right));
         let (nan, whole) = (a.nan || b.nan, a.whole && b.whole);
         match op {
-            Binary::Compare(op) => {
-                let [yes, no] = compare(op, a, b);
-                Range::truth(yes, no, nan)
-            }
+            Binary::Compare(op) => Range::truth(may_hold(op, a, b), may_hold(opposite(op), a, b), nan),
             Binary::Rem if b.low > 0.0 && a.is_finite() => {
                 let high = if a.low >= 0.0 { b.high.min(a.high) } else { b.high };
                 let mut rest = Range::of(0.0, high, whole, nan);
@@ -230,19 +219,9 @@ impl<'m> Facts<'m> {
             (Expr::Text(a), Expr::Text(b)) => return Range::truth(a == b, a != b, false),
             _ => return Range { nan: nan || !is_named(a) && !is_named(b), ..TRUTH },
         };
-        let known = self.categories.get(&slot);
-        match self.derived(slot) {
-            Some(derived) if derived.ty() == Type::Bool && known.is_none() => match text.as_str() {
-                "True" => self.range(derived),
-                "False" => self.range(derived).opposite(),
-                _ => Range { low: 0.0, high: 0.0, ..self.range(derived) },
-            },
-            _ => {
-                let is_only = known.is_some_and(|known| !known.is_other && known.texts.len() == 1);
-                let is_excluded = self.excludes(slot, text);
-                Range::truth(!is_excluded, is_excluded || !is_only, nan)
-            }
-        }
+        let possible = self.possible(slot);
+        let is_possible = possible.contains(&Some(text.clone()));
+        Range::truth(is_possible, !is_possible || possible.len() > 1, nan)
     }
 
     /// Returns true if a value may be undefined here.
@@ -296,12 +275,6 @@ impl<'m> Facts<'m> {
                 }
             }
             Expr::Unary(Unary::Not, a) => self.learn_range(a, 1.0 - high, 1.0 - low, false),
-            Expr::Unary(Unary::Ctz, a) => {
-                let zeros = low.ceil();
-                if self.range(a).low > 0.0 && zeros > 0.0 && zeros < 64.0 {
-                    self.learn_range(a, zeros.exp2(), f64::INFINITY, false);
-                }
-            }
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let value = *op == Binary::And;
                 if known.decided() == Some(value) {
@@ -310,17 +283,7 @@ impl<'m> Facts<'m> {
             }
             Expr::Binary(Binary::Compare(op), a, b) => {
                 let Some(value) = known.decided() else { return };
-                let op = if value { *op } else { opposite(*op) };
-                let (first, second) = (self.range(a), self.range(b));
-                self.learn_comparison(op, a, second);
-                let mirrored = match op {
-                    Comparison::Lt => Comparison::Gt,
-                    Comparison::Le => Comparison::Ge,
-                    Comparison::Gt => Comparison::Lt,
-                    Comparison::Ge => Comparison::Le,
-                    other => other,
-                };
-                self.learn_comparison(mirrored, b, first);
+                self.learn_comparison(if value { *op } else { opposite(*op) }, a, self.range(b));
             }
             Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
                 if let (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) =
@@ -353,58 +316,42 @@ impl<'m> Facts<'m> {
             Comparison::Gt => (b.low.next_up(), f64::INFINITY),
             Comparison::Ge => (b.low, f64::INFINITY),
             Comparison::Eq => (b.low, b.high),
-            Comparison::Ne => {
-                // An end that is left out moves a whole number by one.
-                let a = self.range(a);
-                let one = b.low == b.high && a.whole;
-                let low = if one && a.low == b.low { a.low + 1.0 } else { f64::NEG_INFINITY };
-                (low, if one && a.high == b.high { a.high - 1.0 } else { f64::INFINITY })
-            }
+            Comparison::Ne => return,
         };
         self.learn_range(a, low, high, false);
     }
 
     /// Notes that a categorical feature has one of these categories, or with `value` false none of them.
     pub fn learn_category(&mut self, slot: usize, texts: &[String], value: bool) {
-        let texts: BTreeSet<String> = texts.iter().cloned().collect();
-        let known =
-            self.categories.entry(slot).or_insert(Categories { is_other: true, texts: BTreeSet::new() });
-        match (known.is_other, value) {
-            (true, true) => {
-                known.texts = &texts - &known.texts;
-                known.is_other = false;
-            }
-            (true, false) => known.texts.extend(texts),
-            (false, _) => known.texts.retain(|text| texts.contains(text) == value),
-        }
-        if let (Some(only), Some(derived)) = (self.possible(slot), self.derived(slot))
-            && let (Some(text), 1, Type::Bool) = (only.first(), only.len(), derived.ty())
+        let mut possible = self.possible(slot);
+        possible.retain(|text| text.as_ref().is_some_and(|text| texts.contains(text)) == value);
+        if let (1, Some(Some(text)), Some(derived)) = (possible.len(), possible.first(), self.derived(slot))
+            && derived.ty() == Type::Bool
         {
             self.learn(derived, text == "True");
         }
+        self.categories.insert(slot, possible);
     }
 
-    /// Returns the categories that a feature may have, if they are known. A truth value is one of two.
-    pub fn possible(&self, slot: usize) -> Option<BTreeSet<String>> {
-        let truths = || self.is_truth(slot).then(|| ["False", "True"].map(str::to_owned).into());
-        match self.categories.get(&slot) {
-            Some(known) if !known.is_other => Some(known.texts.clone()),
-            known => truths().map(|all: BTreeSet<String>| match known {
-                Some(known) => &all - &known.texts,
-                None => all,
-            }),
+    /// Returns the categories that a feature may have. A truth value is one of two.
+    pub fn possible(&self, slot: usize) -> Categories {
+        if let Some(known) = self.categories.get(&slot) {
+            return known.clone();
         }
+        if self.is_truth(slot) {
+            return ["False", "True"].map(|text| Some(text.to_owned())).into();
+        }
+        let mut all = Categories::from([None]);
+        self.model.for_each_name(&mut |name| {
+            all.insert(Some(name.to_owned()));
+        });
+        all
     }
 
     /// Returns true if the feature has no category that the model does not know.
     pub fn is_known(&self, slot: usize) -> bool {
         let known = &self.model.categories[slot];
-        self.possible(slot).is_some_and(|all| all.iter().all(|text| known.contains(text)))
-    }
-
-    /// Returns true if this category is excluded.
-    pub fn excludes(&self, slot: usize, text: &str) -> bool {
-        self.categories.get(&slot).is_some_and(|known| known.texts.contains(text) == known.is_other)
+        self.possible(slot).iter().all(|text| text.as_ref().is_some_and(|text| known.contains(text)))
     }
 
     /// Returns true for a categorical feature that is only ever true or false: it is a truth value in code.
@@ -428,18 +375,15 @@ pub fn is_named(expr: &Expr) -> bool {
     matches!(expr, Expr::Text(_)) || expr.ty() == Type::Bool
 }
 
-/// Returns whether a comparison of these numbers may hold, and whether it may not.
-fn compare(op: Comparison, a: Range, b: Range) -> [bool; 2] {
+/// Returns whether a comparison of these numbers may hold.
+fn may_hold(op: Comparison, a: Range, b: Range) -> bool {
     match op {
-        Comparison::Eq => {
-            [a.low <= b.high && b.low <= a.high, a.low != a.high || b.low != b.high || a.low != b.low]
-        }
-        Comparison::Lt => [a.low < b.high, a.high >= b.low],
-        Comparison::Gt => [b.low < a.high, b.high >= a.low],
-        Comparison::Ne | Comparison::Le | Comparison::Ge => {
-            let [yes, no] = compare(opposite(op), a, b);
-            [no, yes]
-        }
+        Comparison::Eq => a.low <= b.high && b.low <= a.high,
+        Comparison::Ne => a.low != a.high || b.low != b.high || a.low != b.low,
+        Comparison::Lt => a.low < b.high,
+        Comparison::Le => a.low <= b.high,
+        Comparison::Gt => b.low < a.high,
+        Comparison::Ge => b.low <= a.high,
     }
 }
 

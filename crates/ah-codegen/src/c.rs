@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use ah_types::expr::Type;
-use ah_types::{ChoiceId, FeatureKind, Model};
+use ah_types::{ChoiceId, Model};
 
 use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
-use crate::facts::is_truth;
 use crate::language::{Language, Words};
-use crate::names::{C_NAMES, C_WORDS, Case, Names};
-use crate::page::{Lines, described, units};
-use crate::plan::Planned;
+use crate::names::{C_NAMES, C_WORDS, Case, Names, identifier};
 use crate::skeleton;
 use crate::target::{Output, Request, Target};
 use crate::text::{c_string, shown};
@@ -33,6 +30,11 @@ fn category(text: &str) -> String {
 
 impl Language for CSyntax<'_> {
     const WORDS: Words = Words {
+        cases: [Case::Kept, Case::Snake],
+        reserved: [C_WORDS, C_NAMES],
+        has_fields: true,
+        types: ["int64_t ", "double ", "bool ", "const char *"],
+        documented: [shown, shown],
         and: "&&",
         or: "||",
         truths: ["true", "false"],
@@ -40,15 +42,27 @@ impl Language for CSyntax<'_> {
         field: "c->",
         block: ["if (", ") {", "}"],
         in_one_line: true,
+        guard: [""; 2],
         comment: ["/* ", " */"],
         leaf: "-1",
         fuses: true,
     };
     const IS_TYPED: bool = true;
-    const WIDTHS: [usize; 3] = [100, 90, 90];
 
     fn text(&self, text: &str) -> String {
         category(text)
+    }
+
+    fn choice(&self, _: &Model, names: &Names, id: ChoiceId) -> String {
+        format!("{}_{}", self.package, names.choices[id.index()]).to_ascii_uppercase()
+    }
+
+    fn result(&self, outcome: Outcome, choice: String, _: bool, _: bool) -> String {
+        match outcome {
+            Outcome::Decline => "return -1;".to_owned(),
+            Outcome::Choice(_) => format!("return {choice};"),
+            Outcome::Ranking(number) => format!("return {number};"),
+        }
     }
 
     fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code {
@@ -78,12 +92,13 @@ impl Language for CSyntax<'_> {
     }
 
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {
+        let [_, number, truth, text] = Self::WORDS.types;
         let ty = match ty {
-            Type::Number => "const double ",
-            Type::Bool => "const bool ",
-            Type::Category => "const char *",
+            Type::Number => ["const ", number],
+            Type::Bool => ["const ", truth],
+            Type::Category => ["", text],
         };
-        format!("{}{ty}{name} = {};", "    ".repeat(level), value.text)
+        format!("{}{}{name} = {};", "    ".repeat(level), ty.concat(), value.text)
     }
 
     fn function(&self, name: &str) -> String {
@@ -105,71 +120,14 @@ fn usage(place: &Path, package: &str) -> String {
 }
 
 fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
-    let model = request.model;
-    let words = [C_WORDS, C_NAMES];
-    let names = Names::new(model, [Case::Kept, Case::Snake], &words, Some(C_WORDS))?;
-    let package = &names.package;
-    let syntax = CSyntax { package };
-    let planned = request.built(&syntax, &names);
-    let constant = |id: ChoiceId| format!("{package}_{}", names.choices[id.index()]).to_ascii_uppercase();
-    let result = |outcome: Outcome, _: bool| match outcome {
-        Outcome::Decline => "return -1;".to_owned(),
-        Outcome::Choice(id) => format!("return {};", constant(id)),
-        Outcome::Ranking(number) => format!("return {number};"),
-    };
-    let lines = || Lines::new(&syntax, model, &result);
-    let is_constant = planned.read.is_empty();
+    let package = identifier(&request.model.heuristic, Case::Snake, "heuristic");
+    let (mut values, names, planned) = skeleton::values(request, &CSyntax { package: &package })?;
     let pointer = format!("const struct {package}_context *c");
-    let parameter = if is_constant { "void" } else { &pointer };
-    let all = (0..model.choices.len()).map(|i| constant(ChoiceId(i as u32)));
-    let choices: Vec<String> = all.map(|name| format!("    {name}")).collect();
-    let texts: Vec<String> = model.choices.iter().map(|name| c_string(name)).collect();
-    let mut values = skeleton::values(request, &names, &planned);
-    let inserted = [
-        ("about", planned.about(model, " * ", "\n")),
-        ("choices", choices.join(",\n")),
-        ("names", texts.join(",\n        ")),
-        ("context", context(model, &names, &planned)),
-        ("parameter", parameter.to_owned()),
-        ("given", if is_constant { "" } else { "c" }.to_owned()),
-        ("first", if is_constant { String::new() } else { format!("{pointer}, ") }),
-        ("body", lines().print(&planned.body, 1, true)),
-    ];
-    inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    planned.insert(&mut values, &lines, &constant);
-    values.insert("fallback", &model.fallback.map_or(-1, |id| i64::from(id.0)));
-    values.insert("count", &model.choices.len());
-    if let Some(device) = &model.device {
-        let (units, count) = units(device);
-        values.insert("device", &shown(&device.to_string()));
-        values.insert("device_name", &c_string(device.name()));
-        values.insert("units", units);
-        values.insert("units_count", &count);
-    }
-    if let Some(code) = &planned.tables {
-        code.insert(&syntax, &mut values);
-        values.insert("parts", &model.choices.len().div_ceil(ah_decide::LANES));
-    }
+    let is_constant = planned.read.is_empty();
+    values.insert("parameter", if is_constant { "void" } else { &pointer });
+    values.insert("first", &if is_constant { String::new() } else { format!("{pointer}, ") });
+    values.insert("fallback", &request.model.fallback.map_or(-1, |id| i64::from(id.0)));
+    values.insert("parts", &request.model.choices.len().div_ceil(ah_decide::LANES));
     let text = skeleton::render("c/header.h", &values)?;
     Ok(Output::file(request, &format!("{package}.h"), text, planned.signature(&names)))
-}
-
-fn context(model: &Model, names: &Names, planned: &Planned) -> String {
-    let mut text = String::new();
-    for slot in &planned.read {
-        let feature = &model.features.base().features()[*slot];
-        let ty = match feature.kind {
-            FeatureKind::Numerical if feature.integer => "int64_t ",
-            FeatureKind::Numerical => "double ",
-            FeatureKind::Categorical if is_truth(model, *slot) => "bool ",
-            FeatureKind::Categorical => "const char *",
-        };
-        let name = names.feature(*slot);
-        let mut comment = described(model, *slot, names, shown, shown);
-        if !comment.is_empty() {
-            comment = format!(" /* {comment} */");
-        }
-        text += &format!("    {ty}{name};{comment}\n");
-    }
-    text
 }

@@ -10,6 +10,9 @@ use crate::code::{Binds, Code};
 use crate::facts::{Facts, Range, WHOLE, is_named, opposite};
 use crate::language::Language;
 
+/// The most characters of an expression, less the statement around it.
+const WIDTH: usize = 90;
+
 impl<S: Language> Builder<'_, '_, S> {
     /// Returns a value of this type.
     pub fn value(&mut self, expr: &Expr, ty: Type, facts: &Facts<'_>) -> Code {
@@ -109,7 +112,7 @@ impl<S: Language> Builder<'_, '_, S> {
             }
             _ if a.nan || b.nan => return self.call(operator, code),
             _ => {
-                let [x, y] = if are_integers { code } else { self.fit(code, 8, S::WIDTHS[1]) };
+                let [x, y] = if are_integers { code } else { self.fit(code, 8) };
                 let own = self.syntax.own(operator, &[&x, &y]);
                 let own = own.map(|own| Code { is_integer: x.is_integer && y.is_integer, ..own });
                 return own.unwrap_or_else(|| self.call(operator, [x, y]));
@@ -118,7 +121,7 @@ impl<S: Language> Builder<'_, '_, S> {
         if S::WORDS.fuses && binds == Binds::Sum {
             code = code.map(|code| if code.is_product { self.call("rounded", [code]) } else { code });
         }
-        let [a, b] = self.fit(code, operator.len() + 2, S::WIDTHS[0]);
+        let [a, b] = self.fit(code, operator.len() + 2);
         Code { is_product: op == Binary::Mul, ..Code::binary(binds, &a, operator, &b) }
     }
 
@@ -133,8 +136,8 @@ impl<S: Language> Builder<'_, '_, S> {
     }
 
     /// Returns the operands, with variables in the place of the longest ones until all fit.
-    fn fit<const N: usize>(&mut self, mut operands: [Code; N], between: usize, width: usize) -> [Code; N] {
-        while operands.iter().map(|a| a.text.len() + between).sum::<usize>() > width {
+    fn fit<const N: usize>(&mut self, mut operands: [Code; N], between: usize) -> [Code; N] {
+        while operands.iter().map(|a| a.text.len() + between).sum::<usize>() > WIDTH {
             let longest = operands.iter_mut().max_by_key(|a| a.text.len()).expect("operands");
             if longest.text.len() <= 24 {
                 break;
@@ -147,7 +150,7 @@ impl<S: Language> Builder<'_, '_, S> {
 
     fn call<const N: usize>(&mut self, name: &'static str, operands: [Code; N]) -> Code {
         let operands = operands.map(|a| self.float(a));
-        let operands = self.fit(operands, 2, S::WIDTHS[1]);
+        let operands = self.fit(operands, 2);
         let mut code = Code::call(&self.syntax.function(name), &operands.each_ref());
         code.reads.insert(format!("{name}()"));
         code
@@ -158,7 +161,7 @@ impl<S: Language> Builder<'_, '_, S> {
             return a.clone();
         }
         let value = self.syntax.conditional(c, a, b);
-        if value.text.len() <= S::WIDTHS[2] { value } else { self.hoist(ty, value) }
+        if value.text.len() <= WIDTH { value } else { self.hoist(ty, value) }
     }
 
     /// Returns a truth value; it counts where it is defined.
@@ -333,7 +336,7 @@ impl<S: Language> Builder<'_, '_, S> {
             (Some(literal), _) if second.is_integer => [literal, second],
             _ => [self.float(first), self.float(second)],
         };
-        let [a, b] = self.fit(codes, 4, S::WIDTHS[0]);
+        let [a, b] = self.fit(codes, 4);
         let compared = |op: Comparison| {
             // Rust reads the `<` behind a type as the beginning of its parameters.
             let is_type = op == Comparison::Lt && a.binds == Binds::Cast;

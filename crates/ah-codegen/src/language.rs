@@ -1,13 +1,25 @@
 //! How a language writes expressions, features and statements: a table of words, and the few forms that differ.
 
-use ah_types::Model;
 use ah_types::expr::Type;
+use ah_types::{ChoiceId, Model};
 
+use crate::body::Outcome;
 use crate::code::{Binds, Code};
-use crate::names::Names;
+use crate::names::{Case, Names};
 
 /// The words of a language.
 pub struct Words {
+    /// The cases of features and of choices.
+    pub cases: [Case; 2],
+    /// The language's words, and the names of the file itself.
+    pub reserved: [&'static str; 2],
+    /// Logged features are fields, so they never meet the file's own names.
+    pub has_fields: bool,
+    /// The types of integers, numbers, truth values and texts.
+    pub types: [&'static str; 4],
+    /// Escapes a sentence, and a name, for documentation.
+    pub documented: [fn(&str) -> String; 2],
+
     /// `and`, `or`
     pub and: &'static str,
     pub or: &'static str,
@@ -21,6 +33,8 @@ pub struct Words {
     pub block: [&'static str; 3],
     /// An `if` with one statement takes one line.
     pub in_one_line: bool,
+    /// The text around a body that reads features, one level deeper; empty without.
+    pub guard: [&'static str; 2],
     /// The text around a comment.
     pub comment: [&'static str; 2],
     /// The column of a leaf in tables.
@@ -34,10 +48,13 @@ pub trait Language {
     const WORDS: Words;
     /// Logged truth values are of the language's own type, and integers do not mix with floats.
     const IS_TYPED: bool;
-    /// The most characters of an expression, of a call's arguments, and of a conditional expression inside another expression.
-    const WIDTHS: [usize; 3];
 
     fn text(&self, text: &str) -> String;
+    /// Returns a choice as code has it.
+    fn choice(&self, model: &Model, names: &Names, id: ChoiceId) -> String;
+    /// Returns the statement for the end of a path; `is_tail` is true for the last statement of the function, and `is_certain` where
+    /// no path declines.
+    fn result(&self, outcome: Outcome, choice: String, is_tail: bool, is_certain: bool) -> String;
     fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code;
     /// Returns the condition that a text is one of several literals.
     fn is_in(&self, a: &Code, texts: &[&str]) -> Code;

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use ah_types::{Model, Tree};
 
 use crate::error::CodegenError;
+use crate::language::Words;
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
 const LONGEST: usize = 160;
@@ -148,20 +149,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// Gives identifiers to the features that the code may read and to the choices, each group in its case. `reserved` are the language's
-    /// words and the file's own names. Logged features are `fields` that never meet the file's own names, or variables beside them.
+    /// Gives identifiers to the features that the code may read and to the choices, each group in its case.
     ///
     /// # Errors
     /// [`CodegenError::NamesAlike`] if two logged features would have one identifier.
-    pub fn new(
-        model: &Model,
-        cases: [Case; 2],
-        reserved: &[&'static str],
-        fields: Option<&'static str>,
-    ) -> Result<Self, CodegenError> {
-        let used = used(model);
+    pub fn new(model: &Model, words: &Words) -> Result<Self, CodegenError> {
+        let (used, cases, reserved) = (used(model), words.cases, &words.reserved);
         let mut namer = Namer::new(cases[0], reserved);
-        let mut logged = fields.map(|words| Namer::new(cases[0], &[words]));
+        let mut logged = words.has_fields.then(|| Namer::new(cases[0], &reserved[..1]));
         let base = model.features.base().len();
         let mut features: Vec<String> = Vec::new();
         for (slot, feature) in model.features.all().features().iter().enumerate() {
@@ -231,8 +226,8 @@ pub const RUST_WORDS: &str = "\
 
 /// Names of the Rust file itself.
 pub const RUST_NAMES: &str = "\
-    c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option abs floor ceil log2 ctz divide modulo min max choose \
-    choose_among ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible ranking";
+    c f64 i64 i16 i8 u8 u16 u32 u64 usize bool str None Some Ok Err Option floor ceil log2 ctz divide modulo min max choose \
+    choose_among picked ranked ranked_ leaf columns decide device_mismatch register runtime core alloc ah_runtime is_eligible ranking";
 
 /// Keywords and builtins of Python, and names of the generated functions that have features as parameters.
 pub const PYTHON_WORDS: &str = "\

@@ -1,7 +1,7 @@
 //! What every target prints: the text around a body, and a body as lines.
 
 use ah_types::expr::Type;
-use ah_types::{Device, FeatureKind, Model, Objective};
+use ah_types::{FeatureKind, Model, Objective};
 
 use crate::body::{Outcome, Step};
 use crate::code::Code;
@@ -13,8 +13,8 @@ use crate::text::shown;
 pub struct Lines<'a, L> {
     language: &'a L,
     model: &'a Model,
-    /// Returns the statement for the end of a path; the flag is true for the last statement of the function.
-    result: &'a dyn Fn(Outcome, bool) -> String,
+    names: &'a Names,
+    is_certain: bool,
     lines: Vec<String>,
     /// The features whose names a comment has said.
     said: Vec<usize>,
@@ -22,8 +22,17 @@ pub struct Lines<'a, L> {
 }
 
 impl<'a, L: Language> Lines<'a, L> {
-    pub fn new(language: &'a L, model: &'a Model, result: &'a dyn Fn(Outcome, bool) -> String) -> Self {
-        Self { language, model, result, lines: Vec::new(), said: Vec::new(), has_evidence: false }
+    pub fn new(language: &'a L, model: &'a Model, names: &'a Names, is_certain: bool) -> Self {
+        let (lines, said) = (Vec::new(), Vec::new());
+        Self { language, model, names, is_certain, lines, said, has_evidence: false }
+    }
+
+    fn result(&self, outcome: Outcome, is_tail: bool) -> String {
+        let choice = match outcome {
+            Outcome::Choice(id) => self.language.choice(self.model, self.names, id),
+            _ => String::new(),
+        };
+        self.language.result(outcome, choice, is_tail, self.is_certain)
     }
 
     /// Prints steps at this level of indentation; at the `tail` of a function the last one is its result.
@@ -44,7 +53,7 @@ impl<'a, L: Language> Lines<'a, L> {
                         && L::WORDS.in_one_line
                     {
                         let open = open.trim_end_matches('{');
-                        self.with_evidence(format!("{open}{}", (self.result)(outcome, false)), evidence);
+                        self.with_evidence(format!("{open}{}", self.result(outcome, false)), evidence);
                         continue;
                     }
                     self.lines.push(open);
@@ -54,7 +63,7 @@ impl<'a, L: Language> Lines<'a, L> {
                     }
                 }
                 Step::Return(outcome, evidence) => {
-                    let statement = (self.result)(*outcome, tail && at + 1 == steps.len());
+                    let statement = self.result(*outcome, tail && at + 1 == steps.len());
                     self.with_evidence(format!("{indent}{statement}"), *evidence);
                 }
             }
@@ -169,22 +178,13 @@ pub fn wrapped(values: impl IntoIterator<Item = String>, indent: &str) -> String
     if line.is_empty() { text } else { text + &format!("{indent}{}\n", line.trim_end()) }
 }
 
-/// Returns what a guard counts on a device: its name, and how many there are.
-pub fn units(device: &Device) -> (&'static str, u32) {
-    match device {
-        Device::Cpu(cpu) => ("cores", cpu.cores),
-        Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
-    }
-}
-
 /// Returns what is said of a logged feature: its name where that is not the identifier, meaning, unit, and categories. Texts and names
 /// are escaped as the file needs it.
 pub fn described(
     model: &Model,
     slot: usize,
     names: &Names,
-    escaped: fn(&str) -> String,
-    quoted: fn(&str) -> String,
+    [escaped, quoted]: [fn(&str) -> String; 2],
 ) -> String {
     let feature = &model.features.base().features()[slot];
     let mut text = String::new();

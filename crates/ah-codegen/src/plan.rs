@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
-use crate::page::{Lines, about, wrapped};
+use crate::page::wrapped;
 use crate::target::Request;
 
 /// More leaves become tables: compilers take minutes for thousands of branches.
@@ -47,32 +47,6 @@ impl Planned {
     /// its signature says so from the first one on.
     pub fn is_certain(&self) -> bool {
         self.read.is_empty() && !self.declines
-    }
-
-    /// Returns what a file says of its model: sentences behind `before`, with `between`.
-    pub fn about(&self, model: &Model, before: &str, between: &str) -> String {
-        let is_constant = self.tables.is_none() && self.leaves < 2;
-        let lines = about(model, is_constant);
-        lines.iter().map(|line| format!("{before}{line}")).collect::<Vec<_>>().join(between)
-    }
-
-    /// Inserts the conditions on choices and the rankings, with choices as the language writes them.
-    pub fn insert<'l, L: Language + 'l>(
-        &self,
-        values: &mut tera::Context,
-        lines: &dyn Fn() -> Lines<'l, L>,
-        choice: &dyn Fn(ChoiceId) -> String,
-    ) {
-        let (steps, all) = &self.conditions;
-        let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
-            (choices.iter().map(|id| choice(*id)).collect::<Vec<_>>(), code.text.clone())
-        };
-        let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), L::WORDS.truths[usize::from(!allowed)]);
-        let ranking = |ranking: &Ranking| ranking.iter().map(entry).collect::<Vec<_>>();
-        values.insert("condition_steps", &lines().print(steps, 1, true));
-        values.insert("conditions", &all.iter().map(condition).collect::<Vec<_>>());
-        values.insert("leaf", &lines().print(&self.leaf, 1, true));
-        values.insert("rankings", &self.rankings.iter().map(ranking).collect::<Vec<_>>());
     }
 
     /// Returns what a caller gives.

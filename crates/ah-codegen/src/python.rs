@@ -3,22 +3,29 @@
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model, fields};
 
-use crate::body::{Outcome, Step};
+use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::language::{Language, Words};
 use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
-use crate::page::{Lines, described};
 use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{python_string, shown};
 
 /// How Python writes code.
-struct PythonSyntax;
+struct PythonSyntax {
+    /// Some choices' names list fields: choices are entries of `CONFIGS`.
+    has_configs: bool,
+}
 
 impl Language for PythonSyntax {
     const WORDS: Words = Words {
+        cases: [Case::Kept, Case::Snake],
+        reserved: [PYTHON_WORDS, ""],
+        has_fields: false,
+        types: [""; 4],
+        documented: [shown, shown],
         and: "and",
         or: "or",
         truths: ["True", "False"],
@@ -26,15 +33,29 @@ impl Language for PythonSyntax {
         field: "",
         block: ["if ", ":", ""],
         in_one_line: false,
+        // Where a value is None or of another kind, the model declines.
+        guard: ["    try:\n", "\n    except TypeError:\n        return None"],
         comment: ["# ", ""],
         leaf: "-1",
         fuses: false,
     };
     const IS_TYPED: bool = false;
-    const WIDTHS: [usize; 3] = [100, 100, 100];
 
     fn text(&self, text: &str) -> String {
         python_string(text)
+    }
+
+    fn choice(&self, model: &Model, _: &Names, id: ChoiceId) -> String {
+        python_string(model.choice_name(id))
+    }
+
+    fn result(&self, outcome: Outcome, choice: String, _: bool, _: bool) -> String {
+        match outcome {
+            Outcome::Decline => "return None".to_owned(),
+            Outcome::Choice(_) if self.has_configs => format!("return CONFIGS[{choice}]"),
+            Outcome::Choice(_) => format!("return {choice}"),
+            Outcome::Ranking(number) => format!("return _RANKINGS[{number}]"),
+        }
     }
 
     fn not_of(&self, a: &Code) -> Code {
@@ -132,81 +153,39 @@ impl Language for PythonSyntax {
     }
 }
 
-/// Returns a tuple.
-fn tuple(all: &[String]) -> String {
-    match all {
-        [one] => format!("({one},)"),
-        all => format!("({})", all.join(", ")),
-    }
+/// Returns a tuple of texts.
+fn tuple<'n>(all: impl Iterator<Item = &'n String>) -> String {
+    let all: Vec<String> = all.map(|text| python_string(text)).collect();
+    if all.len() == 1 { format!("({},)", all[0]) } else { format!("({})", all.join(", ")) }
 }
 
 /// Inserts the parts of a module that Python's targets share, by the names that their skeletons give them.
 fn values(request: &Request<'_>) -> Result<(tera::Context, Names, Planned), CodegenError> {
-    let (model, syntax) = (request.model, PythonSyntax);
-    let names = Names::new(model, [Case::Kept, Case::Snake], &[PYTHON_WORDS], None)?;
-    let planned = request.built(&syntax, &names);
-    let mut values = skeleton::values(request, &names, &planned);
+    let model = request.model;
     let has_configs = model.choices.iter().any(|name| fields(name).is_some());
-    let name = |id: ChoiceId| python_string(model.choice_name(id));
-    let result = |outcome: Outcome, _: bool| match outcome {
-        Outcome::Decline => "return None".to_owned(),
-        Outcome::Choice(id) if has_configs => format!("return CONFIGS[{}]", name(id)),
-        Outcome::Choice(id) => format!("return {}", name(id)),
-        Outcome::Ranking(number) => format!("return _RANKINGS[{number}]"),
-    };
-    let lines = || Lines::new(&syntax, model, &result);
+    let (mut values, names, planned) = skeleton::values(request, &PythonSyntax { has_configs })?;
     let parameters: Vec<&str> = planned.read.iter().map(|slot| names.feature(*slot)).collect();
-    let joined = parameters.join(", ");
-    let is_constant = planned.read.is_empty();
-    let signature = match (is_constant, request.ranked) {
-        (false, _) => joined.as_str(),
+    let arguments = parameters.join(", ");
+    let signature = match (arguments.is_empty(), request.ranked) {
+        (false, _) => &arguments,
         (true, true) => "*_features",
         (true, false) => "**_features",
     };
-    let body = |steps: &[Step]| {
-        // Where a value is None or of another kind, the model declines.
-        if is_constant {
-            return lines().print(steps, 1, true);
-        }
-        format!("    try:\n{}\n    except TypeError:\n        return None", lines().print(steps, 2, true))
-    };
-    let features = model.features.base().features();
-    let mut texts = |key: &str, all: Vec<&str>| {
-        values.insert(key, &tuple(&all.into_iter().map(python_string).collect::<Vec<_>>()));
-    };
-    texts("features", planned.read.iter().map(|slot| features[*slot].name.as_str()).collect());
-    texts("choices", model.choices.iter().map(String::as_str).collect());
+    let features = planned.read.iter().map(|slot| &model.features.base().features()[*slot].name);
     let device = model.device.as_ref().map(|device| python_string(&shown(&device.to_string())));
     let inserted = [
+        ("device_shown", device.unwrap_or_default()),
+        ("features", tuple(features)),
+        ("choices", tuple(model.choices.iter())),
         ("configs", if has_configs { configs(model) } else { String::new() }),
-        ("fallback", model.fallback.map_or("None".to_owned(), name)),
-        ("about", planned.about(model, "", "\n")),
-        ("comments", planned.about(model, "# ", "\n")),
         ("signature", signature.to_owned()),
-        ("arguments", joined.clone()),
-        ("documented", documented(model, &names, &planned)),
-        ("choose", body(&planned.body)),
-        ("leaf", body(&planned.leaf)),
-        ("device", device.unwrap_or_default()),
+        ("arguments", arguments.clone()),
         ("mismatch", mismatch(model)),
         ("optimization", python_string(&model.optimization)),
         ("precondition_device", metadata(model)),
     ];
-    planned.insert(&mut values, &lines, &name);
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    if let Some(code) = &planned.tables {
-        code.insert(&syntax, &mut values);
-        values.insert("column_steps", &lines().print(&planned.body, 2, true));
-    }
     Ok((values, names, planned))
-}
-
-fn documented(model: &Model, names: &Names, planned: &Planned) -> String {
-    let line = |slot: &usize| {
-        let text = described(model, *slot, names, shown, shown);
-        if text.is_empty() { text } else { format!("    {}: {text}\n", names.feature(*slot)) }
-    };
-    planned.read.iter().map(line).collect()
 }
 
 fn configs(model: &Model) -> String {
@@ -261,12 +240,8 @@ fn file(request: &Request<'_>, skeleton: &str, suffix: &str) -> Result<Output, C
     let (mut values, names, planned) = values(request)?;
     let module = format!("{}{suffix}", names.package);
     values.insert("module", &module);
-    Ok(Output::file(
-        request,
-        &format!("{module}.py"),
-        skeleton::render(skeleton, &values)?,
-        planned.signature(&names),
-    ))
+    let text = skeleton::render(skeleton, &values)?;
+    Ok(Output::file(request, &format!("{module}.py"), text, planned.signature(&names)))
 }
 
 /// A module without dependencies.

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
+use serde_json::json;
 
-use crate::body::Outcome;
+use crate::body::{Outcome, Step};
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::facts::is_truth;
 use crate::language::{Language, Words};
 use crate::names::{Case, Namer, Names, RUST_NAMES, RUST_WORDS};
-use crate::page::{Lines, described, mark, units};
-use crate::plan::Planned;
+use crate::page::mark;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
@@ -26,6 +26,11 @@ struct RustSyntax;
 
 impl Language for RustSyntax {
     const WORDS: Words = Words {
+        cases: [Case::Snake, Case::Camel],
+        reserved: [RUST_WORDS, RUST_NAMES],
+        has_fields: true,
+        types: ["i64", "f64", "bool", "&'a str"],
+        documented: [sentence, code],
         and: "&&",
         or: "||",
         truths: ["true", "false"],
@@ -33,16 +38,29 @@ impl Language for RustSyntax {
         field: "c.",
         block: ["if ", " {", "}"],
         in_one_line: false,
+        guard: [""; 2],
         comment: ["// ", ""],
         leaf: "LEAF",
         fuses: false,
     };
     const IS_TYPED: bool = true;
-    // The limits of rustfmt, less the statement around.
-    const WIDTHS: [usize; 3] = [70, 56, 36];
 
     fn text(&self, text: &str) -> String {
         rust_string(text)
+    }
+
+    fn choice(&self, _: &Model, names: &Names, id: ChoiceId) -> String {
+        format!("Choice::{}", names.choices[id.index()])
+    }
+
+    fn result(&self, outcome: Outcome, choice: String, is_tail: bool, is_certain: bool) -> String {
+        let value = match outcome {
+            Outcome::Decline => "None".to_owned(),
+            Outcome::Choice(_) if is_certain => choice,
+            Outcome::Choice(_) => format!("Some({choice})"),
+            Outcome::Ranking(number) => format!("Some({number})"),
+        };
+        if is_tail { value } else { format!("return {value};") }
     }
 
     fn is_nan(&self, a: &Code) -> Code {
@@ -65,12 +83,15 @@ impl Language for RustSyntax {
 
     fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
         let is_literal = |code: &Code| code.text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-        let method =
-            |a: &Code, rest: &str| Code::atom(format!("{}.{function}({rest})", a.at_least(Binds::Atom)));
+        let method = |a: &Code, rest: &str| {
+            Code::atom(format!("{}.{function}({rest})", a.at_least(Binds::Atom))).reading(operands)
+        };
         match (function, operands) {
-            ("abs", [a]) if !a.is_integer && !is_literal(a) => Some(method(a, "").reading(operands)),
-            ("min" | "max", [a, b]) if !is_literal(a) => Some(method(a, &b.text).reading(operands)),
-            ("min" | "max", [a, b]) if !is_literal(b) => Some(method(b, &a.text).reading(operands)),
+            ("abs" | "min" | "max", [a, ..]) if is_literal(a) => {
+                Some(Code::call(&format!("f64::{function}"), operands))
+            }
+            ("abs", [a]) => Some(method(a, "")),
+            ("min" | "max", [a, b]) => Some(method(a, &b.text)),
             _ => None,
         }
     }
@@ -87,21 +108,7 @@ impl Language for RustSyntax {
         let indent = "    ".repeat(level);
         // Methods of a literal need its type.
         let is_literal = ty == Type::Number && value.reads.is_empty() && !value.is_integer;
-        let line = format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text);
-        // As rustfmt breaks it.
-        if (line.len() > 100 || value.text.len() > 50)
-            && value.binds == Binds::Choice
-            && let Some((condition, rest)) =
-                value.text.strip_prefix("if ").and_then(|text| text.split_once(" { "))
-            && let Some((a, b)) = rest.strip_suffix(" }").and_then(|rest| rest.split_once(" } else { "))
-            && !a.contains('{')
-            && !b.contains('{')
-        {
-            return format!(
-                "{indent}let {name} = if {condition} {{\n{indent}    {a}\n{indent}}} else {{\n{indent}    {b}\n{indent}}};"
-            );
-        }
-        line
+        format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text)
     }
 
     fn row(&self, name: &str, fields: &[String]) -> String {
@@ -129,22 +136,6 @@ fn relative(from: &Path, path: &Path) -> Result<String, CodegenError> {
     Ok(rust_string(&relative.to_string_lossy().replace('\\', "/")))
 }
 
-/// Returns an item for rustfmt: what is wider than it allows stays as it is.
-fn item(text: String) -> String {
-    let is_wide = |line: &str| line.chars().count() > 100 && !line.trim_start().starts_with("//");
-    if text.lines().any(is_wide) {
-        // Documentation comes first.
-        let at = text
-            .lines()
-            .take_while(|line| line.trim_start().starts_with("///"))
-            .map(|line| line.len() + 1)
-            .sum();
-        let indent = text[at..].len() - text[at..].trim_start_matches(' ').len();
-        return format!("{}{}#[rustfmt::skip]\n{}", &text[..at], " ".repeat(indent), &text[at..]);
-    }
-    text
-}
-
 fn usage(place: &Path, _: &str) -> String {
     let name = stem(place);
     match place.extension().is_some_and(|ending| ending == "rs") {
@@ -155,148 +146,47 @@ fn usage(place: &Path, _: &str) -> String {
 
 fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
     let model = request.model;
-    let words = [RUST_WORDS, RUST_NAMES];
-    let names = Names::new(model, [Case::Snake, Case::Camel], &words, Some(RUST_WORDS))?;
-    let planned = request.built(&RustSyntax, &names);
-    let mut values = skeleton::values(request, &names, &planned);
-    insert_source(&mut values, request, &names, &planned)?;
-    let file = skeleton::render("rust/lib.rs", &values)?;
+    let (mut values, names, planned) = skeleton::values(request, &RustSyntax)?;
+    if let Some(tera::Value::Array(about)) = values.get("about") {
+        let about: Vec<String> = about.iter().filter_map(|line| line.as_str().map(markup)).collect();
+        values.insert("about", &about);
+    }
+    values.insert("is_certain", &planned.is_certain());
+    let has_texts = planned.read.iter().any(|slot| {
+        model.features.base().features()[*slot].kind == FeatureKind::Categorical && !is_truth(model, *slot)
+    });
+    values.insert("lifetime", if has_texts { "<'a>" } else { "" });
+    values.insert("parameter", if planned.read.is_empty() { "" } else { "c: &Context" });
+    // One `return` only.
+    let is_const = planned.read.is_empty() && matches!(planned.body[..], [Step::Return(..)]);
+    values.insert("is_const", &is_const);
+    values.insert("is_crate", &request.into.is_none());
+    insert_configs(&mut values, model);
+    let executor = if planned.tables.is_some() { ah_decide::SOURCE } else { "" };
     if request.into.is_some() {
+        values.insert("executor", executor);
+        let file = skeleton::render("rust/lib.rs", &values)?;
         return Ok(Output::file(request, "", file, planned.signature(&names)));
     }
     if let Some(runtime) = request.runtime {
         values.insert("runtime", &relative(&request.out.join(&names.package), runtime)?);
+        insert_runtime(&mut values, model);
     }
     let optimization = code(&model.optimization).replace('`', "");
     values.insert("description", &format!("A learned heuristic for {optimization}"));
-    values.insert("about", &markup(&planned.about(model, "", "\n\n")));
-    values.insert("example", &example(model, &names, &planned));
-    let mut files = BTreeMap::from([("src/lib.rs".to_owned(), file)]);
-    for name in ["Cargo.toml", "README.md"] {
-        files.insert(name.to_owned(), skeleton::render(&format!("rust/{name}"), &values)?);
+    let mut files = BTreeMap::new();
+    for (file, skeleton) in
+        [("src/lib.rs", "lib.rs"), ("Cargo.toml", "Cargo.toml"), ("README.md", "README.md")]
+    {
+        files.insert(file.to_owned(), skeleton::render(&format!("rust/{skeleton}"), &values)?);
     }
-    let executor = planned.tables.as_ref().map(|_| format!("// {}\n{}", mark(), ah_decide::SOURCE));
-    files.insert("src/decide.rs".to_owned(), executor.unwrap_or_default());
+    let executor = if executor.is_empty() { String::new() } else { format!("// {}\n{executor}", mark()) };
+    files.insert("src/decide.rs".to_owned(), executor);
     Ok(Output { place: request.out.join(&names.package), signature: planned.signature(&names), files })
 }
 
-/// Inserts the parts of the source.
-fn insert_source(
-    values: &mut tera::Context,
-    request: &Request<'_>,
-    names: &Names,
-    planned: &Planned,
-) -> Result<(), CodegenError> {
-    let model = request.model;
-    let variant = |choice: ChoiceId| format!("Choice::{}", names.choices[choice.index()]);
-    let result = |outcome: Outcome, tail: bool| {
-        let value = match outcome {
-            Outcome::Decline => "None".to_owned(),
-            Outcome::Choice(choice) if planned.is_certain() => variant(choice),
-            Outcome::Choice(choice) => format!("Some({})", variant(choice)),
-            Outcome::Ranking(number) => format!("Some({number})"),
-        };
-        if tail { value } else { format!("return {value};") }
-    };
-    let lines = || Lines::new(&RustSyntax, model, &result);
-    let is_constant = planned.read.is_empty();
-    let parameter = if is_constant { "" } else { "c: &Context" };
-    let (ty, returns) = match planned.is_certain() {
-        true => ("Choice", ""),
-        false => ("Option<Choice>", "; `None` where the heuristic declines: do what you would do without it"),
-    };
-    let constant = if is_constant && planned.body.len() == 1 { "const " } else { "" };
-    let choose = item(format!(
-        "/// Returns the choice to take{returns}.\npub {constant}fn choose({parameter}) -> {ty} {{\n{}\n}}",
-        lines().print(&planned.body, 1, true)
-    ));
-    planned.insert(values, &lines, &variant);
-    let inserted = [
-        ("choose", choose),
-        ("about", markup(&planned.about(model, "//! ", "\n"))),
-        ("context", context(model, names, planned)),
-        ("choices", choices(model, names)),
-        ("device", device(model)),
-        ("parameter", parameter.to_owned()),
-        ("given", if is_constant { "" } else { "c" }.to_owned()),
-        ("fallback", model.fallback.map_or("None".to_owned(), |id| format!("Some({})", variant(id)))),
-    ];
-    inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("is_crate", &request.into.is_none());
-    if let Some(code) = &planned.tables {
-        code.insert(&RustSyntax, values);
-        // The steps that decline leave `columns`.
-        values.insert("column_steps", &lines().print(&planned.body, 1, false));
-        values.insert("executor", if request.into.is_some() { ah_decide::SOURCE } else { "" });
-    }
-    if request.runtime.is_some() && request.into.is_none() {
-        values.insert("runtime_door", &runtime(model, names, planned)?);
-    }
-    Ok(())
-}
-
-/// Returns the struct of the logged features that the code reads.
-fn context(model: &Model, names: &Names, planned: &Planned) -> String {
-    if planned.read.is_empty() {
-        return String::new();
-    }
-    let types: Vec<(usize, &str)> = planned.read.iter().map(|slot| (*slot, type_of(model, *slot))).collect();
-    let lifetime = if types.iter().any(|(_, ty)| ty.contains('\'')) { "<'a>" } else { "" };
-    let mut text = format!(
-        "/// The features of an input.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Context{lifetime} {{\n"
-    );
-    for (slot, ty) in types {
-        text += &format!("    /// {}\n    pub {}: {ty},\n", doc(model, slot, names), names.feature(slot));
-    }
-    text + "}"
-}
-
-fn type_of(model: &Model, slot: usize) -> &'static str {
-    let feature = &model.features.base().features()[slot];
-    match feature.kind {
-        FeatureKind::Numerical if feature.integer => "i64",
-        FeatureKind::Numerical => "f64",
-        FeatureKind::Categorical if is_truth(model, slot) => "bool",
-        FeatureKind::Categorical => "&'a str",
-    }
-}
-
-/// Returns the documentation of a feature.
-fn doc(model: &Model, slot: usize, names: &Names) -> String {
-    let text = described(model, slot, names, sentence, code);
-    if text.is_empty() { code(&model.features.base().features()[slot].name) } else { text }
-}
-
-fn choices(model: &Model, names: &Names) -> String {
-    let (count, mut variants, mut arms) = (names.choices.len(), String::new(), String::new());
-    for (ident, name) in names.choices.iter().zip(&model.choices) {
-        if !name.eq_ignore_ascii_case(ident) {
-            variants += &format!("    /// {}\n", code(name));
-        }
-        variants += &format!("    {ident},\n");
-        arms += &format!("            Self::{ident} => {},\n", rust_string(name));
-    }
-    let all: Vec<String> = names.choices.iter().map(|ident| format!("Self::{ident}")).collect();
-    let line = format!("    pub const ALL: [Self; {count}] = [{}];", all.join(", "));
-    let all = match all.join(", ").len() < 58 && line.len() <= 100 {
-        true => line,
-        false => format!(
-            "    #[rustfmt::skip]\n    pub const ALL: [Self; {count}] = [\n        {},\n    ];",
-            all.join(",\n        ")
-        ),
-    };
-    let name = item(format!(
-        "    /// Returns the name, as logs have it.\n    pub fn name(self) -> &'static str {{\n        match self {{\n{arms}        }}\n    }}"
-    ));
-    format!(
-        "/// The choices, sorted by name.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Choice {{\n{variants}}}\n\nimpl Choice {{\n    /// All \
-         choices.\n{all}\n\n{name}\n}}{}",
-        configs(model, names)
-    )
-}
-
-/// Returns the fields that the names of choices list; a field of several types is a number or a text.
-fn configs(model: &Model, names: &Names) -> String {
+/// Inserts the fields that the names of choices list; a field of several types is a number or a text.
+fn insert_configs(values: &mut tera::Context, model: &Model) {
     let all: Vec<Option<Vec<(String, FieldValue)>>> = model.choices.iter().map(|name| fields(name)).collect();
     let mut keys: Vec<&String> = Vec::new();
     for (key, _) in all.iter().flatten().flatten() {
@@ -304,60 +194,43 @@ fn configs(model: &Model, names: &Names) -> String {
             keys.push(key);
         }
     }
-    if keys.is_empty() {
-        return String::new();
-    }
     let mut namer = Namer::new(Case::Snake, &[RUST_WORDS]);
-    let mut configs = vec![Vec::new(); all.len()];
-    let mut text = String::from(
-        "\n\n/// The fields of a choice, by its name.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct Config {\n",
-    );
+    let wrapped = |text: String, is_optional| if is_optional { format!("Some({text})") } else { text };
+    let (mut shown, mut configs) = (Vec::new(), vec![Vec::new(); all.len()]);
     for key in keys {
-        let of = |all: &Vec<(String, FieldValue)>| {
-            all.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
+        let of = |all: &Option<Vec<(String, FieldValue)>>| {
+            all.as_ref()?.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
         };
-        let values: Vec<Option<FieldValue>> = all.iter().map(|all| all.as_ref().and_then(of)).collect();
-        let mut types = values.iter().flatten().map(field_type);
-        let first = types.next().unwrap_or("f64");
-        let ty = types.fold(first, |a, b| match (a, b) {
+        let values: Vec<Option<FieldValue>> = all.iter().map(of).collect();
+        let types = values.iter().flatten().map(field_type);
+        let ty = types.reduce(|a, b| match (a, b) {
             _ if a == b => a,
             ("i64" | "f64", "i64" | "f64") => "f64",
             _ => "&'static str",
         });
+        let ty = ty.unwrap_or_default();
         let is_optional = all.iter().zip(&values).any(|(all, value)| all.is_some() && value.is_none());
         let ident = namer.give(key, "field", 160);
-        let shown_type = if is_optional { format!("Option<{ty}>") } else { ty.to_owned() };
-        text += &format!("    /// {}\n    pub {ident}: {shown_type},\n", code(key));
         for (config, value) in configs.iter_mut().zip(values) {
             let value = value.map(|value| match (ty, value) {
                 ("f64", FieldValue::Integer(x)) => format!("{:?}", x as f64),
                 ("&'static str", value) => rust_string(&value.to_string()),
                 (_, value) => value.to_string().to_lowercase(),
             });
-            let value = match value {
-                Some(value) if is_optional => format!("Some({value})"),
-                Some(value) => value,
-                None => "None".to_owned(),
-            };
+            let value = value.map_or("None".to_owned(), |value| wrapped(value, is_optional));
             config.push(if value == ident { value } else { format!("{ident}: {value}") });
         }
+        let ty = if is_optional { format!("Option<{ty}>") } else { ty.to_owned() };
+        shown.push(json!({ "name": ident, "called": code(key), "type": ty }));
     }
     let is_complete = all.iter().all(Option::is_some);
-    let (ty, returns) =
-        if is_complete { ("Config", "") } else { ("Option<Config>", "; `None` where the name lists none") };
-    let mut arms = String::new();
-    for ((choice, all), config) in names.choices.iter().zip(&all).zip(configs) {
-        let config = match (all, format!("Config {{ {} }}", config.join(", "))) {
-            (None, _) => "None".to_owned(),
-            (_, config) if is_complete => config,
-            (_, config) => format!("Some({config})"),
-        };
-        arms += &format!("            Self::{choice} => {config},\n");
-    }
-    text + &format!(
-        "}}\n\nimpl Choice {{\n    /// Returns the fields that the name lists{returns}.\n    #[rustfmt::skip]\n    pub fn config(self) -> {ty} {{\n        \
-         match self {{\n{arms}        }}\n    }}\n}}"
-    )
+    let config = |(all, config): (&Option<_>, &Vec<String>)| match all {
+        Some(_) => wrapped(format!("Config {{ {} }}", config.join(", ")), !is_complete),
+        None => "None".to_owned(),
+    };
+    values.insert("fields", &shown);
+    values.insert("configs", &all.iter().zip(&configs).map(config).collect::<Vec<_>>());
+    values.insert("is_complete", &is_complete);
 }
 
 fn field_type(value: &FieldValue) -> &'static str {
@@ -369,66 +242,18 @@ fn field_type(value: &FieldValue) -> &'static str {
     }
 }
 
-fn device(model: &Model) -> String {
-    let Some(device) = &model.device else { return String::new() };
-    let (name, (units, count)) = (rust_string(device.name()), units(device));
-    item(format!(
-        "/// Returns true on another device than {}: do not ask the heuristic there.\npub fn device_mismatch(name: &str, {units}: u32) -> \
-         bool {{\n    name != {name} || {units} != {count}\n}}",
-        sentence(&device.to_string())
-    ))
-}
-
-/// Returns the module that serves `ah-runtime`.
-fn runtime(model: &Model, names: &Names, planned: &Planned) -> Result<String, CodegenError> {
-    let mut values = tera::Context::new();
+/// Inserts what `ah_runtime` asks.
+fn insert_runtime(values: &mut tera::Context, model: &Model) {
     let features = model.features.base().features().iter().map(|feature| rust_string(&feature.name));
     let identity = model.identity();
     let identity = identity.iter().map(|(name, value)| format!("({name:?}, {})", rust_string(value)));
-    let mut fields = String::new();
-    let mut lifetime = "";
-    for slot in &planned.read {
-        let value = match type_of(model, *slot) {
-            "i64" => format!("whole({slot})?"),
-            "f64" => format!("number({slot})"),
-            "bool" => format!("truth({slot})?"),
-            _ => {
-                lifetime = "<'a>";
-                format!("category({slot})")
-            }
-        };
-        fields += &format!("            {}: {value},\n", names.feature(*slot));
-    }
     let inserted = [
-        ("name", rust_string(&model.heuristic)),
-        ("optimization", rust_string(&model.optimization)),
-        ("version", rust_string(&model.version())),
-        ("fallback", model.fallback.map(|id| rust_string(model.choice_name(id))).unwrap_or_default()),
+        ("heuristic_text", rust_string(&model.heuristic)),
+        ("optimization_text", rust_string(&model.optimization)),
+        ("model_version", rust_string(&model.version())),
+        ("fallback_text", model.fallback.map(|id| rust_string(model.choice_name(id))).unwrap_or_default()),
         ("features", features.collect::<Vec<_>>().join(", ")),
         ("identity", identity.collect::<Vec<_>>().join(", ")),
-        ("fields", fields),
-        ("lifetime", lifetime.to_owned()),
     ];
     inserted.iter().for_each(|(key, text)| values.insert(*key, text));
-    values.insert("is_certain", &planned.is_certain());
-    skeleton::render("rust/runtime.rs", &values).map(|text| text.trim_end().to_owned())
-}
-
-/// Returns an example of a call, for the README.
-fn example(model: &Model, names: &Names, planned: &Planned) -> String {
-    let package = &names.package;
-    if planned.read.is_empty() {
-        return format!("let choice = {package}::choose();");
-    }
-    let value = |slot: &usize| {
-        let value = match type_of(model, *slot) {
-            "i64" => "1024".to_owned(),
-            "f64" => "1024.0".to_owned(),
-            "bool" => "false".to_owned(),
-            _ => rust_string(model.categories[*slot].first().map_or("", String::as_str)),
-        };
-        format!("    {}: {value},\n", names.feature(*slot))
-    };
-    let fields: String = planned.read.iter().map(value).collect();
-    format!("let choice = {package}::choose(&{package}::Context {{\n{fields}}});")
 }

@@ -3,15 +3,21 @@
 use std::sync::LazyLock;
 
 use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
+use ah_types::{ChoiceId, Device, FeatureKind};
 use include_dir::{Dir, include_dir};
+use serde_json::json;
 use tera::{Context, Tera};
 
+use crate::body::Step;
+use crate::code::Code;
 use crate::error::CodegenError;
+use crate::facts::is_truth;
+use crate::language::Language;
 use crate::names::Names;
-use crate::page::mark;
-use crate::plan::Planned;
+use crate::page::{Lines, about, described, mark};
+use crate::plan::{Planned, Ranking};
 use crate::target::Request;
-use crate::text::{shown, toml_string};
+use crate::text::shown;
 
 static SKELETONS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
@@ -35,28 +41,91 @@ static TERA: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
     Ok(tera)
 });
 
-/// Returns what every skeleton may print.
-pub fn values(request: &Request<'_>, names: &Names, planned: &Planned) -> Context {
+/// Builds a model's code in a language. Returns what every skeleton may print, and the code.
+pub fn values<L: Language>(
+    request: &Request<'_>,
+    language: &L,
+) -> Result<(Context, Names, Planned), CodegenError> {
     let model = request.model;
-    let mut values = Context::new();
-    values.insert("mark", &mark());
-    values.insert("package", &names.package);
-    values.insert("upper", &names.package.to_ascii_uppercase());
-    values.insert("heuristic", &shown(&model.heuristic));
-    values.insert("license", &request.license.map(shown).unwrap_or_default());
-    values.insert("ranked", &request.ranked);
-    values.insert("tables", &planned.tables.is_some());
-    values.insert("boosters", &!model.boosters.is_empty());
+    let names = Names::new(model, &L::WORDS)?;
+    let planned = request.built(language, &names);
+    let print = |steps: &[Step], level, is_tail| {
+        Lines::new(language, model, &names, planned.is_certain()).print(steps, level, is_tail)
+    };
+    let choice = |id: ChoiceId| language.choice(model, &names, id);
+    let is_constant = planned.read.is_empty();
+    let [before, after] = if is_constant { [""; 2] } else { L::WORDS.guard };
+    let level = 1 + usize::from(!before.is_empty());
+    let guarded = |steps: &[Step]| format!("{before}{}{after}", print(steps, level, true));
+    let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
+        (choices.iter().map(|id| choice(*id)).collect::<Vec<_>>(), code.text.clone())
+    };
+    let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), language.truth(*allowed).text);
+    let ranking = |ranking: &Ranking| ranking.iter().map(entry).collect::<Vec<_>>();
+    let [escaped, quoted] = L::WORDS.documented;
+    let input = |slot: &usize| {
+        let feature = &model.features.base().features()[*slot];
+        let known = model.categories[*slot].first().map_or("", String::as_str);
+        let (at, kind, example) = match feature.kind {
+            FeatureKind::Numerical if feature.integer => (0, "whole", "1024".to_owned()),
+            FeatureKind::Numerical => (1, "number", "1024.0".to_owned()),
+            FeatureKind::Categorical if is_truth(model, *slot) => (2, "truth", "false".to_owned()),
+            FeatureKind::Categorical => (3, "category", language.text(known)),
+        };
+        let doc = Some(described(model, *slot, &names, [escaped, quoted])).filter(|text| !text.is_empty());
+        json!({
+            "slot": slot, "name": names.feature(*slot), "called": quoted(&feature.name), "doc": doc,
+            "type": L::WORDS.types[at], "kind": kind, "example": example,
+        })
+    };
+    let variant = |(name, text): (&String, &String)| {
+        let is_called = !text.eq_ignore_ascii_case(name);
+        json!({ "name": name, "text": language.text(text), "called": quoted(text), "is_called": is_called })
+    };
     let helpers = planned.reads.iter().filter_map(|name| name.strip_suffix("()"));
-    values.insert("helpers", &helpers.collect::<Vec<_>>());
-    values.insert("log2", &LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>());
-    values.insert("log2_largest", &format!("{LOG2_LARGEST:?}"));
-    values.insert("version", env!("CARGO_PKG_VERSION"));
-    values.insert(
-        "runtime",
-        &request.runtime.map(|path| toml_string(&path.display().to_string())).unwrap_or_default(),
-    );
-    values
+    let about = about(model, planned.tables.is_none() && planned.leaves < 2);
+    let mut values = Context::from_value(json!({
+        "mark": mark(),
+        "package": names.package,
+        "upper": names.package.to_ascii_uppercase(),
+        "heuristic": shown(&model.heuristic),
+        "license": request.license.map(shown),
+        "ranked": request.ranked,
+        "tables": planned.tables.is_some(),
+        "boosters": !model.boosters.is_empty(),
+        "helpers": helpers.collect::<Vec<_>>(),
+        "log2": LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>(),
+        "log2_largest": format!("{LOG2_LARGEST:?}"),
+        "version": env!("CARGO_PKG_VERSION"),
+        "about": about,
+        "inputs": planned.read.iter().map(input).collect::<Vec<_>>(),
+        "given": if is_constant { "" } else { "c" },
+        "variants": names.choices.iter().zip(&model.choices).map(variant).collect::<Vec<_>>(),
+        "count": model.choices.len(),
+        "fallback": model.fallback.map(choice),
+        "body": guarded(&planned.body),
+        "leaf": guarded(&planned.leaf),
+        "rankings": planned.rankings.iter().map(ranking).collect::<Vec<_>>(),
+        "condition_steps": print(&planned.conditions.0, 1, true),
+        "conditions": planned.conditions.1.iter().map(condition).collect::<Vec<_>>(),
+    }))
+    .map_err(|e| CodegenError::Skeleton { problem: e.to_string() })?;
+    if let Some(device) = &model.device {
+        let (units, count) = match device {
+            Device::Cpu(cpu) => ("cores", cpu.cores),
+            Device::Cuda(cuda) => ("multiprocessors", cuda.multiprocessors),
+        };
+        values.insert("device", &escaped(&device.to_string()));
+        values.insert("device_name", &language.text(device.name()));
+        values.insert("units", units);
+        values.insert("units_count", &count);
+    }
+    if let Some(code) = &planned.tables {
+        // These steps decline or go on.
+        values.insert("body", &print(&planned.body, level, false));
+        code.insert(language, &mut values);
+    }
+    Ok((values, names, planned))
 }
 
 /// Renders a skeleton. It does so twice: the second time `text` is the first result, by which the skeleton knows what it needs.

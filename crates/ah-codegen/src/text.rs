@@ -93,11 +93,6 @@ pub fn python_string(text: &str) -> String {
     literal
 }
 
-/// Returns a string of TOML.
-pub fn toml_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

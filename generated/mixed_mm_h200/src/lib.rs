@@ -109,9 +109,9 @@ pub enum Choice {
     TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1,
 }
 
+#[rustfmt::skip]
 impl Choice {
     /// All choices.
-    #[rustfmt::skip]
     pub const ALL: [Self; 49] = [
         Self::ExternFallbackMixedMm,
         Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma,
@@ -165,7 +165,6 @@ impl Choice {
     ];
 
     /// Returns the name, as logs have it.
-    #[rustfmt::skip]
     pub fn name(self) -> &'static str {
         match self {
             Self::ExternFallbackMixedMm => "extern_fallback_mixed_mm",
@@ -219,38 +218,8 @@ impl Choice {
             Self::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1 => "type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1",
         }
     }
-}
 
-/// The fields of a choice, by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// `type`
-    pub type_: &'static str,
-    /// `BLOCK-M`
-    pub block_m: i64,
-    /// `BLOCK-N`
-    pub block_n: i64,
-    /// `BLOCK-K`
-    pub block_k: i64,
-    /// `stages`
-    pub stages: i64,
-    /// `warps`
-    pub warps: i64,
-    /// `WARPS-K`
-    pub warps_k: i64,
-    /// `SPLIT-K`
-    pub split_k: Option<i64>,
-    /// `mma`
-    pub mma: Option<&'static str>,
-    /// `STREAM-K`
-    pub stream_k: Option<i64>,
-    /// `CLUSTER-K`
-    pub cluster_k: Option<i64>,
-}
-
-impl Choice {
     /// Returns the fields that the name lists; `None` where the name lists none.
-    #[rustfmt::skip]
     pub fn config(self) -> Option<Config> {
         match self {
             Self::ExternFallbackMixedMm => None,
@@ -304,6 +273,33 @@ impl Choice {
             Self::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1 => Some(Config { type_: "cuda", block_m: 8, block_n: 64, block_k: 512, stages: 3, warps: 8, warps_k: 4, split_k: None, mma: None, stream_k: Some(1), cluster_k: None }),
         }
     }
+}
+
+/// The fields of a choice, by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `type`
+    pub type_: &'static str,
+    /// `BLOCK-M`
+    pub block_m: i64,
+    /// `BLOCK-N`
+    pub block_n: i64,
+    /// `BLOCK-K`
+    pub block_k: i64,
+    /// `stages`
+    pub stages: i64,
+    /// `warps`
+    pub warps: i64,
+    /// `WARPS-K`
+    pub warps_k: i64,
+    /// `SPLIT-K`
+    pub split_k: Option<i64>,
+    /// `mma`
+    pub mma: Option<&'static str>,
+    /// `STREAM-K`
+    pub stream_k: Option<i64>,
+    /// `CLUSTER-K`
+    pub cluster_k: Option<i64>,
 }
 
 impl core::fmt::Display for Choice {
@@ -544,9 +540,8 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if k_times_n > 30000000.0 {
             return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3); // 23, 1.006, 1.067
         }
-        let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64;
-        let part_2 = c.m as f64 * c.k as f64 * c.n as f64;
-        let arith_intensity = part_2 / (part_1 + c.m as f64 * c.n as f64);
+        let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64 + c.m as f64 * c.n as f64;
+        let arith_intensity = c.m as f64 * c.k as f64 * c.n as f64 / part_1;
         if arith_intensity <= 114.6 {
             return Some(Choice::ExternFallbackMixedMm); // 3, 1.003, 1.008
         }
@@ -596,6 +591,7 @@ fn floor(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

@@ -152,9 +152,9 @@ pub enum Choice {
     TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma,
 }
 
+#[rustfmt::skip]
 impl Choice {
     /// All choices.
-    #[rustfmt::skip]
     pub const ALL: [Self; 71] = [
         Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0,
         Self::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0,
@@ -230,7 +230,6 @@ impl Choice {
     ];
 
     /// Returns the name, as logs have it.
-    #[rustfmt::skip]
     pub fn name(self) -> &'static str {
         match self {
             Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0 => "cublaslt_ALGO=20_TILE=23_STAGES=26_SPLIT-K=2_REDUCTION=1_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0",
@@ -306,50 +305,8 @@ impl Choice {
             Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma => "type=cuda_BLOCK-M=64_BLOCK-N=64_BLOCK-K=64_stages=4_warps=4_SPLIT-K=8_mma=mma",
         }
     }
-}
 
-/// The fields of a choice, by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// `cublaslt_ALGO`
-    pub cublaslt_algo: Option<i64>,
-    /// `TILE`
-    pub tile: Option<i64>,
-    /// `STAGES`
-    pub stages: Option<i64>,
-    /// `SPLIT-K`
-    pub split_k: Option<i64>,
-    /// `REDUCTION`
-    pub reduction: Option<i64>,
-    /// `SWIZZLE`
-    pub swizzle: Option<i64>,
-    /// `CUSTOM`
-    pub custom: Option<i64>,
-    /// `INNER`
-    pub inner: Option<i64>,
-    /// `CLUSTER`
-    pub cluster: Option<i64>,
-    /// `type`
-    pub type_: Option<&'static str>,
-    /// `BLOCK-M`
-    pub block_m: Option<i64>,
-    /// `BLOCK-N`
-    pub block_n: Option<i64>,
-    /// `BLOCK-K`
-    pub block_k: Option<i64>,
-    /// `stages`
-    pub stages_2: Option<i64>,
-    /// `warps`
-    pub warps: Option<i64>,
-    /// `mma`
-    pub mma: Option<&'static str>,
-    /// `STREAM-K`
-    pub stream_k: Option<i64>,
-}
-
-impl Choice {
     /// Returns the fields that the name lists; `None` where the name lists none.
-    #[rustfmt::skip]
     pub fn config(self) -> Option<Config> {
         match self {
             Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0 => Some(Config { cublaslt_algo: Some(20), tile: Some(23), stages: Some(26), split_k: Some(2), reduction: Some(1), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
@@ -425,6 +382,45 @@ impl Choice {
             Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma => Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(8), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_: Some("cuda"), block_m: Some(64), block_n: Some(64), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
         }
     }
+}
+
+/// The fields of a choice, by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `cublaslt_ALGO`
+    pub cublaslt_algo: Option<i64>,
+    /// `TILE`
+    pub tile: Option<i64>,
+    /// `STAGES`
+    pub stages: Option<i64>,
+    /// `SPLIT-K`
+    pub split_k: Option<i64>,
+    /// `REDUCTION`
+    pub reduction: Option<i64>,
+    /// `SWIZZLE`
+    pub swizzle: Option<i64>,
+    /// `CUSTOM`
+    pub custom: Option<i64>,
+    /// `INNER`
+    pub inner: Option<i64>,
+    /// `CLUSTER`
+    pub cluster: Option<i64>,
+    /// `type`
+    pub type_: Option<&'static str>,
+    /// `BLOCK-M`
+    pub block_m: Option<i64>,
+    /// `BLOCK-N`
+    pub block_n: Option<i64>,
+    /// `BLOCK-K`
+    pub block_k: Option<i64>,
+    /// `stages`
+    pub stages_2: Option<i64>,
+    /// `warps`
+    pub warps: Option<i64>,
+    /// `mma`
+    pub mma: Option<&'static str>,
+    /// `STREAM-K`
+    pub stream_k: Option<i64>,
 }
 
 impl core::fmt::Display for Choice {
@@ -524,13 +520,8 @@ pub fn choose(c: &Context) -> Option<Choice> {
         }
         return Some(Choice::ExternMm); // 14, 1.030, 1.100
     }
-    let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64;
-    let part_2 = c.m as f64 * c.k as f64 * c.n as f64;
-    let arith_intensity = if c.m == 0 || c.k == 0 || c.n == 0 {
-        0.0
-    } else {
-        divide(part_2, part_1 + c.m as f64 * c.n as f64)
-    };
+    let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64 + c.m as f64 * c.n as f64;
+    let arith_intensity = if c.m == 0 || c.k == 0 || c.n == 0 { 0.0 } else { divide(c.m as f64 * c.k as f64 * c.n as f64, part_1) };
     if arith_intensity.is_nan() {
         return None;
     }
@@ -575,6 +566,7 @@ fn floor(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

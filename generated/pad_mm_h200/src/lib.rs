@@ -13,9 +13,13 @@ pub enum Choice {
     Pad,
 }
 
+#[rustfmt::skip]
 impl Choice {
     /// All choices.
-    pub const ALL: [Self; 2] = [Self::Orig, Self::Pad];
+    pub const ALL: [Self; 2] = [
+        Self::Orig,
+        Self::Pad,
+    ];
 
     /// Returns the name, as logs have it.
     pub fn name(self) -> &'static str {
@@ -75,6 +79,7 @@ pub struct Context<'a> {
 }
 
 /// Returns the choice to take; `None` where the heuristic declines: do what you would do without it.
+#[rustfmt::skip]
 pub fn choose(c: &Context) -> Option<Choice> {
     if c.m < 768 || c.k < 768 || c.n < 768 {
         return None;
@@ -86,25 +91,16 @@ pub fn choose(c: &Context) -> Option<Choice> {
         return Some(Choice::Orig); // 2477 inputs, 1.001 of the best time, at worst 1.154
     }
     let part_1 = ctz(c.mat2_stride_0.max(c.mat2_stride_1) as f64);
-    let part_2 = ctz(c.mat1_stride_0.max(c.mat1_stride_1) as f64);
-    let part_3 = part_2.min(part_1).min(ctz(c.n as f64));
+    let part_2 = ctz(c.mat1_stride_0.max(c.mat1_stride_1) as f64).min(part_1);
     // min(ctz(mat1_leading),ctz(mat2_leading),ctz(n))
-    let min_ctz_mat1_leading = part_3.min(16.0);
+    let min_ctz_mat1_leading = part_2.min(ctz(c.n as f64)).min(16.0);
     if min_ctz_mat1_leading > 2.0 {
         return Some(Choice::Orig); // 1126, 1.001, 1.259
     }
-    let part_4 = if !c.prepadded_mat1 && (c.m_padded_length != 0 || c.k_padded_length != 0) {
-        c.m as f64 * c.k as f64
-    } else {
-        0.0
-    };
-    let part_5 = if !c.prepadded_mat2 && (c.k_padded_length != 0 || c.n_padded_length != 0) {
-        c.k as f64 * c.n as f64
-    } else {
-        0.0
-    };
+    let part_3 = if !c.prepadded_mat1 && (c.m_padded_length != 0 || c.k_padded_length != 0) { c.m as f64 * c.k as f64 } else { 0.0 };
+    let part_4 = if !c.prepadded_mat2 && (c.k_padded_length != 0 || c.n_padded_length != 0) { c.k as f64 * c.n as f64 } else { 0.0 };
     // copied/(m*k*n)
-    let copied_over_m_times_k = (part_4 + part_5) / (c.m as f64 * c.k as f64 * c.n as f64);
+    let copied_over_m_times_k = (part_3 + part_4) / (c.m as f64 * c.k as f64 * c.n as f64);
     if copied_over_m_times_k <= 0.0009578 {
         if min_ctz_mat1_leading <= 1.0 {
             return Some(Choice::Pad); // 6090, 1.000, 1.211
@@ -154,6 +150,7 @@ fn ctz(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

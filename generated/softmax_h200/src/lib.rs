@@ -92,9 +92,9 @@ pub enum Choice {
     TypeCudaPersistentSharedStages2Threads128Width4,
 }
 
+#[rustfmt::skip]
 impl Choice {
     /// All choices.
-    #[rustfmt::skip]
     pub const ALL: [Self; 41] = [
         Self::TypeCudaLooped2Threads1024Width4,
         Self::TypeCudaLooped2Threads128Width4,
@@ -140,7 +140,6 @@ impl Choice {
     ];
 
     /// Returns the name, as logs have it.
-    #[rustfmt::skip]
     pub fn name(self) -> &'static str {
         match self {
             Self::TypeCudaLooped2Threads1024Width4 => "type=cuda_looped=2_threads=1024_width=4",
@@ -186,32 +185,8 @@ impl Choice {
             Self::TypeCudaPersistentSharedStages2Threads128Width4 => "type=cuda_persistent=shared_stages=2_threads=128_width=4",
         }
     }
-}
 
-/// The fields of a choice, by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// `type`
-    pub type_: &'static str,
-    /// `looped`
-    pub looped: Option<i64>,
-    /// `threads`
-    pub threads: i64,
-    /// `width`
-    pub width: &'static str,
-    /// `rows`
-    pub rows: Option<i64>,
-    /// `persistent`
-    pub persistent: Option<&'static str>,
-    /// `cluster`
-    pub cluster: Option<i64>,
-    /// `stages`
-    pub stages: Option<i64>,
-}
-
-impl Choice {
     /// Returns the fields that the name lists.
-    #[rustfmt::skip]
     pub fn config(self) -> Config {
         match self {
             Self::TypeCudaLooped2Threads1024Width4 => Config { type_: "cuda", looped: Some(2), threads: 1024, width: "4", rows: None, persistent: None, cluster: None, stages: None },
@@ -257,6 +232,27 @@ impl Choice {
             Self::TypeCudaPersistentSharedStages2Threads128Width4 => Config { type_: "cuda", looped: None, threads: 128, width: "4", rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
         }
     }
+}
+
+/// The fields of a choice, by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `type`
+    pub type_: &'static str,
+    /// `looped`
+    pub looped: Option<i64>,
+    /// `threads`
+    pub threads: i64,
+    /// `width`
+    pub width: &'static str,
+    /// `rows`
+    pub rows: Option<i64>,
+    /// `persistent`
+    pub persistent: Option<&'static str>,
+    /// `cluster`
+    pub cluster: Option<i64>,
+    /// `stages`
+    pub stages: Option<i64>,
 }
 
 impl core::fmt::Display for Choice {
@@ -400,6 +396,7 @@ fn ctz(x: f64) -> f64 {
 }
 
 /// Returns true on another device than NVIDIA H200 (132 multiprocessors, capability 9.0, driver 580.159.04): do not ask the heuristic there.
+#[rustfmt::skip]
 pub fn device_mismatch(name: &str, multiprocessors: u32) -> bool {
     name != "NVIDIA H200" || multiprocessors != 132
 }

@@ -37,9 +37,9 @@ pub enum Choice {
     Faer,
 }
 
+#[rustfmt::skip]
 impl Choice {
     /// All choices.
-    #[rustfmt::skip]
     pub const ALL: [Self; 14] = [
         Self::Block128RecursiveFalse,
         Self::Block128RecursiveTrue,
@@ -76,20 +76,8 @@ impl Choice {
             Self::Faer => "faer",
         }
     }
-}
 
-/// The fields of a choice, by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// `block`
-    pub block: i64,
-    /// `recursive`
-    pub recursive: bool,
-}
-
-impl Choice {
     /// Returns the fields that the name lists; `None` where the name lists none.
-    #[rustfmt::skip]
     pub fn config(self) -> Option<Config> {
         match self {
             Self::Block128RecursiveFalse => Some(Config { block: 128, recursive: false }),
@@ -108,6 +96,15 @@ impl Choice {
             Self::Faer => None,
         }
     }
+}
+
+/// The fields of a choice, by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `block`
+    pub block: i64,
+    /// `recursive`
+    pub recursive: bool,
 }
 
 impl core::fmt::Display for Choice {
@@ -298,6 +295,7 @@ fn min(a: f64, b: f64) -> f64 {
 }
 
 /// Returns true on another device than AMD EPYC (2 cores; avx avx2 avx512bw avx512dq avx512f avx512vl avx512vnni fma sse4.2): do not ask the heuristic there.
+#[rustfmt::skip]
 pub fn device_mismatch(name: &str, cores: u32) -> bool {
     name != "AMD EPYC" || cores != 2
 }

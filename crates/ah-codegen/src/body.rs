@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
 use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
 
-use crate::code::{Binds, Code};
+use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::names::Names;
@@ -234,35 +234,35 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
         let (mut low, mut high) = (facts.clone(), facts.clone());
         low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
         high.learn(&test, true);
-        let conditions = self.multiples(slot, threshold, facts).unwrap_or_else(|| {
-            let above = self.condition(&test, facts);
-            let at_most = self.syntax.not(&above);
-            if !range.nan {
-                return [at_most, above];
-            }
+        let is_new = !S::IS_TYPED && !range.nan && !self.known.parts.contains_key(&expr);
+        let multiples = if is_new { self.zeros_above(&expr, threshold, facts) } else { None };
+        let above = self.condition(&multiples.unwrap_or(test), facts);
+        let mut at_most = self.syntax.not(&above);
+        if range.nan {
             let value = self.feature(slot, facts);
-            [self.or(&self.syntax.is_nan(&value), &at_most), above]
-        });
-        self.sides(conditions, children, [&low, &high]);
+            at_most = self.or(&self.syntax.is_nan(&value), &at_most);
+        }
+        self.sides([at_most, above], children, [&low, &high]);
     }
 
-    /// Returns the conditions that a number of trailing zeros is at most the threshold, and that it is above, as tests of multiples of
-    /// a power of two.
-    fn multiples(&mut self, slot: usize, threshold: f64, facts: &Facts<'_>) -> Option<[Code; 2]> {
-        let mut numbers = Vec::new();
-        let expr = feature(self.model, slot);
-        let is_new = !self.known.parts.contains_key(&expr) && !facts.range(&expr).nan;
-        if S::IS_TYPED || !is_new || !zeros_above(&expr, threshold, facts, &mut numbers) {
-            return None;
+    /// Returns the condition that a number of trailing zeros is above the threshold, as tests of multiples of a power of two: where a
+    /// function call takes long, these are faster.
+    fn zeros_above(&mut self, expr: &Expr, threshold: f64, facts: &Facts<'_>) -> Option<Expr> {
+        match expr {
+            Expr::Feature(slot) => self.zeros_above(facts.derived(slot.index)?, threshold, facts),
+            Expr::Number(x) => (*x > threshold).then_some(Expr::Bool(true)),
+            Expr::Binary(Binary::Min, a, b) => {
+                let [a, b] = [a, b].map(|operand| self.zeros_above(operand, threshold, facts));
+                Some(Expr::binary(Binary::And, a?, b?))
+            }
+            Expr::Unary(Unary::Ctz, number) if threshold < 63.0 => {
+                self.variable(number, facts);
+                let power = Expr::Number((threshold.floor() + 1.0).exp2());
+                let rest = Expr::binary(Binary::Rem, (**number).clone(), power);
+                Some(Expr::binary(Binary::Compare(Comparison::Eq), rest, Expr::Number(0.0)))
+            }
+            _ => None,
         }
-        let of = Code::literal(self.syntax.float((threshold.floor() + 1.0).exp2()));
-        let rests = numbers.iter().map(|number| {
-            let number = self.variable(number, facts);
-            Code::binary(Binds::Product, &number, "%", &of)
-        });
-        let any = rests.reduce(|a, b| Code::binary(Binds::Or, &a, S::WORDS.or, &b))?;
-        let all = self.syntax.not(&any);
-        Some([any, all])
     }
 
     fn set_split(&mut self, slot: usize, set: &[String], children: [usize; 2], facts: &mut Facts<'_>) {
@@ -421,25 +421,6 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
 /// The widest condition that several are joined to, where an `or` counts as one character.
 const JOINED: usize = 76;
-
-/// Finds the numbers that all have more trailing zeros than `threshold` exactly where `expr` is above it; returns false if `expr` is
-/// more than their trailing zeros.
-fn zeros_above(expr: &Expr, threshold: f64, facts: &Facts<'_>, numbers: &mut Vec<Expr>) -> bool {
-    match expr {
-        Expr::Feature(slot) => {
-            facts.derived(slot.index).is_some_and(|derived| zeros_above(derived, threshold, facts, numbers))
-        }
-        Expr::Number(x) => *x > threshold,
-        Expr::Binary(Binary::Min, a, b) => {
-            zeros_above(a, threshold, facts, numbers) && zeros_above(b, threshold, facts, numbers)
-        }
-        Expr::Unary(Unary::Ctz, number) => {
-            numbers.push((**number).clone());
-            threshold < 63.0
-        }
-        _ => false,
-    }
-}
 
 /// Returns one list of steps for two sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {

@@ -25,6 +25,9 @@ impl<S: Language> Builder<'_, '_, S> {
 
     /// Returns a number; NaN is undefined.
     pub fn number(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
+        if let Some(known) = self.known.parts.get(expr) {
+            return known.clone();
+        }
         match expr {
             Expr::Number(x) => Code::literal(self.syntax.float(*x)),
             Expr::Feature(slot) => self.feature(slot.index, facts),
@@ -41,9 +44,6 @@ impl<S: Language> Builder<'_, '_, S> {
 
     /// Returns a number as a variable.
     pub fn variable(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
-        if let Some(known) = self.known.parts.get(expr) {
-            return known.clone();
-        }
         let value = self.number(expr, facts.outside());
         let value = if value.is_variable() { value } else { self.hoist(Type::Number, value) };
         self.known.parts.insert(expr.clone(), value.clone());

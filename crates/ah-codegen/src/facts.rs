@@ -27,10 +27,6 @@ const ANY: Range = Range { low: f64::NEG_INFINITY, high: f64::INFINITY, whole: f
 const TRUTH: Range = Range { low: 0.0, high: 1.0, whole: true, nan: false };
 
 impl Range {
-    fn of(low: f64, high: f64, whole: bool, nan: bool) -> Self {
-        if low.is_nan() || high.is_nan() { ANY } else { Self { low, high, whole, nan } }
-    }
-
     /// Returns a truth value that may be true or false.
     fn truth(yes: bool, no: bool, nan: bool) -> Self {
         Self { low: f64::from(u8::from(!no)), high: f64::from(u8::from(yes)), whole: true, nan }
@@ -77,11 +73,10 @@ impl Range {
     }
 
     /// Returns the range of an operation that is monotone in each operand, by its results at the ends.
-    fn corners(a: Self, b: Self, nan: bool, whole: bool, f: impl Fn(f64, f64) -> f64) -> Self {
-        let ends = [f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)];
-        let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if ends.iter().any(|x| x.is_nan()) { ANY } else { Self::of(low, high, whole, nan) }
+    fn around<const N: usize>(results: [f64; N], whole: bool, nan: bool) -> Self {
+        let low = results.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = results.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if results.iter().any(|x| x.is_nan()) { ANY } else { Self { low, high, whole, nan } }
     }
 }
 
@@ -120,14 +115,14 @@ impl<'m> Facts<'m> {
 
     fn computed(&self, expr: &Expr) -> Range {
         match expr {
-            Expr::Number(x) => Range::of(*x, *x, x.fract() == 0.0, false),
+            Expr::Number(x) => Range::around([*x], x.fract() == 0.0, false),
             Expr::Bool(value) => Range::truth(*value, !value, false),
             Expr::Text(_) => ANY,
             Expr::Feature(slot) => match self.derived(slot.index) {
                 Some(derived) => self.range(derived),
                 None if slot.kind == FeatureKind::Categorical => TRUTH,
                 None if self.model.features.base().features()[slot.index].integer => {
-                    Range::of(i64::MIN as f64, i64::MAX as f64, true, false)
+                    Range::around([i64::MIN as f64, i64::MAX as f64], true, false)
                 }
                 None => ANY,
             },
@@ -147,19 +142,21 @@ impl<'m> Facts<'m> {
         let a = self.range(operand);
         match op {
             Unary::Not => a.opposite(),
-            Unary::Abs => {
-                let low = if a.has(0.0) { 0.0 } else { a.low.abs().min(a.high.abs()) };
-                Range::of(low, a.low.abs().max(a.high.abs()), a.whole, a.nan)
-            }
-            Unary::Neg | Unary::Floor | Unary::Ceil => {
-                let ends = [op.apply(a.low), op.apply(a.high)];
-                let whole = a.whole || op != Unary::Neg;
-                Range::of(ends[0].min(ends[1]), ends[0].max(ends[1]), whole, a.nan)
+            Unary::Abs | Unary::Neg | Unary::Floor | Unary::Ceil => {
+                // Monotone on each side of 0.
+                let whole = a.whole || matches!(op, Unary::Floor | Unary::Ceil);
+                Range::around(
+                    [a.low, a.high, 0.0_f64.clamp(a.low, a.high)].map(|x| op.apply(x)),
+                    whole,
+                    a.nan,
+                )
             }
             // Wider than the rounding of any implementation.
-            Unary::Log2 if a.low > 0.0 => Range::of(a.low.log2() - 1e-6, a.high.log2() + 1e-6, false, a.nan),
+            Unary::Log2 if a.low > 0.0 => {
+                Range::around([a.low.log2() - 1e-6, a.high.log2() + 1e-6], false, a.nan)
+            }
             Unary::Log2 => ANY,
-            Unary::Ctz => Range::of(0.0, 64.0, true, a.nan || !a.whole || !a.is_finite()),
+            Unary::Ctz => Range::around([0.0, 64.0], true, a.nan || !a.whole || !a.is_finite()),
         }
     }
 
@@ -177,7 +174,7 @@ impl<'m> Facts<'m> {
             Binary::Compare(op) => Range::truth(may_hold(op, a, b), may_hold(opposite(op), a, b), nan),
             Binary::Rem if b.low > 0.0 && a.is_finite() => {
                 let high = if a.low >= 0.0 { b.high.min(a.high) } else { b.high };
-                let mut rest = Range::of(0.0, high, whole, nan);
+                let mut rest = Range::around([0.0, high], whole, nan);
                 // Trailing zeros say whether a power of two divides.
                 if b.low == b.high && b.low.log2().fract() == 0.0 && a.whole {
                     let zeros = self.range(&Expr::Unary(Unary::Ctz, Box::new(left.clone())));
@@ -194,7 +191,9 @@ impl<'m> Facts<'m> {
             _ => {
                 let is_min_max = matches!(op, Binary::Min | Binary::Max);
                 let is_plain = is_min_max || a.is_finite() && b.is_finite();
-                Range::corners(a, b, nan || !is_plain, whole && op != Binary::Div, |a, b| op.apply(a, b))
+                let corners = [(a.low, b.low), (a.low, b.high), (a.high, b.low), (a.high, b.high)];
+                let results = corners.map(|(a, b)| op.apply(a, b));
+                Range::around(results, whole && op != Binary::Div, nan || !is_plain)
             }
         }
     }

@@ -140,6 +140,12 @@ pub fn feature(model: &Model, slot: usize) -> Expr {
     Expr::Feature(Slot { index: slot, kind: model.features.all().features()[slot].kind })
 }
 
+/// Returns the condition that a category is one of these.
+pub fn is_in(model: &Model, slot: usize, texts: &[&String]) -> Expr {
+    let same = |text: &&String| Expr::binary(Binary::Same, feature(model, slot), Expr::Text((*text).clone()));
+    texts.iter().map(same).reduce(|a, b| Expr::binary(Binary::Or, a, b)).unwrap_or(Expr::Bool(false))
+}
+
 impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
     pub fn new(model: &'m Model, syntax: &'a S, names: &'a Names, reads: &'a mut BTreeSet<String>) -> Self {
         let (known, steps) = (Known::default(), Vec::new());
@@ -198,51 +204,70 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
 
     /// Adds the steps of a node below what is known.
     fn node(&mut self, at: usize, facts: &Facts<'_>) {
-        match &self.model.tree.nodes[at] {
+        let (test, children) = match &self.model.tree.nodes[at] {
             Node::Leaf(_) if !self.rankings.is_empty() => {
                 let leaf = self.model.tree.leaves().position(|(index, _)| index == at).expect("a leaf");
-                self.steps.push(Step::Return(Outcome::Ranking(self.rankings[leaf]), None));
+                return self.steps.push(Step::Return(Outcome::Ranking(self.rankings[leaf]), None));
             }
-            Node::Leaf(leaf) => self.leaf(leaf, facts),
-            Node::Split { test, left, right } => {
-                let (left, right) = (*left as usize, *right as usize);
-                let mut facts = facts.clone();
-                match test {
-                    Test::Numerical { slot, threshold } => {
-                        self.number_split(*slot, *threshold, [left, right], &mut facts);
-                    }
-                    Test::Categorical { slot, categories } => {
-                        self.set_split(*slot, categories, [left, right], &mut facts);
-                    }
+            Node::Leaf(leaf) => return self.leaf(leaf, facts),
+            Node::Split { test, left, right } => (test, [*left as usize, *right as usize]),
+        };
+        match test {
+            Test::Numerical { slot, threshold } => {
+                let (expr, undefined_is_false) =
+                    (feature(self.model, *slot), self.model.missing.contains(slot));
+                let is_new = !S::IS_TYPED && !facts.range(&expr).nan && !self.known.parts.contains_key(&expr);
+                let multiples = if is_new { self.zeros_above(&expr, *threshold, facts) } else { None };
+                let test = Expr::binary(Binary::Compare(Comparison::Gt), expr, Expr::Number(*threshold));
+                self.split(&test, multiples.as_ref(), undefined_is_false, facts, |this, is_above, facts| {
+                    this.node(children[usize::from(is_above)], facts);
+                });
+            }
+            Test::Categorical { slot, categories } => {
+                let (mut facts, possible) = (facts.clone(), facts.possible(*slot));
+                let known = possible.iter().flatten().filter(|text| self.model.knows(*slot, text));
+                let known: Vec<&String> = known.collect();
+                let is_safe = known.len() == possible.len() && !facts.range(&feature(self.model, *slot)).nan;
+                if !is_safe && !self.require(&is_in(self.model, *slot, &known), &mut facts) {
+                    return;
                 }
+                let (inside, outside): (Vec<&String>, _) =
+                    known.into_iter().partition(|text| categories.contains(text));
+                let is_short = inside.len() <= outside.len();
+                let test = is_in(self.model, *slot, if is_short { &inside } else { &outside });
+                self.split(&test, None, false, &facts, |this, is_named, facts| {
+                    this.node(children[usize::from(is_named == is_short)], facts);
+                });
             }
         }
     }
 
-    fn number_split(&mut self, slot: usize, threshold: f64, children: [usize; 2], facts: &mut Facts<'_>) {
-        let expr = feature(self.model, slot);
-        if facts.range(&expr).nan && !self.model.missing.contains(&slot) {
-            let value = self.feature(slot, facts);
-            self.decline_if(self.syntax.is_nan(&value));
-            facts.learn_range(&expr, f64::NEG_INFINITY, f64::INFINITY, false);
+    /// Adds the steps of both sides of a test, which may have another form. Where it is undefined, it is false or the path declines.
+    fn split(
+        &mut self,
+        test: &Expr,
+        printed: Option<&Expr>,
+        undefined_is_false: bool,
+        facts: &Facts<'_>,
+        side: impl Fn(&mut Self, bool, &Facts<'_>),
+    ) {
+        let mut facts = facts.clone();
+        if facts.range(test).nan && !undefined_is_false {
+            let defined = self.defined(test, &facts);
+            self.decline_if(self.syntax.not(&defined));
+            facts.learn_range(test, 0.0, 1.0, false);
         }
-        let range = facts.range(&expr);
-        if range.high <= threshold || range.low > threshold && !range.nan {
-            return self.node(children[usize::from(range.low > threshold)], facts);
+        let truth = facts.range(test);
+        if truth.low == truth.high && !(truth.nan && truth.low == 1.0) {
+            return side(self, truth.low == 1.0, &facts);
         }
-        let test = Expr::binary(Binary::Compare(Comparison::Gt), expr.clone(), Expr::Number(threshold));
-        let (mut low, mut high) = (facts.clone(), facts.clone());
-        low.learn_range(&expr, f64::NEG_INFINITY, threshold, range.nan);
-        high.learn(&test, true);
-        let is_new = !S::IS_TYPED && !range.nan && !self.known.parts.contains_key(&expr);
-        let multiples = if is_new { self.zeros_above(&expr, threshold, facts) } else { None };
-        let above = self.condition(&multiples.unwrap_or(test), facts);
-        let mut at_most = self.syntax.not(&above);
-        if range.nan {
-            let value = self.feature(slot, facts);
-            at_most = self.or(&self.syntax.is_nan(&value), &at_most);
-        }
-        self.sides([at_most, above], children, [&low, &high]);
+        let code = self.runs(printed.unwrap_or(test), &facts);
+        let (mut no, mut yes) = (facts.clone(), facts);
+        no.learn_range(test, 0.0, 0.0, true);
+        yes.learn(test, true);
+        let [left, right] =
+            [(false, no), (true, yes)].map(|(value, facts)| self.apart(|this| side(this, value, &facts)));
+        self.steps.extend(joined([self.syntax.not(&code), code], left, right));
     }
 
     /// Returns the condition that a number of trailing zeros is above the threshold, as tests of multiples of a power of two: where a
@@ -263,59 +288,6 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             }
             _ => None,
         }
-    }
-
-    fn set_split(&mut self, slot: usize, set: &[String], children: [usize; 2], facts: &mut Facts<'_>) {
-        let known = &self.model.categories[slot];
-        let expr = feature(self.model, slot);
-        let is_known = facts.is_known(slot);
-        if !is_known || facts.may_lack(&expr) {
-            let defined = self.defined(&expr, facts);
-            let value = self.feature(slot, facts);
-            let possible = facts.possible(slot);
-            let texts = possible.iter().flatten().filter(|text| known.contains(text));
-            let texts: Vec<&str> = texts.map(String::as_str).collect();
-            let in_known =
-                if is_known { self.syntax.truth(true) } else { self.is_in(slot, &value, &texts, facts) };
-            self.decline_if(self.syntax.not(&self.and(&defined, &in_known)));
-            facts.learn_category(slot, known, true);
-        }
-        let possible = facts.possible(slot);
-        let possible = possible.iter().flatten().map(String::as_str);
-        let (inside, outside): (Vec<&str>, Vec<&str>) =
-            possible.partition(|text| set.iter().any(|other| other == text));
-        if inside.is_empty() || outside.is_empty() {
-            return self.node(children[usize::from(outside.is_empty())], facts);
-        }
-        let value = self.feature(slot, facts);
-        let is_short = inside.len() <= outside.len();
-        let named = self.is_in(slot, &value, if is_short { &inside } else { &outside }, facts);
-        let other = self.syntax.not(&named);
-        let conditions = if is_short { [other, named] } else { [named, other] };
-        let [left, right] = [&outside, &inside].map(|texts| {
-            let mut facts = facts.clone();
-            facts.learn_category(slot, &texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>(), true);
-            facts
-        });
-        self.sides(conditions, children, [&left, &right]);
-    }
-
-    /// Returns the condition that a category is one of these.
-    pub fn is_in(&self, slot: usize, value: &Code, texts: &[&str], facts: &Facts<'_>) -> Code {
-        if !facts.is_truth(slot) {
-            return self.any_of(value, texts);
-        }
-        match (texts.contains(&"True"), texts.contains(&"False")) {
-            (true, false) => value.clone(),
-            (false, true) => self.syntax.not(value),
-            (is_any, _) => self.syntax.truth(is_any),
-        }
-    }
-
-    /// Adds the steps of two children.
-    fn sides(&mut self, conditions: [Code; 2], children: [usize; 2], facts: [&Facts<'_>; 2]) {
-        let [left, right] = [0, 1].map(|i| self.apart(|this| this.node(children[i], facts[i])));
-        self.steps.extend(joined(conditions, left, right));
     }
 
     /// Returns the steps that `add` adds, without a trace of their variables.
@@ -341,26 +313,26 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
             }
             truth.decided() == Some(true)
         });
-        let Some(condition) = asked else {
-            let evidence =
-                picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
-            let outcome = picked.map_or(Outcome::Decline, Outcome::Choice);
-            return self.steps.push(Step::Return(outcome, evidence));
-        };
-        let code = self.runs(condition, facts);
-        let mut no = facts.clone();
-        no.learn_range(condition, 0.0, 0.0, true);
-        let mut yes = facts.clone();
-        yes.learn(condition, true);
-        let [then, otherwise] = [&yes, &no].map(|facts| self.apart(|this| this.leaf(leaf, facts)));
-        let opposite = self.syntax.not(&code);
-        self.steps.extend(joined([code, opposite], then, otherwise));
+        if let Some(condition) = asked {
+            return self.split(condition, None, true, facts, |this, _, facts| this.leaf(leaf, facts));
+        }
+        let evidence =
+            picked.and_then(|choice| leaf.ranked(choice)).map(|ranked| Evidence::new(leaf, ranked));
+        let outcome = picked.map_or(Outcome::Decline, Outcome::Choice);
+        self.steps.push(Step::Return(outcome, evidence));
     }
 
     /// Returns the condition that a condition is defined and holds.
     pub fn runs(&mut self, condition: &Expr, facts: &Facts<'_>) -> Code {
         let (defined, value) = (self.defined(condition, facts), self.condition(condition, facts));
-        self.and(&defined, &value)
+        let both = self.and(&defined, &value);
+        match condition {
+            // False where an operand is NaN.
+            Expr::Binary(Binary::Compare(op), ..) if *op != Comparison::Ne && value.opposite.is_some() => {
+                Code { opposite: both.opposite, ..value }
+            }
+            _ => both,
+        }
     }
 
     /// Takes the steps, without variables that neither later steps nor these expressions read.

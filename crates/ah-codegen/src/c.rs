@@ -74,8 +74,8 @@ impl Language for CSyntax<'_> {
         Code::call(&format!("{}_same", self.package), &[a, b])
     }
 
-    fn is_in(&self, a: &Code, texts: &[&str]) -> Code {
-        let is = |text: &&str| self.same(a, &Code::atom(category(text))).text;
+    fn is_in(&self, a: &Code, texts: &[String]) -> Code {
+        let is = |text: &String| self.same(a, &Code::atom(category(text))).text;
         let all: Vec<String> = texts.iter().map(is).collect();
         Code::atom(format!("({})", all.join(" || "))).reading(&[a])
     }

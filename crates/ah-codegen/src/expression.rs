@@ -7,7 +7,7 @@ use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
 
 use crate::body::Builder;
 use crate::code::{Binds, Code};
-use crate::facts::{Facts, Range, WHOLE, is_named, opposite};
+use crate::facts::{Facts, Range, WHOLE, is_named, membership, opposite};
 use crate::language::Language;
 
 /// The most characters of an expression, less the statement around it.
@@ -71,7 +71,7 @@ impl<S: Language> Builder<'_, '_, S> {
                 Code { is_product: a.is_product, ..negative }
             }
             _ => {
-                let is_plain = !range.nan && range.is_finite();
+                let is_plain = op == Unary::Abs || !range.nan && range.is_finite();
                 let own = if is_plain { self.syntax.own(op.symbol(), &[&a]) } else { None };
                 own.unwrap_or_else(|| self.call(op.symbol(), [a]))
             }
@@ -166,8 +166,20 @@ impl<S: Language> Builder<'_, '_, S> {
 
     /// Returns a truth value; it counts where it is defined.
     pub fn condition(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
-        if let Some(value) = facts.range(expr).decided() {
-            return self.syntax.truth(value);
+        let truth = facts.range(expr);
+        if truth.low == truth.high {
+            return self.syntax.truth(truth.low == 1.0);
+        }
+        if let Some((slot, texts, is_in)) = membership(expr) {
+            let value = self.feature(slot, facts);
+            let [yes, no] = ["True", "False"].map(|text| texts.iter().any(|other| other == text));
+            let code = match facts.is_truth(slot) {
+                false => self.any_of(&value, &texts),
+                true if yes && !no => value,
+                true if no && !yes => self.syntax.not(&value),
+                true => self.syntax.truth(yes),
+            };
+            return if is_in { code } else { self.syntax.not(&code) };
         }
         match expr {
             Expr::Unary(Unary::Not, a) => {
@@ -182,11 +194,8 @@ impl<S: Language> Builder<'_, '_, S> {
             }
             Expr::Binary(Binary::Compare(op), a, b) => self.comparison(*op, a, b, facts),
             Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
-                let truth = self.truth_of(a, b, facts).or_else(|| self.truth_of(b, a, facts));
-                let same = truth.unwrap_or_else(|| {
-                    let [a, b] = [self.category(a, facts), self.category(b, facts)];
-                    self.syntax.same(&a, &b)
-                });
+                let [a, b] = [a, b].map(|category| self.category(category, facts));
+                let same = self.syntax.same(&a, &b);
                 if *op == Binary::Same { same } else { self.syntax.not(&same) }
             }
             Expr::If(..) => self.if_else(expr, Type::Bool, facts),
@@ -195,21 +204,9 @@ impl<S: Language> Builder<'_, '_, S> {
         }
     }
 
-    /// Returns the comparison of a truth value with a text, if it is one.
-    fn truth_of(&mut self, a: &Expr, b: &Expr, facts: &Facts<'_>) -> Option<Code> {
-        let Expr::Text(text) = b else { return None };
-        let is_truth = a.ty() == Type::Bool || matches!(a, Expr::Feature(slot) if facts.is_truth(slot.index));
-        let value = is_truth.then(|| self.condition(a, facts))?;
-        Some(match text.as_str() {
-            "True" => value,
-            "False" => self.syntax.not(&value),
-            _ => self.syntax.truth(false),
-        })
-    }
-
     /// Returns the condition under which a truth value or category is defined.
     pub fn defined(&mut self, expr: &Expr, facts: &Facts<'_>) -> Code {
-        if !facts.may_lack(expr) {
+        if !facts.range(expr).nan {
             return self.syntax.truth(true);
         }
         match expr {
@@ -242,11 +239,7 @@ impl<S: Language> Builder<'_, '_, S> {
                 if is_named(a) || is_named(b) {
                     return defined;
                 }
-                let mut names = std::collections::BTreeSet::new();
-                facts.model.for_each_name(&mut |name| {
-                    names.insert(name);
-                });
-                let names: Vec<&str> = names.into_iter().collect();
+                let names = Vec::from_iter(facts.names());
                 let [a, b] = [a, b].map(|category| self.category(category, facts));
                 let is_known = self.or(&self.any_of(&a, &names), &self.any_of(&b, &names));
                 self.and(&defined, &is_known)
@@ -296,9 +289,8 @@ impl<S: Language> Builder<'_, '_, S> {
     }
 
     /// Returns the condition that a text is one of these.
-    pub fn any_of(&self, value: &Code, texts: &[&str]) -> Code {
+    fn any_of(&self, value: &Code, texts: &[String]) -> Code {
         match texts {
-            [] => self.syntax.truth(false),
             [text] => self.syntax.same(value, &Code::atom(self.syntax.text(text))),
             texts => self.syntax.is_in(value, texts),
         }

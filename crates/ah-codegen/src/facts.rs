@@ -6,14 +6,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use ah_types::expr::{Binary, Comparison, Expr, Type, Unary};
+use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
 use ah_types::{FeatureKind, Model};
 
 /// Below, every whole number is an f64.
 pub const WHOLE: f64 = (1_u64 << 53) as f64;
 
-/// The values that a number may have: from `low` to `high`, and NaN if `nan`. A truth value is 0 or 1, and `nan` if it may be
-/// undefined.
+/// The values that a number may have: from `low` to `high`, and NaN if `nan`. A truth value is 0 or 1; it and a category are `nan` if
+/// they may be undefined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub low: f64,
@@ -114,11 +114,20 @@ impl<'m> Facts<'m> {
     }
 
     fn computed(&self, expr: &Expr) -> Range {
+        if let Some((slot, texts, is_in)) = membership(expr) {
+            let kind = FeatureKind::Categorical;
+            let nan = self.range(&Expr::Feature(Slot { index: slot, kind })).nan;
+            let possible = self.possible(slot);
+            let is_one = |text: &Option<String>| text.as_ref().is_some_and(|text| texts.contains(text));
+            let truth = Range::truth(possible.iter().any(is_one), !possible.iter().all(is_one), nan);
+            return if is_in { truth } else { truth.opposite() };
+        }
         match expr {
             Expr::Number(x) => Range::around([*x], x.fract() == 0.0, false),
             Expr::Bool(value) => Range::truth(*value, !value, false),
-            Expr::Text(_) => ANY,
+            Expr::Text(_) => TRUTH,
             Expr::Feature(slot) => match self.derived(slot.index) {
+                Some(_) if self.categories.contains_key(&slot.index) => TRUTH,
                 Some(derived) => self.range(derived),
                 None if slot.kind == FeatureKind::Categorical => TRUTH,
                 None if self.model.features.base().features()[slot.index].integer => {
@@ -210,31 +219,10 @@ impl<'m> Facts<'m> {
     }
 
     fn same(&self, a: &Expr, b: &Expr) -> Range {
-        let nan = self.may_lack(a) || self.may_lack(b);
-        let (slot, text) = match (a, b) {
-            (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) => {
-                (slot.index, text)
-            }
-            (Expr::Text(a), Expr::Text(b)) => return Range::truth(a == b, a != b, false),
-            _ => return Range { nan: nan || !is_named(a) && !is_named(b), ..TRUTH },
-        };
-        let possible = self.possible(slot);
-        let is_possible = possible.contains(&Some(text.clone()));
-        Range::truth(is_possible, !is_possible || possible.len() > 1, nan)
-    }
-
-    /// Returns true if a value may be undefined here.
-    pub fn may_lack(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::Text(_) => false,
-            Expr::Feature(slot) if slot.kind == FeatureKind::Categorical => match self.derived(slot.index) {
-                Some(derived) => !self.categories.contains_key(&slot.index) && self.may_lack(derived),
-                None => false,
-            },
-            Expr::If(c, a, b) if expr.ty() == Type::Category => {
-                self.may_lack(c) || self.may_lack(a) || self.may_lack(b)
-            }
-            _ => self.range(expr).nan,
+        let nan = self.range(a).nan || self.range(b).nan;
+        match (a, b) {
+            (Expr::Text(a), Expr::Text(b)) => Range::truth(a == b, a != b, false),
+            _ => Range { nan: nan || !is_named(a) && !is_named(b), ..TRUTH },
         }
     }
 
@@ -260,12 +248,18 @@ impl<'m> Facts<'m> {
     /// Notes that a number or truth value is from `low` to `high`, or NaN if `nan`, and what follows for its operands.
     pub fn learn_range(&mut self, expr: &Expr, low: f64, high: f64, nan: bool) {
         let known = self.range(expr).and(Range { low, high, whole: false, nan });
-        if matches!(expr, Expr::Number(_)) || known.low > known.high {
+        if matches!(expr, Expr::Number(_)) || known.low > known.high && !known.nan {
             return;
         }
         self.known.insert(expr.clone(), known);
+        if let Expr::Binary(Binary::Compare(op), a, b) = expr {
+            return self.learn_comparison(*op, a, b, known);
+        }
         if known.nan {
             return;
+        }
+        if let (Some((slot, texts, is_in)), Some(value)) = (membership(expr), known.decided()) {
+            return self.learn_category(slot, &texts, value == is_in);
         }
         match expr {
             Expr::Feature(slot) => {
@@ -278,19 +272,6 @@ impl<'m> Facts<'m> {
                 let value = *op == Binary::And;
                 if known.decided() == Some(value) {
                     [a, b].into_iter().for_each(|operand| self.learn(operand, value));
-                }
-            }
-            Expr::Binary(Binary::Compare(op), a, b) => {
-                let Some(value) = known.decided() else { return };
-                self.learn_comparison(if value { *op } else { opposite(*op) }, a, self.range(b));
-            }
-            Expr::Binary(op @ (Binary::Same | Binary::Differ), a, b) => {
-                if let (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) =
-                    (&**a, &**b)
-                    && let Some(value) = known.decided()
-                {
-                    let value = (*op == Binary::Same) == value;
-                    self.learn_category(slot.index, std::slice::from_ref(text), value);
                 }
             }
             Expr::Binary(op @ (Binary::Min | Binary::Max), a, b) => {
@@ -307,9 +288,18 @@ impl<'m> Facts<'m> {
         }
     }
 
-    /// Notes that a comparison of a number holds.
-    fn learn_comparison(&mut self, op: Comparison, a: &Expr, b: Range) {
-        let (low, high) = match op {
+    /// Notes what the truth of a comparison says of its operands.
+    fn learn_comparison(&mut self, op: Comparison, left: &Expr, right: &Expr, truth: Range) {
+        if !truth.nan {
+            for number in [left, right] {
+                self.learn_range(number, f64::NEG_INFINITY, f64::INFINITY, false);
+            }
+        }
+        let b = self.range(right);
+        if truth.low != truth.high || b.nan {
+            return;
+        }
+        let (low, high) = match if truth.low == 1.0 { op } else { opposite(op) } {
             Comparison::Lt => (f64::NEG_INFINITY, b.high.next_down()),
             Comparison::Le => (f64::NEG_INFINITY, b.high),
             Comparison::Gt => (b.low.next_up(), f64::INFINITY),
@@ -317,7 +307,7 @@ impl<'m> Facts<'m> {
             Comparison::Eq => (b.low, b.high),
             Comparison::Ne => return,
         };
-        self.learn_range(a, low, high, false);
+        self.learn_range(left, low, high, truth.nan);
     }
 
     /// Notes that a categorical feature has one of these categories, or with `value` false none of them.
@@ -340,17 +330,16 @@ impl<'m> Facts<'m> {
         if self.is_truth(slot) {
             return ["False", "True"].map(|text| Some(text.to_owned())).into();
         }
-        let mut all = Categories::from([None]);
-        self.model.for_each_name(&mut |name| {
-            all.insert(Some(name.to_owned()));
-        });
-        all
+        self.names().into_iter().map(Some).chain([None]).collect()
     }
 
-    /// Returns true if the feature has no category that the model does not know.
-    pub fn is_known(&self, slot: usize) -> bool {
-        let known = &self.model.categories[slot];
-        self.possible(slot).iter().all(|text| text.as_ref().is_some_and(|text| known.contains(text)))
+    /// Returns the categories that the model names.
+    pub fn names(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        self.model.for_each_name(&mut |name| {
+            names.insert(name.to_owned());
+        });
+        names
     }
 
     /// Returns true for a categorical feature that is only ever true or false: it is a truth value in code.
@@ -366,6 +355,24 @@ impl<'m> Facts<'m> {
 pub fn is_truth(model: &Model, slot: usize) -> bool {
     let known = &model.categories[slot];
     !known.is_empty() && known.iter().all(|text| matches!(text.as_str(), "False" | "True"))
+}
+
+/// Returns the slot and the texts of `feature == text or …`, with true, and of `feature != text`, with false.
+pub fn membership(expr: &Expr) -> Option<(usize, Vec<String>, bool)> {
+    let Expr::Binary(op, a, b) = expr else { return None };
+    match (op, &**a, &**b) {
+        (Binary::Same | Binary::Differ, Expr::Feature(slot), Expr::Text(text))
+        | (Binary::Same | Binary::Differ, Expr::Text(text), Expr::Feature(slot)) => {
+            Some((slot.index, vec![text.clone()], *op == Binary::Same))
+        }
+        (Binary::Or, a, b) => {
+            let ((slot, texts, true), (other, more, true)) = (membership(a)?, membership(b)?) else {
+                return None;
+            };
+            (slot == other).then(|| (slot, [texts, more].concat(), true))
+        }
+        _ => None,
+    }
 }
 
 /// Returns true for a category that the model names, or that is a truth value. The model tells two categories apart only if it names

@@ -57,7 +57,7 @@ pub trait Language {
     fn result(&self, outcome: Outcome, choice: String, is_tail: bool, is_certain: bool) -> String;
     fn conditional(&self, c: &Code, a: &Code, b: &Code) -> Code;
     /// Returns the condition that a text is one of several literals.
-    fn is_in(&self, a: &Code, texts: &[&str]) -> Code;
+    fn is_in(&self, a: &Code, texts: &[String]) -> Code;
     /// Returns an integer as a float.
     fn to_float(&self, a: &Code) -> Code;
     /// Returns the remainder of a number that is not NaN by a positive one; languages with types ask for none of negative numbers.

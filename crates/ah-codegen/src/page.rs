@@ -71,12 +71,11 @@ impl<'a, L: Language> Lines<'a, L> {
     }
 
     fn with_evidence(&mut self, line: String, evidence: Option<crate::body::Evidence>) {
-        let comment = evidence
-            .map(|evidence| format!("  {}", self.language.comment(&evidence.words(!self.has_evidence))));
-        self.has_evidence |= comment.is_some();
-        let comment = comment.unwrap_or_default();
-        self.lines
-            .push(line + if L::IS_TYPED { comment.strip_prefix(' ').unwrap_or_default() } else { &comment });
+        let gap = if L::IS_TYPED { " " } else { "  " };
+        let words = evidence.map(|evidence| evidence.words(!self.has_evidence));
+        self.has_evidence |= words.is_some();
+        let comment = words.map(|words| format!("{gap}{}", self.language.comment(&words)));
+        self.lines.push(line + &comment.unwrap_or_default());
     }
 
     fn assignment(&mut self, name: &str, slot: Option<usize>, ty: Type, value: &Code, level: usize) {

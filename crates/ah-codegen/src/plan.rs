@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use ah_decide::LEAF;
+use ah_types::expr::Expr;
 use ah_types::{ChoiceId, Leaf, Model, Tables, contains};
 
-use crate::body::{Builder, Outcome, Step, feature, walk};
+use crate::body::{Builder, Outcome, Step, feature, is_in, walk};
 use crate::code::Code;
 use crate::facts::Facts;
 use crate::language::Language;
@@ -104,35 +105,28 @@ impl Request<'_> {
         let mut builder = Builder::new(model, syntax, names, &mut planned.reads);
         let mut facts = Facts::new(model, S::IS_TYPED);
         builder.precondition(&mut facts);
-        let [nan, least, zero, one] =
-            [f64::NAN, f64::NEG_INFINITY, 0.0, 1.0].map(|x| Code::atom(syntax.float(x)));
         let mut columns = Vec::new();
         for column in &tables.columns {
-            let slot = column.slot;
-            let expr = feature(model, slot);
-            let value = builder.feature(slot, &facts);
-            let Some(set) = &column.categories else {
-                let value = if value.is_integer { syntax.to_float(&value) } else { value };
-                columns.push(match facts.range(&expr).nan && model.missing.contains(&slot) {
-                    false => value,
-                    true => syntax.conditional(&syntax.is_nan(&value), &least, &value),
-                });
-                continue;
-            };
-            let (inside, others): (Vec<&str>, Vec<&str>) =
-                model.categories[slot].iter().map(String::as_str).partition(|text| contains(set, text));
-            let [inside, outside] =
-                [&inside, &others].map(|texts| builder.is_in(slot, &value, texts, &facts));
-            let rest = match (facts.is_known(slot), others.is_empty()) {
-                (true, _) => zero.clone(),
-                (false, true) => nan.clone(),
-                (false, false) => syntax.conditional(&outside, &zero, &nan),
-            };
-            let all = syntax.conditional(&inside, &one, &rest);
-            let defined = builder.defined(&expr, &facts);
-            columns.push(match defined == syntax.truth(true) {
-                true => all,
-                false => syntax.conditional(&defined, &all, &nan),
+            let (slot, expr) = (column.slot, feature(model, column.slot));
+            columns.push(match &column.categories {
+                // 1 in the set, and 0 outside of it.
+                Some(set) => {
+                    let (inside, others): (Vec<&String>, Vec<&String>) =
+                        model.categories[slot].iter().partition(|text| contains(set, text));
+                    let [inside, others] = [inside, others].map(|texts| is_in(model, slot, &texts));
+                    let [one, zero, nan] = [1.0, 0.0, f64::NAN].map(|x| Box::new(Expr::Number(x)));
+                    let others = Expr::If(Box::new(others), zero, nan);
+                    builder.number(&Expr::If(Box::new(inside), one, Box::new(others)), &facts)
+                }
+                None => {
+                    let value = builder.feature(slot, &facts);
+                    let value = if value.is_integer { syntax.to_float(&value) } else { value };
+                    let least = Code::atom(syntax.float(f64::NEG_INFINITY));
+                    match facts.range(&expr).nan && model.missing.contains(&slot) {
+                        true => syntax.conditional(&syntax.is_nan(&value), &least, &value),
+                        false => value,
+                    }
+                }
             });
         }
         planned.body = builder.taken(columns.iter());

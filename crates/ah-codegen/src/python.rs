@@ -69,7 +69,7 @@ impl Language for PythonSyntax {
             .reading(&[c, a, b])
     }
 
-    fn is_in(&self, a: &Code, texts: &[&str]) -> Code {
+    fn is_in(&self, a: &Code, texts: &[String]) -> Code {
         let texts: Vec<String> = texts.iter().map(|text| python_string(text)).collect();
         let set = Code::atom(format!("{{{}}}", texts.join(", ")));
         let compared = |operator| Code::binary(Binds::Comparison, a, operator, &set);

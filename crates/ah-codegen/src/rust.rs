@@ -72,7 +72,7 @@ impl Language for RustSyntax {
             .reading(&[c, a, b])
     }
 
-    fn is_in(&self, a: &Code, texts: &[&str]) -> Code {
+    fn is_in(&self, a: &Code, texts: &[String]) -> Code {
         let texts: Vec<String> = texts.iter().map(|text| rust_string(text)).collect();
         Code::atom(format!("matches!({}, {})", a.text, texts.join(" | "))).reading(&[a])
     }

@@ -54,9 +54,12 @@ pub fn values<L: Language>(
     };
     let choice = |id: ChoiceId| language.choice(model, &names, id);
     let is_constant = planned.read.is_empty();
-    let [before, after] = if is_constant { [""; 2] } else { L::WORDS.guard };
-    let level = 1 + usize::from(!before.is_empty());
-    let guarded = |steps: &[Step]| format!("{before}{}{after}", print(steps, level, true));
+    let [before, after] = L::WORDS.guard;
+    let level = if before.is_empty() { 1 } else { 2 };
+    let guarded = |steps: &[Step]| match is_constant {
+        true => print(steps, 1, true),
+        false => format!("{before}{}{after}", print(steps, level, true)),
+    };
     let condition = |(code, choices): &(Code, Vec<ChoiceId>)| {
         (choices.iter().map(|id| choice(*id)).collect::<Vec<_>>(), code.text.clone())
     };
@@ -121,7 +124,7 @@ pub fn values<L: Language>(
         values.insert("units_count", &count);
     }
     if let Some(code) = &planned.tables {
-        // These steps decline or go on.
+        // These steps decline or go on, in the skeleton's own guard.
         values.insert("body", &print(&planned.body, level, false));
         code.insert(language, &mut values);
     }

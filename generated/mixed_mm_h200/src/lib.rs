@@ -442,10 +442,10 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.k > 13000 {
             let tiles_32x32 = ceil(c.m as f64 / 32.0) * ceil(c.n as f64 / 32.0);
             if tiles_32x32 <= 134.0 {
-                if c.m >= 16 {
-                    return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 36, 1.020, 1.155
+                if c.m < 16 {
+                    return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 36, 1.146, 1.464
                 }
-                return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 36, 1.146, 1.464
+                return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 36, 1.020, 1.155
             }
             if tiles_16x64 <= 78.0 {
                 return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1); // 4, 1.002, 1.007
@@ -455,13 +455,10 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if !matches!(c.mat1_dtype, "torch.bfloat16" | "torch.float16") {
             return None;
         }
-        if c.mat1_dtype == "torch.float16" || tiles_16x64 > 110.0 {
-            return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 26, 1.005, 1.037
+        if c.mat1_dtype == "torch.float16" || tiles_16x64 > 110.0 || c.m < 16 {
+            return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 41, 1.022, 1.147
         }
-        if c.m >= 16 {
-            return Some(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1); // 15, 1.002, 1.038
-        }
-        return Some(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2); // 15, 1.052, 1.147
+        return Some(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1); // 15, 1.002, 1.038
     }
     if c.m <= 16 {
         if c.n > 17000 {
@@ -553,15 +550,15 @@ pub fn choose(c: &Context) -> Option<Choice> {
     }
     let m_times_n = c.m as f64 * c.n as f64;
     if m_times_n <= 200000.0 {
-        if c.m >= 32 {
-            return Some(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma); // 6, 1.000, 1.000
+        if c.m < 32 {
+            return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 6, 1.126, 1.214
         }
-        return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1); // 6, 1.126, 1.214
+        return Some(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma); // 6, 1.000, 1.000
     }
-    if c.m >= 32 {
-        return Some(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma); // 3, 1.010, 1.030
+    if c.m < 32 {
+        return Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2); // 3, 1.090, 1.117
     }
-    Some(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2) // 3, 1.090, 1.117
+    Some(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma) // 3, 1.010, 1.030
 }
 
 /// The least whole number from `x` on.

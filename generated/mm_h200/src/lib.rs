@@ -481,15 +481,15 @@ pub fn choose(c: &Context) -> Option<Choice> {
             return Some(Choice::ExternMm); // 17, 1.021, 1.071
         }
         if c.mat2_stride_0 <= 3500 {
-            if c.mat1_dtype != "torch.float32" {
-                return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 41, 1.007, 1.098
+            if c.mat1_dtype == "torch.float32" {
+                return Some(Choice::ExternMm); // 41, 1.096, 1.220
             }
-            return Some(Choice::ExternMm); // 41, 1.096, 1.220
+            return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 41, 1.007, 1.098
         }
-        if c.mat1_dtype != "torch.float32" {
-            return Some(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3); // 30, 1.013, 1.062
+        if c.mat1_dtype == "torch.float32" {
+            return Some(Choice::ExternMm); // 30, 1.111, 1.202
         }
-        return Some(Choice::ExternMm); // 30, 1.111, 1.202
+        return Some(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3); // 30, 1.013, 1.062
     }
     if ctz_k <= 2.0 {
         if c.k <= 1200 {
@@ -498,40 +498,34 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.m >= 64 && c.mat1_dtype != "torch.float32" {
             return Some(Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma); // 6, 1.005, 1.034
         }
-        if c.m >= 32 && c.mat1_dtype != "torch.float32" {
-            return Some(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma); // 6, 1.031, 1.077
+        if c.m < 32 || c.mat1_dtype == "torch.float32" {
+            return Some(Choice::ExternMm); // 6, 1.163, 1.275
         }
-        return Some(Choice::ExternMm); // 6, 1.163, 1.275
+        return Some(Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma); // 6, 1.031, 1.077
     }
     if c.mat2_stride_0 > 1000 {
-        if c.mat1_stride_1 <= 3000 {
-            return Some(Choice::ExternMm); // 21, 1.040, 1.127
+        if c.mat1_stride_1 <= 3000 || c.mat1_dtype == "torch.float32" {
+            return Some(Choice::ExternMm); // 32, 1.077, 1.235
         }
-        if c.mat1_dtype != "torch.float32" {
-            return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 11, 1.011, 1.074
-        }
-        return Some(Choice::ExternMm); // 11, 1.150, 1.235
+        return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 11, 1.011, 1.074
     }
     // m*n
     let m_times_n = c.m as f64 * c.n as f64;
     if m_times_n > 37000000.0 {
-        if c.mat1_dtype != "torch.float32" {
-            return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 14, 1.006, 1.033
+        if c.mat1_dtype == "torch.float32" {
+            return Some(Choice::ExternMm); // 14, 1.030, 1.100
         }
-        return Some(Choice::ExternMm); // 14, 1.030, 1.100
+        return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 14, 1.006, 1.033
     }
     let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64 + c.m as f64 * c.n as f64;
     let arith_intensity = if c.m == 0 || c.k == 0 || c.n == 0 { 0.0 } else { divide(c.m as f64 * c.k as f64 * c.n as f64, part_1) };
     if arith_intensity.is_nan() {
         return None;
     }
-    if arith_intensity > 370.0 {
-        return Some(Choice::ExternMm); // 13, 1.004, 1.038
+    if arith_intensity > 370.0 || c.mat1_dtype == "torch.float32" {
+        return Some(Choice::ExternMm); // 27, 1.026, 1.192
     }
-    if c.mat1_dtype != "torch.float32" {
-        return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 14, 1.008, 1.041
-    }
-    Some(Choice::ExternMm) // 14, 1.047, 1.192
+    Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5) // 14, 1.008, 1.041
 }
 
 /// The least whole number from `x` on.

@@ -333,28 +333,28 @@ pub fn choose(c: &Context) -> Option<Choice> {
         if c.columns % 2 == 0 {
             return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 504, 1.027, 1.192
         }
-        if c.columns <= 2048 && c.columns % 2 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4); // 504, 1.063, 1.114
+        if c.columns > 2048 || c.columns % 2 != 0 {
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 504, 1.035, 1.216
         }
-        return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 504, 1.035, 1.216
+        return Some(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4); // 504, 1.063, 1.114
     }
     if c.columns <= 31840 {
         if c.rows <= 30 {
             if c.columns % 4 == 0 {
                 return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 52, 1.003, 1.026
             }
-            if c.columns % 4 == 0 {
-                return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 52, 1.019, 1.079
+            if c.columns % 4 != 0 {
+                return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 52, 1.019, 1.043
             }
-            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 52, 1.019, 1.043
+            return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 52, 1.019, 1.079
         }
         if c.columns % 4 == 0 {
             return Some(Choice::TypeCudaPersistentRegistersThreads512Width4); // 99, 1.007, 1.070
         }
-        if c.columns % 2 == 0 {
-            return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 99, 1.014, 1.072
+        if c.columns % 2 != 0 {
+            return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 99, 1.038, 1.185
         }
-        return Some(Choice::TypeCudaPersistentRegistersThreads512Width1); // 99, 1.038, 1.185
+        return Some(Choice::TypeCudaPersistentRegistersThreads512Width2); // 99, 1.014, 1.072
     }
     let ctz_columns = ctz(c.columns as f64).min(16.0);
     if ctz_columns <= 1.0 {
@@ -364,10 +364,10 @@ pub fn choose(c: &Context) -> Option<Choice> {
         return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4); // 66, 1.001, 1.042
     }
     if c.rows <= 60 {
-        if c.columns <= 131072 {
-            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 83, 1.000, 1.000
+        if c.columns > 131072 {
+            return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 83, 1.032, 1.248
         }
-        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1); // 83, 1.032, 1.248
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4); // 83, 1.000, 1.000
     }
     if c.columns <= 65536 {
         return Some(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4); // 85, 1.021, 1.157
@@ -378,10 +378,10 @@ pub fn choose(c: &Context) -> Option<Choice> {
     if c.columns <= 65536 {
         return Some(Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4); // 85, 1.162, 1.342
     }
-    if c.columns <= 57216 {
-        return Some(Choice::TypeCudaPersistentSharedStages1Threads1024Width4); // 85, 1.118, 1.308
+    if c.columns > 57216 {
+        return Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4); // 85, 1.164, 1.431
     }
-    Some(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4) // 85, 1.164, 1.431
+    Some(Choice::TypeCudaPersistentSharedStages1Threads1024Width4) // 85, 1.118, 1.308
 }
 
 /// The trailing zero bits of a whole number, at most 64; undefined for other numbers.

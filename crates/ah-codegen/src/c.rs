@@ -44,6 +44,7 @@ impl Language for CSyntax<'_> {
         in_one_line: true,
         guard: [""; 2],
         comment: ["/* ", " */"],
+        rows: ["{", "{", "{", "{", "}"],
         leaf: "-1",
         fuses: true,
     };
@@ -109,8 +110,8 @@ impl Language for CSyntax<'_> {
         }
     }
 
-    fn row(&self, _: &str, fields: &[String]) -> String {
-        format!("{{{}}}", fields.join(", "))
+    fn lanes(&self, lanes: &[i8]) -> String {
+        format!("{lanes:?}").replace('[', "{").replace(']', "}")
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Words {
     pub guard: [&'static str; 2],
     /// The text around a comment.
     pub comment: [&'static str; 2],
+    /// The text before a node, a ranked choice, a split and a pair in tables, and behind each.
+    pub rows: [&'static str; 5],
     /// The column of a leaf in tables.
     pub leaf: &'static str,
     /// Compilers may fuse a product and a sum, which then rounds once: a helper keeps them apart.
@@ -70,15 +72,8 @@ pub trait Language {
         name.to_owned()
     }
 
-    /// Returns a row of a table; Rust has functions of this name for some.
-    fn row(&self, _name: &str, fields: &[String]) -> String {
-        format!("({})", fields.join(", "))
-    }
-
     /// Returns a part of a booster's row.
-    fn lanes(&self, lanes: &[i8]) -> String {
-        self.row("", &lanes.iter().map(ToString::to_string).collect::<Vec<_>>())
-    }
+    fn lanes(&self, lanes: &[i8]) -> String;
 
     fn float(&self, x: f64) -> String {
         let [nan, infinity, negative] = Self::WORDS.floats;

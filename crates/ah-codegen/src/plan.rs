@@ -1,6 +1,7 @@
 //! A model prepared for printing: branches or tables, the features that the code reads, and the helpers that it calls.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use ah_decide::LEAF;
 use ah_types::expr::Expr;
@@ -171,23 +172,26 @@ impl TableCode {
     /// Inserts the tables as rows of a language.
     pub fn insert<S: Language>(&self, syntax: &S, values: &mut tera::Context) {
         let (tables, boosters) = (&self.tables, &self.tables.boosters);
+        let [node, ranked, split, pair, end] = S::WORDS.rows;
+        let row = |start: &str, fields: &[&dyn Display]| {
+            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+            format!("{start}{}{end}", fields.join(", "))
+        };
+        let float = |x: f64| syntax.float(x);
         let truth = |value: bool| syntax.truth(value).text;
+        let node = |n: &ah_decide::Node| match n.0 {
+            LEAF => row(node, &[&S::WORDS.leaf, &float(n.1), &n.2]),
+            column => row(node, &[&column, &float(n.1), &n.2]),
+        };
+        let entry = |r: &ah_decide::Ranked| {
+            row(ranked, &[&r.choice, &float(r.score), &truth(r.allowed), &truth(r.expected)])
+        };
+        let split = |s: &ah_decide::Split| row(split, &[&s.0, &s.1, &s.2, &s.3]);
+        let column = |column: &(u16, u16)| row(pair, &[&column.0, &column.1]);
         let mut insert = |key: &str, rows: Vec<String>| {
             values.insert(format!("{key}_count"), &rows.len());
             values.insert(key, &wrapped(rows, "    "));
         };
-        let node = |node: &ah_decide::Node| {
-            let column = if node.0 == LEAF { S::WORDS.leaf.to_owned() } else { node.0.to_string() };
-            syntax.row("Node", &[column, syntax.float(node.1), node.2.to_string()])
-        };
-        let entry = |r: &ah_decide::Ranked| {
-            let flags = [truth(r.allowed), truth(r.expected)];
-            syntax.row("ranked_", &[&[r.choice.to_string(), syntax.float(r.score)][..], &flags].concat())
-        };
-        let split = |s: &ah_decide::Split| {
-            syntax.row("Split", &[s.0.to_string(), s.1.to_string(), s.2.to_string(), s.3.to_string()])
-        };
-        let column = |column: &(u16, u16)| syntax.row("", &[column.0.to_string(), column.1.to_string()]);
         let masks = boosters.masks.iter().flat_map(|mask| mask.0);
         insert("nodes", tables.nodes.iter().map(node).collect());
         insert("ends", tables.ends.iter().map(ToString::to_string).collect());

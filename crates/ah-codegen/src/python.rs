@@ -36,6 +36,7 @@ impl Language for PythonSyntax {
         // Where a value is None or of another kind, the model declines.
         guard: ["    try:\n", "\n    except TypeError:\n        return None"],
         comment: ["# ", ""],
+        rows: ["(", "(", "(", "(", ")"],
         leaf: "-1",
         fuses: false,
     };
@@ -127,19 +128,16 @@ impl Language for PythonSyntax {
     fn converted(&self, model: &Model, slot: usize, given: &Code) -> Option<Code> {
         let is_category = model.features.base().features()[slot].kind == FeatureKind::Categorical;
         let is_none = Code::new(Binds::Comparison, format!("{} is None", given.text)).reading(&[given]);
-        let has_missing = model.missing.contains(&slot) || is_category && model.knows(slot, "");
-        match (is_category, has_missing) {
-            (true, false) => Some(Code { is_integer: false, ..Code::call("str", &[given]) }),
-            (true, true) => {
-                let text = Code { is_integer: false, ..Code::call("str", &[given]) };
-                Some(self.conditional(&is_none, &Code::atom("\"\""), &text))
-            }
-            (false, true) => {
-                let given = Code { is_integer: false, ..given.clone() };
-                Some(Code { is_integer: true, ..self.conditional(&is_none, &Code::atom("math.nan"), &given) })
-            }
-            (false, false) => None,
+        let (value, none) = match is_category {
+            true => (Code::call("str", &[given]), "\"\""),
+            false => (given.clone(), "math.nan"),
+        };
+        let value = Code { is_integer: false, ..value };
+        if model.missing.contains(&slot) || is_category && model.knows(slot, "") {
+            let value = self.conditional(&is_none, &Code::atom(none), &value);
+            return Some(Code { is_integer: !is_category, ..value });
         }
+        is_category.then_some(value)
     }
 
     fn function(&self, name: &str) -> String {

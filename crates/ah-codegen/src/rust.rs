@@ -40,6 +40,7 @@ impl Language for RustSyntax {
         in_one_line: false,
         guard: [""; 2],
         comment: ["// ", ""],
+        rows: ["Node(", "ranked_(", "Split(", "(", ")"],
         leaf: "LEAF",
         fuses: false,
     };
@@ -109,10 +110,6 @@ impl Language for RustSyntax {
         // Methods of a literal need its type.
         let is_literal = ty == Type::Number && value.reads.is_empty() && !value.is_integer;
         format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text)
-    }
-
-    fn row(&self, name: &str, fields: &[String]) -> String {
-        format!("{name}({})", fields.join(", "))
     }
 
     fn lanes(&self, lanes: &[i8]) -> String {

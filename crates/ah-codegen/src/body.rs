@@ -374,8 +374,7 @@ impl<'a, 'm, S: Language> Builder<'a, 'm, S> {
                 && self.read_better_joined(condition, next)
             {
                 *condition = self.or(condition, next);
-                *other =
-                    std::mem::take(other).into_iter().zip(then.clone()).map(|(a, b)| pooled(a, b)).collect();
+                *other = pooled(std::mem::take(other), then.clone());
                 continue;
             }
             kept.push(step);
@@ -397,7 +396,7 @@ const JOINED: usize = 76;
 /// Returns one list of steps for two sides of a condition. Each ends with a return, so only the shorter one is inside of an `if`.
 fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step> {
     if left == right {
-        return left.into_iter().zip(right).map(|(a, b)| pooled(a, b)).collect();
+        return pooled(left, right);
     }
     let size = |steps: &[Step]| {
         let mut count = 0;
@@ -412,18 +411,18 @@ fn joined(conditions: [Code; 2], left: Vec<Step>, right: Vec<Step>) -> Vec<Step>
     steps
 }
 
-/// Returns a step with the evidence of two equal ones.
-fn pooled(a: Step, b: Step) -> Step {
-    match (a, b) {
+/// Returns equal steps as one, with the evidence of both.
+fn pooled(steps: Vec<Step>, others: Vec<Step>) -> Vec<Step> {
+    let pool = |pair| match pair {
         (Step::Return(outcome, Some(a)), Step::Return(_, Some(b))) => {
             Step::Return(outcome, Some(a.pooled(b)))
         }
         (Step::If { condition, then }, Step::If { then: other, .. }) => {
-            let then = then.into_iter().zip(other).map(|(a, b)| pooled(a, b)).collect();
-            Step::If { condition, then }
+            Step::If { condition, then: pooled(then, other) }
         }
-        (a, _) => a,
-    }
+        (step, _) => step,
+    };
+    steps.into_iter().zip(others).map(pool).collect()
 }
 
 /// Calls `visit` with every step, and with the number of conditions around it.

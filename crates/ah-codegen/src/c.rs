@@ -34,7 +34,7 @@ impl Language for CSyntax<'_> {
         reserved: [C_WORDS, C_NAMES],
         has_fields: true,
         types: ["int64_t ", "double ", "bool ", "const char *"],
-        documented: [shown, shown],
+        documented: [str::to_owned, shown, shown],
         and: "&&",
         or: "||",
         truths: ["true", "false"],

@@ -331,7 +331,7 @@ impl<S: Language> Builder<'_, '_, S> {
         let [a, b] = self.fit(codes, 4);
         let compared = |op: Comparison| {
             // Rust reads the `<` behind a type as the beginning of its parameters.
-            let is_type = op == Comparison::Lt && a.binds == Binds::Cast;
+            let is_type = op == Comparison::Lt && a.text.ends_with(" as f64");
             let a = if is_type { a.clone().bracketed() } else { a.clone() };
             Code::binary(Binds::Comparison, &a, Binary::Compare(op).symbol(), &b)
         };

@@ -17,8 +17,8 @@ pub struct Words {
     pub has_fields: bool,
     /// The types of integers, numbers, truth values and texts.
     pub types: [&'static str; 4],
-    /// Escapes a sentence, and a name, for documentation.
-    pub documented: [fn(&str) -> String; 2],
+    /// Escapes a line without control characters, a sentence, and a name, for documentation.
+    pub documented: [fn(&str) -> String; 3],
 
     /// `and`, `or`
     pub and: &'static str,

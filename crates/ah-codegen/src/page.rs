@@ -1,7 +1,7 @@
 //! What every target prints: the text around a body, and a body as lines.
 
 use ah_types::expr::Type;
-use ah_types::{FeatureKind, Model, Objective};
+use ah_types::{FeatureKind, LogRecord, Model, Objective};
 
 use crate::body::{Outcome, Step};
 use crate::code::Code;
@@ -94,14 +94,12 @@ impl<'a, L: Language> Lines<'a, L> {
 }
 
 /// Returns what a file says of its model, a sentence a line.
-pub fn about(model: &Model, is_constant: bool) -> Vec<String> {
+pub fn about(model: &Model, is_constant: bool, escaped: fn(&str) -> String) -> Vec<String> {
     let percent = |share: f64| format!("{} %", (share * 1e4).round() / 1e2);
     let fallback = model.fallback.map(|choice| shown(model.choice_name(choice)));
     let mut lines = Vec::new();
-    let device = model.device.as_ref().map_or_else(
-        || "devices that the model does not name".to_owned(),
-        |device| shown(&device.to_string()),
-    );
+    let device = model.device.as_ref().map(|device| shown(&device.to_string()));
+    let device = device.as_deref().unwrap_or("devices that the model does not name");
     let size = match (model.boosters.len(), model.tree.leaves().count()) {
         _ if is_constant => "one choice everywhere".to_owned(),
         (0, leaves) => format!("a tree of {leaves} leaves"),
@@ -138,22 +136,16 @@ pub fn about(model: &Model, is_constant: bool) -> Vec<String> {
     if let Some(precondition) = &model.precondition {
         lines.push(format!("Precondition: {}.", shown(&precondition.expression)));
     }
-    let logs = model.provenance.logs.iter();
-    let logs: Vec<String> = logs
-        .map(|log| {
-            format!(
-                "{} rows of {} (BLAKE3 {}…)",
-                log.rows,
-                shown(&log.file),
-                shown(log.blake3.get(..16).unwrap_or(&log.blake3))
-            )
-        })
-        .collect();
+    let log = |log: &LogRecord| {
+        let hash = shown(log.blake3.get(..16).unwrap_or(&log.blake3));
+        format!("{} rows of {} (BLAKE3 {hash}…)", log.rows, shown(&log.file))
+    };
+    let logs: Vec<String> = model.provenance.logs.iter().map(log).collect();
     if !logs.is_empty() {
         let tool = shown(&model.provenance.tool);
         lines.push(format!("Learned by {tool}, seed {}, from {}.", model.provenance.seed, logs.join(", ")));
     }
-    lines
+    lines.iter().map(|line| escaped(line)).collect()
 }
 
 /// The first words of every generated file.

@@ -25,7 +25,7 @@ impl Language for PythonSyntax {
         reserved: [PYTHON_WORDS, ""],
         has_fields: false,
         types: [""; 4],
-        documented: [shown, shown],
+        documented: [str::to_owned, shown, shown],
         and: "and",
         or: "or",
         truths: ["True", "False"],

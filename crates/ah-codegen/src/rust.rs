@@ -30,7 +30,7 @@ impl Language for RustSyntax {
         reserved: [RUST_WORDS, RUST_NAMES],
         has_fields: true,
         types: ["i64", "f64", "bool", "&'a str"],
-        documented: [sentence, code],
+        documented: [markup, sentence, code],
         and: "&&",
         or: "||",
         truths: ["true", "false"],
@@ -144,10 +144,6 @@ fn usage(place: &Path, _: &str) -> String {
 fn files(request: &Request<'_>) -> Result<Output, CodegenError> {
     let model = request.model;
     let (mut values, names, planned) = skeleton::values(request, &RustSyntax)?;
-    if let Some(tera::Value::Array(about)) = values.get("about") {
-        let about: Vec<String> = about.iter().filter_map(|line| line.as_str().map(markup)).collect();
-        values.insert("about", &about);
-    }
     values.insert("is_certain", &planned.is_certain());
     let has_texts = planned.read.iter().any(|slot| {
         model.features.base().features()[*slot].kind == FeatureKind::Categorical && !is_truth(model, *slot)

@@ -65,7 +65,7 @@ pub fn values<L: Language>(
     };
     let entry = |(id, allowed): &(ChoiceId, bool)| (choice(*id), language.truth(*allowed).text);
     let ranking = |ranking: &Ranking| ranking.iter().map(entry).collect::<Vec<_>>();
-    let [escaped, quoted] = L::WORDS.documented;
+    let [line, escaped, quoted] = L::WORDS.documented;
     let input = |slot: &usize| {
         let feature = &model.features.base().features()[*slot];
         let known = model.categories[*slot].first().map_or("", String::as_str);
@@ -86,12 +86,10 @@ pub fn values<L: Language>(
         json!({ "name": name, "text": language.text(text), "called": quoted(text), "is_called": is_called })
     };
     let helpers = planned.reads.iter().filter_map(|name| name.strip_suffix("()"));
-    let about = about(model, planned.tables.is_none() && planned.leaves < 2);
     let mut values = Context::from_value(json!({
         "mark": mark(),
         "package": names.package,
         "upper": names.package.to_ascii_uppercase(),
-        "heuristic": shown(&model.heuristic),
         "license": request.license.map(shown),
         "ranked": request.ranked,
         "tables": planned.tables.is_some(),
@@ -100,7 +98,7 @@ pub fn values<L: Language>(
         "log2": LOG2_COEFFICIENTS.iter().rev().map(|c| format!("{c:?}")).collect::<Vec<_>>(),
         "log2_largest": format!("{LOG2_LARGEST:?}"),
         "version": env!("CARGO_PKG_VERSION"),
-        "about": about,
+        "about": about(model, planned.tables.is_none() && planned.leaves < 2, line),
         "inputs": planned.read.iter().map(input).collect::<Vec<_>>(),
         "given": if is_constant { "" } else { "c" },
         "variants": names.choices.iter().zip(&model.choices).map(variant).collect::<Vec<_>>(),

@@ -114,7 +114,8 @@ impl<S: Language> Builder<'_, '_, S> {
             _ => {
                 let [x, y] = if are_integers { code } else { self.fit(code, 8) };
                 let own = self.syntax.own(operator, &[&x, &y]);
-                let own = own.map(|own| Code { is_integer: x.is_integer && y.is_integer, ..own });
+                // In a language without types it may be the integer.
+                let own = own.map(|own| Code { is_integer: x.is_integer || y.is_integer, ..own });
                 return own.unwrap_or_else(|| self.call(operator, [x, y]));
             }
         };

@@ -83,16 +83,15 @@ impl Language for RustSyntax {
     }
 
     fn own(&self, function: &str, operands: &[&Code]) -> Option<Code> {
-        let is_literal = |code: &Code| code.text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-        let method = |a: &Code, rest: &str| {
-            Code::atom(format!("{}.{function}({rest})", a.at_least(Binds::Atom))).reading(operands)
-        };
+        // A method needs an operand whose type is known.
+        let is_typed =
+            |a: &Code| !a.reads.is_empty() && (a.is_integer || matches!(a.binds, Binds::Cast | Binds::Atom));
         match (function, operands) {
-            ("abs" | "min" | "max", [a, ..]) if is_literal(a) => {
-                Some(Code::call(&format!("f64::{function}"), operands))
+            ("abs" | "min" | "max", [a, rest @ ..]) if is_typed(a) => {
+                let method = format!("{}.{function}", a.at_least(Binds::Atom));
+                Some(Code::call(&method, rest).reading(operands))
             }
-            ("abs", [a]) => Some(method(a, "")),
-            ("min" | "max", [a, b]) => Some(method(a, &b.text)),
+            ("abs" | "min" | "max", _) => Some(Code::call(&format!("f64::{function}"), operands)),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ah_types::log::RowBatch;
+use ah_types::log::{LogError, quote};
 use ah_types::shown::{listed, quoted};
 use ah_types::{Fault, Feature, FeatureKind, RowNumber, Schema, Tally};
 use indexmap::IndexSet;
@@ -117,7 +117,9 @@ impl Contents {
             });
             match read {
                 Ok(number) => self.add(index, &number, &reader)?,
-                Err(ImportError::Malformed(fault)) if params.skip_bad_rows && fault.place.row.is_some() => {
+                Err(ImportError::Log(LogError::Malformed(fault)))
+                    if params.skip_bad_rows && fault.place.row.is_some() =>
+                {
                     let kind = format!("{:?}\n{}", fault.place.column, fault.expected);
                     self.bad_rows.add(&kind, || fault.to_string());
                 }
@@ -191,26 +193,19 @@ impl Contents {
         }
     }
 
-    /// Calls `write` with batches of about `bytes` bytes of all rows, with the features in the order of `schema`.
-    pub fn batches(
+    /// Returns the inputs in the order of the rows, each as its text in a log with this schema, with its choices and times.
+    pub fn samples(
         &self,
         schema: &Schema,
-        bytes: usize,
-        mut write: impl FnMut(&RowBatch) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
+    ) -> impl Iterator<Item = (String, impl Iterator<Item = (&str, f64)>)> {
         let order: Vec<usize> = schema.features().iter().filter_map(|f| self.schema.slot(&f.name)).collect();
-        let mut batch = RowBatch::default();
         let input = |time: &Time| self.rows[time.row as usize].input;
-        for times in self.times.chunk_by(|a, b| input(a) == input(b)) {
+        self.times.chunk_by(move |a, b| input(a) == input(b)).map(move |times| {
             let texts: Vec<&str> = self.inputs[input(&times[0]) as usize].split(SEPARATOR).collect();
+            let fields: Vec<_> = order.iter().map(|&slot| quote(texts[slot])).collect();
             let samples = times.iter().map(|time| (&*self.choices[time.choice as usize], time.ms));
-            batch.add(order.iter().map(|&slot| texts[slot]), samples);
-            if batch.bytes() >= bytes {
-                write(&batch)?;
-                batch.clear();
-            }
-        }
-        write(&batch)
+            (fields.join(","), samples)
+        })
     }
 
     /// Returns the report of an import of these rows.

@@ -1,6 +1,6 @@
 //! Errors of imports: each is one sentence with what was expected, what was found and where.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ah_types::Fault;
 use ah_types::log::LogError;
@@ -22,23 +22,17 @@ pub enum ImportError {
         did_you_mean(column, known)
     )]
     UnknownColumn { path: PathBuf, flag: &'static str, column: String, known: Vec<String> },
-    /// A file or a row is not what it should be.
-    #[error(transparent)]
-    Malformed(Box<Fault>),
-    /// The file cannot be read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    Io { path: PathBuf, action: &'static str, source: std::io::Error },
     /// There is nothing to import.
     #[error("{what}; {hint}")]
     TooLittle { what: String, hint: &'static str },
-    /// The log cannot be read or written.
+    /// A table or the log cannot be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
 impl From<Fault> for ImportError {
     fn from(fault: Fault) -> Self {
-        Self::Malformed(Box::new(fault))
+        Self::Log(fault.into())
     }
 }
 
@@ -62,18 +56,12 @@ pub(crate) fn bad_file(expected: impl Into<String>, found: impl Into<String>) ->
     Fault::new(expected, found, "mend the file, or name its format with --format")
 }
 
-pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> ImportError {
-    move |source| ImportError::Io { path: path.to_owned(), action, source }
-}
-
 #[cfg(feature = "cli")]
 impl ah_cli::FatalError for ImportError {
     fn exit_code(&self) -> u8 {
         use ah_cli::exit;
         match self {
             Self::Parameter { .. } | Self::UnknownColumn { .. } => exit::USAGE,
-            Self::Malformed(_) => exit::BAD_INPUT,
-            Self::Io { .. } => exit::IO,
             Self::TooLittle { .. } => exit::TOO_LITTLE,
             Self::Log(e) => e.exit_code(),
         }

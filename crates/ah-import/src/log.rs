@@ -3,14 +3,11 @@
 
 use ah_types::FeatureKind;
 use ah_types::artefact::create_new;
-use ah_types::log::{Collection, LOG_FORMAT, LogWriter, Metadata, read_metadata};
+use ah_types::log::{Collection, LOG_FORMAT, LogError, LogWriter, Metadata, read_metadata};
 
 use crate::contents::Contents;
-use crate::error::{ImportError, io_error};
+use crate::error::ImportError;
 use crate::params::ImportParams;
-
-/// The log's rows are written in blocks of about this many bytes.
-const BLOCK: usize = 4 << 20;
 
 /// Writes the log of all tables, or adds to an existing one.
 ///
@@ -21,13 +18,13 @@ pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), ImportErr
     let write = |path: &std::path::Path| {
         let (mut writer, _) = LogWriter::open(path, &metadata, &contents.schema)?;
         let schema = writer.schema().clone();
-        contents.batches(&schema, BLOCK, |batch| Ok(writer.append_rows(batch)?))
+        Ok(writer.append_inputs(contents.samples(&schema))?)
     };
     if params.output.exists() {
         return write(&params.output);
     }
     // A new log gets its name when it is complete; of two imports to one name, the second fails.
-    create_new(&params.output, write, |error| io_error(&params.output, "write")(error))
+    create_new(&params.output, write, |error| LogError::io(&params.output, "write")(error).into())
 }
 
 fn metadata(params: &ImportParams, contents: &Contents) -> Result<Metadata, ImportError> {

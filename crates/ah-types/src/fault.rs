@@ -69,6 +69,12 @@ impl Fault {
         self
     }
 
+    /// Returns the fault at this position of a row, from 1.
+    pub fn at_column(mut self, column: usize) -> Self {
+        self.place.column = Some(ColumnPlace::At(column as u64));
+        self
+    }
+
     /// Returns the fault in this row of a file.
     pub fn at(mut self, path: &Path, row: RowNumber) -> Self {
         self.place.row = Some(row);

@@ -128,8 +128,7 @@ struct LogFile {
 
 impl LogFile {
     fn open(path: &Path) -> Result<Self, LogError> {
-        let file = File::open(path);
-        let file = file.map_err(|source| LogError::Io { path: path.to_owned(), action: "open", source })?;
+        let file = File::open(path).map_err(LogError::io(path, "open"))?;
         Ok(Self { path: path.to_owned(), file, length: 0 })
     }
 
@@ -139,13 +138,8 @@ impl LogFile {
 
     fn expect_unchanged(&self) -> Result<(), LogError> {
         if !is_at(&self.file, &self.path) || self.length() < self.length {
-            return Err(LogError::Io {
-                path: self.path.clone(),
-                action: "append to",
-                source: io::Error::other(
-                    "it was removed, moved or cut during the run; run the same command to begin or continue a log here",
-                ),
-            });
+            let why = "it was removed, moved or cut during the run; run the same command to begin or continue a log here";
+            return Err(LogError::io(&self.path, "append to")(io::Error::other(why)));
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ impl OutcomesFile {
         path.push(".outcomes.jsonl");
         let path = PathBuf::from(path);
         let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
-        let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
+        let file = file.map_err(LogError::io(&path, "open"))?;
         Ok(Self { path, file, skips: HashSet::new() })
     }
 
@@ -54,7 +54,7 @@ impl OutcomesFile {
     /// because it may be the line that another part of the sequence writes at this moment.
     pub(super) fn read(&mut self) -> Result<HashSet<String>, LogError> {
         let path = &self.path;
-        let io = |action| move |source| LogError::Io { path: path.clone(), action, source };
+        let io = |action| LogError::io(path, action);
         let mut text = String::new();
         self.file.rewind().and_then(|()| self.file.read_to_string(&mut text)).map_err(io("read"))?;
         let whole = text.rfind('\n').map_or(0, |i| i + 1);
@@ -101,10 +101,6 @@ impl OutcomesFile {
         if text.is_empty() {
             return Ok(());
         }
-        self.file.write_all(text.as_bytes()).map_err(|source| LogError::Io {
-            path: self.path.clone(),
-            action: "write",
-            source,
-        })
+        self.file.write_all(text.as_bytes()).map_err(LogError::io(&self.path, "write"))
     }
 }

@@ -30,7 +30,7 @@ impl RunLock {
         let path = PathBuf::from(path);
         loop {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-            let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
+            let file = file.map_err(LogError::io(&path, "open"))?;
             locked(log, shard, file.try_lock())?;
             // A run that ended since this one opened the file has removed it; the lock of a removed file holds nobody off.
             if is_at(&file, &path) {
@@ -64,8 +64,6 @@ fn locked(log: &Path, shard: Shard, result: Result<(), TryLockError>) -> Result<
              (--shard 1/2 here and --shard 2/2 there), or write to another file (-o)",
             log.display()
         ))),
-        Err(TryLockError::Error(source)) => {
-            Err(LogError::Io { path: log.to_owned(), action: "lock", source }.into())
-        }
+        Err(TryLockError::Error(source)) => Err(LogError::io(log, "lock")(source).into()),
     }
 }

@@ -62,11 +62,7 @@ impl ReportFlags {
         }
         let (body, script) = (include_str!("report/body.html"), include_str!("report/page.js"));
         let page = page::html(&log.metadata.name, body, script, &json!(report).to_string());
-        artefact::write_atomic(&self.output, page.as_bytes()).map_err(|source| LogError::Io {
-            path: self.output.clone(),
-            action: "write",
-            source,
-        })?;
+        artefact::write_atomic(&self.output, page.as_bytes()).map_err(LogError::io(&self.output, "write"))?;
         status(&format!("wrote {}\n", self.output.display()));
         Ok(exit::SUCCESS)
     }

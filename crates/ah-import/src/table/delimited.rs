@@ -3,12 +3,13 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use ah_types::log::LogError;
 use ah_types::shown::quoted;
 use ah_types::{Fault, RowNumber};
 use rustc_hash::FxHashSet;
 
 use crate::cell::{Cell, Defaults, Row, Table};
-use crate::error::{ImportError, bad_file, bad_row, io_error};
+use crate::error::{ImportError, bad_file, bad_row};
 
 /// The most bytes of the line of names.
 const MOST_HEADER: u64 = 64 << 20;
@@ -17,7 +18,7 @@ const MOST_HEADER: u64 = 64 << 20;
 pub fn open(path: &Path, mut text: Box<dyn BufRead>) -> Result<Table, ImportError> {
     let mut header = Vec::new();
     let read = text.by_ref().take(MOST_HEADER).read_until(b'\n', &mut header);
-    if read.map_err(io_error(path, "read"))? as u64 == MOST_HEADER {
+    if read.map_err(LogError::io(path, "read"))? as u64 == MOST_HEADER {
         let found = format!("a first line of {} MiB", MOST_HEADER >> 20);
         return Err(bad_file("a line of column names", found).of_file(path).into());
     }
@@ -71,7 +72,7 @@ fn broken(path: &Path, error: csv::Error) -> ImportError {
                 csv::ErrorKind::Io(source) => source,
                 kind => std::io::Error::other(format!("{kind:?}")),
             };
-            return io_error(path, "read")(source);
+            return LogError::io(path, "read")(source).into();
         }
     };
     fault.at(path, number).into()

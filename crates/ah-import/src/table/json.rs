@@ -4,6 +4,7 @@
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
+use ah_types::log::LogError;
 use ah_types::shown::{listed, quoted, reason};
 use ah_types::{Fault, RowNumber};
 use rustc_hash::FxHashSet;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value as Json};
 
 use super::json_text;
 use crate::cell::{Cell, Defaults, Row, Table};
-use crate::error::{ImportError, bad_file, bad_row, io_error};
+use crate::error::{ImportError, bad_file, bad_row};
 use crate::tools::{self, Results};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
@@ -25,7 +26,7 @@ pub fn open_lines(path: &Path, text: Box<dyn BufRead>, under: Option<&str>) -> R
     let file = path.to_owned();
     let records = (1..).zip(text.lines()).filter_map(move |(number, line)| {
         let line = match line {
-            Err(e) => return Some(Err(io_error(&file, "read")(e))),
+            Err(e) => return Some(Err(LogError::io(&file, "read")(e).into())),
             Ok(line) => line,
         };
         let number = RowNumber::Line(number);
@@ -53,7 +54,7 @@ pub fn open_document(
     under: Option<&str>,
 ) -> Result<Table, ImportError> {
     let mut document = String::new();
-    text.read_to_string(&mut document).map_err(io_error(path, "read"))?;
+    text.read_to_string(&mut document).map_err(LogError::io(path, "read"))?;
     let wrong = |fault: Fault| ImportError::from(fault.of_file(path));
     let document =
         json_text::parse_document(&document).map_err(|e| wrong(bad_file("a JSON document", reason(&e))))?;

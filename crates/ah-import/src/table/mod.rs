@@ -7,19 +7,21 @@ mod json_text;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use ah_types::log::LogError;
+
 use crate::cell::Table;
-use crate::error::{ImportError, bad_file, io_error};
+use crate::error::{ImportError, bad_file};
 use crate::params::{Format, ImportParams};
 
 /// Opens the table in a file.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
-    let bytes = ah_types::log::open(path).map_err(io_error(path, "read"))?;
+    let bytes = ah_types::log::open(path).map_err(LogError::io(path, "read"))?;
     let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
     match params.format.map_or_else(|| format_of(path), Ok)? {
         // PyTorch writes JSON lines to a .txt, and cubecl to a .log.
         Format::Csv
             if params.format.is_none()
-                && text.fill_buf().map_err(io_error(path, "read"))?.starts_with(b"{") =>
+                && text.fill_buf().map_err(LogError::io(path, "read"))?.starts_with(b"{") =>
         {
             json::open_lines(path, text, params.rows.as_deref())
         }

@@ -123,7 +123,7 @@ impl Recorder {
     fn open(&self) -> Result<LogWriter, RecordError> {
         let path = self.path().ok_or(RecordError::NoFolder)?;
         let regular = files::expect_regular(path);
-        regular.map_err(|source| LogError::Io { path: path.to_owned(), action: "open", source })?;
+        regular.map_err(LogError::io(path, "open"))?;
         let (writer, torn) =
             LogWriter::open_within(path, &self.metadata, &self.schema, Some(files::PATIENCE))?;
         if let Some(torn) = torn {

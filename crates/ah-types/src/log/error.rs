@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::metadata::Difference;
-use crate::fault::{ColumnPlace, Fault, RowNumber};
+use crate::fault::Fault;
 use crate::shown::quoted;
 
 /// A log cannot be read or written.
@@ -27,19 +27,16 @@ pub enum LogError {
     Empty { path: PathBuf },
 }
 
-impl LogError {
-    /// Returns the fault at a line and a column of a log; 0 stands for the whole file or line.
-    pub fn malformed(
-        path: &Path,
-        (line, column): (u64, usize),
-        expected: impl Into<String>,
-        found: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        let mut fault = Fault::new(expected, found, hint).of_file(path);
-        fault.place.row = Some(RowNumber::Line(line)).filter(|_| line > 0);
-        fault.place.column = Some(ColumnPlace::At(column as u64)).filter(|_| column > 0);
+impl From<Fault> for LogError {
+    fn from(fault: Fault) -> Self {
         Self::Malformed(Box::new(fault))
+    }
+}
+
+impl LogError {
+    /// Returns the error of an action on a file: to read or to write it, for example.
+    pub fn io(path: &Path, action: &'static str) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), action, source }
     }
 }
 
@@ -50,8 +47,4 @@ fn join(differences: &[Difference]) -> String {
 /// Returns bytes in quotes for an error message.
 pub(super) fn shown(bytes: &[u8], nothing: &str) -> String {
     if bytes.is_empty() { nothing.to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
-}
-
-pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> LogError {
-    move |source| LogError::Io { path: path.to_owned(), action, source }
 }

@@ -3,12 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use super::error::{LogError, io_error, shown};
+use super::error::{LogError, shown};
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, LOG_FORMAT, Metadata};
-use crate::feature::Schema;
+use crate::fault::{Fault, RowNumber};
+use crate::feature::{FeatureKind, Schema};
 use crate::shown::{listed, quoted, reason};
 
 const HINT: &str = "is this a log of AutoHeuristic? `ah-train import` makes one of a table";
@@ -23,30 +25,30 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn read(path: &Path, lines: &mut Lines<impl Read>) -> Result<Self, LogError> {
-        let metadata = match lines.next().map_err(io_error(path, "read"))? {
-            Some((_, line)) => read_metadata(path, line)?,
-            None => {
-                let (expected, found) = ("a line of JSON metadata", "an empty file");
-                return Err(LogError::malformed(path, (1, 1), expected, found, HINT));
-            }
+        let at = |line| move |fault: Fault| LogError::from(fault.at(path, RowNumber::Line(line)));
+        let metadata = match lines.next().map_err(LogError::io(path, "read"))? {
+            Some((_, line)) => read_metadata(line),
+            None => Err(Fault::new("a line of JSON metadata", "an empty file", HINT).at_column(1)),
         };
-        let (columns, schema) = match lines.next().map_err(io_error(path, "read"))? {
-            Some((_, line)) if !line.is_empty() => read_columns(path, line, &metadata)?,
-            _ => return Err(LogError::malformed(path, (2, 0), "a CSV header", "nothing", HINT)),
+        let metadata = metadata.map_err(at(1))?;
+        let kinds = metadata.kinds().map_err(|found| {
+            let hint = "rename or remove it in the metadata and in the header";
+            at(1)(Fault::new("distinct features", found, hint))
+        })?;
+        let columns = match lines.next().map_err(LogError::io(path, "read"))? {
+            Some((_, line)) if !line.is_empty() => read_columns(line, &metadata, &kinds),
+            _ => Err(Fault::new("a CSV header", "nothing", HINT)),
         };
-        Ok(Self { metadata, schema, columns })
+        let (columns, schema) = columns.map_err(at(2))?;
+        Ok(Self { schema, columns, metadata })
     }
 }
 
-fn read_metadata(path: &Path, line: &[u8]) -> Result<Metadata, LogError> {
+fn read_metadata(line: &[u8]) -> Result<Metadata, Fault> {
     if let Some(format) = newer_format(line) {
-        return Err(LogError::malformed(
-            path,
-            (1, 0),
-            format!("a log of format {LOG_FORMAT}"),
-            format!("format {format}"),
-            "a newer version of these tools wrote it; update them",
-        ));
+        let expected = format!("a log of format {LOG_FORMAT}");
+        let hint = "a newer version of these tools wrote it; update them";
+        return Err(Fault::new(expected, format!("format {format}"), hint));
     }
     serde_json::from_slice(line).map_err(|e| {
         let text = e.to_string();
@@ -58,28 +60,22 @@ fn read_metadata(path: &Path, line: &[u8]) -> Result<Metadata, LogError> {
         } else {
             ("a JSON object with name, device_capa, numerical_features and categorical_features", HINT)
         };
-        LogError::malformed(
-            path,
-            (1, e.column()),
-            expected,
-            format!("{} ({why})", shown(line, "nothing")),
-            hint,
-        )
+        Fault::new(expected, format!("{} ({why})", shown(line, "nothing")), hint).at_column(e.column())
     })
 }
 
 /// Returns the names of all columns in order, and the schema of the features among them: all features of the metadata,
 /// choice and feedback, each once.
-fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<String>, Schema), LogError> {
-    let kinds = metadata.kinds().map_err(|found| {
-        let hint = "rename or remove it in the metadata and in the header";
-        LogError::malformed(path, (1, 0), "distinct features", found, hint)
-    })?;
+fn read_columns(
+    line: &[u8],
+    metadata: &Metadata,
+    kinds: &FxHashMap<&str, FeatureKind>,
+) -> Result<(Vec<String>, Schema), Fault> {
     let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
     let mut record = csv::ByteRecord::new();
     let mut reader = csv::ReaderBuilder::new();
     let read = reader.has_headers(false).from_reader(line).read_byte_record(&mut record);
-    read.map_err(|e| LogError::malformed(path, (2, 0), "a CSV header", e.to_string(), "mend it"))?;
+    read.map_err(|e| Fault::new("a CSV header", e.to_string(), "mend it"))?;
     let (mut columns, mut schema) = (Vec::with_capacity(record.len()), Schema::default());
     for name in &record {
         let name = String::from_utf8_lossy(name).into_owned();
@@ -87,36 +83,27 @@ fn read_columns(path: &Path, line: &[u8], metadata: &Metadata) -> Result<(Vec<St
             Some(&kind) => schema.push(metadata.feature(&name, kind)).is_ok(),
             None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => !columns.contains(&name),
             None => {
-                return Err(LogError::malformed(
-                    path,
-                    (2, 0),
-                    format!(
-                        "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
-                        listed(features())
-                    ),
-                    format!("the column {}", quoted(&name)),
-                    "list it under numerical_features or categorical_features in line 1",
-                ));
+                let known = listed(features());
+                let expected =
+                    format!("a feature of the metadata ({known}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}");
+                let hint = "list it under numerical_features or categorical_features in line 1";
+                return Err(Fault::new(expected, format!("the column {}", quoted(&name)), hint));
             }
         };
         if !is_new {
-            let found = format!("{} twice", quoted(&name));
-            return Err(LogError::malformed(path, (2, 0), "distinct columns", found, "remove one"));
+            return Err(Fault::new("distinct columns", format!("{} twice", quoted(&name)), "remove one"));
         }
         columns.push(name);
     }
-    for name in features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]) {
-        if schema.slot(name).is_none() && !columns.iter().any(|column| column == name) {
-            return Err(LogError::malformed(
-                path,
-                (2, 0),
-                format!("a column {}", quoted(name)),
-                format!("the columns {}", listed(&columns)),
-                "add it, or mend the metadata in line 1",
-            ));
+    let mut all = features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]);
+    match all.find(|name| schema.slot(name).is_none() && !columns.iter().any(|column| column == name)) {
+        None => Ok((columns, schema)),
+        Some(name) => {
+            let found = format!("the columns {}", listed(&columns));
+            let hint = "add it, or mend the metadata in line 1";
+            Err(Fault::new(format!("a column {}", quoted(name)), found, hint))
         }
     }
-    Ok((columns, schema))
 }
 
 /// Returns the format of a log that a newer tool wrote. Its other keys may be new too.

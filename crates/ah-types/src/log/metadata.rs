@@ -185,46 +185,35 @@ impl std::fmt::Display for Difference {
     }
 }
 
+/// Keys that two logs, or a log and the rows to append, need not agree in.
+const FREE: [&str; 5] = [
+    "autoheuristic_rs.tool",
+    "autoheuristic_rs.date",
+    "autoheuristic_rs.integer_features",
+    "autoheuristic_rs.feature_ms",
+    "autoheuristic_rs.decision_ns",
+];
+/// Keys that only one side may have: a program may add its own timings to a log of ah-collect.
+const ONE_SIDED: [&str; 3] = ["choices", "autoheuristic_rs.fallback", "autoheuristic_rs.timing"];
+
 /// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
 /// version of the tool, the day, which features are integers, and the times of features and decisions do not count, nor do `choices`, a `fallback` or a `timing` policy that only one side has.
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
-    let normal = |m: &Metadata| {
+    let json = |m: &Metadata| {
         let mut m = m.clone();
         m.numerical_features.sort();
         m.categorical_features.sort();
-        if let Some(c) = &mut m.collection {
-            c.tool.clear();
-            c.date.clear();
-            c.integer_features.clear();
-            c.feature_ms.clear();
-            c.decision_ns.clear();
-        }
-        m
+        serde_json::to_value(m).unwrap_or(Json::Null)
     };
-    let (mut a, mut b) = (normal(log), normal(other));
-    if a.choices.is_none() || b.choices.is_none() {
-        a.choices = None;
-        b.choices = None;
-    }
-    if let (Some(a), Some(b)) = (&mut a.collection, &mut b.collection) {
-        if a.fallback.is_empty() || b.fallback.is_empty() {
-            a.fallback.clear();
-            b.fallback.clear();
-        }
-        // A program may add its own timings to a log of ah-collect.
-        if a.timing.is_none() || b.timing.is_none() {
-            a.timing = None;
-            b.timing = None;
-        }
-    }
     let mut found = Vec::new();
-    let json = |m: &Metadata| serde_json::to_value(m).unwrap_or(Json::Null);
-    compare("", Some(&json(&a)), Some(&json(&b)), &mut found);
+    compare("", Some(&json(log)), Some(&json(other)), &mut found);
     found
 }
 
 fn compare(key: &str, a: Option<&Json>, b: Option<&Json>, found: &mut Vec<Difference>) {
     match (a, b) {
+        _ if a == b || FREE.contains(&key) => {}
+        (None, _) | (_, None) if ONE_SIDED.contains(&key) => {}
         (Some(Json::Object(x)), Some(Json::Object(y))) => {
             let mut keys: Vec<&String> = x.keys().chain(y.keys()).collect();
             keys.sort();
@@ -234,7 +223,6 @@ fn compare(key: &str, a: Option<&Json>, b: Option<&Json>, found: &mut Vec<Differ
                 compare(&path, x.get(k), y.get(k), found);
             }
         }
-        _ if a == b => {}
         _ => {
             let show = |v: Option<&Json>| v.map_or_else(|| "absent".to_owned(), ToString::to_string);
             found.push(Difference { key: key.to_owned(), log: show(a), other: show(b) });

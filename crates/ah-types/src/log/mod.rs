@@ -24,4 +24,4 @@ pub use metadata::{
 };
 pub use quote::{input_text, quote};
 pub use reader::{ReadOptions, open, read, read_bytes, read_devices, read_metadata, read_with};
-pub use writer::{LogWriter, RowBatch};
+pub use writer::LogWriter;

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use super::data::{Log, Source};
 use super::devices::{self, LoggedDevice};
-use super::error::{LogError, io_error};
+use super::error::LogError;
 use super::head::Head;
 use super::lines::Lines;
 use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
 use crate::device::admits;
-use crate::fault::{Fault, RowNumber};
+use crate::fault::RowNumber;
 use crate::feature::Schema;
 
 /// Options of reading.
@@ -64,7 +64,7 @@ pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions) -> Result<Log
 /// # Errors
 /// [`LogError`], also where the second line does not fit with it.
 pub fn read_metadata(path: &Path) -> Result<Metadata, LogError> {
-    Ok(OpenLog::new(path, open(path).map_err(io_error(path, "read"))?)?.head.metadata)
+    Ok(OpenLog::new(path, open(path).map_err(LogError::io(path, "read"))?)?.head.metadata)
 }
 
 /// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
@@ -95,7 +95,7 @@ impl<'a, R: Read> OpenLog<'a, R> {
 }
 
 fn open_all(paths: &[impl AsRef<Path>]) -> Result<Vec<OpenLog<'_, Box<dyn Read>>>, LogError> {
-    let open = |path: &Path| open(path).map_err(io_error(path, "read"));
+    let open = |path: &Path| open(path).map_err(LogError::io(path, "read"));
     paths.iter().map(AsRef::as_ref).map(|path| OpenLog::new(path, open(path)?)).collect()
 }
 
@@ -154,19 +154,18 @@ fn add<R: Read>(
     let mut reader = RowReader::new(columns, device.values(names));
     let before = (merger.log.samples.len(), merger.log.irregularities.clone());
     let mut rows = 0;
-    while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
+    while let Some((line, text)) = lines.next().map_err(LogError::io(path, "read"))? {
         if text.iter().all(u8::is_ascii_whitespace) {
             merger.log.irregularities.blank_lines += 1;
             continue;
         }
-        let malformed = |fault: Fault| fault.at(path, RowNumber::Line(line));
-        match reader.row(text, merger) {
+        match reader.row(text, merger).map_err(|fault| fault.at(path, RowNumber::Line(line))) {
             Ok(()) => rows += 1,
             Err(fault) if options.skip_bad_rows => {
                 let kind = format!("{:?} {}", fault.place.column, fault.expected);
-                merger.log.irregularities.bad_rows.add(&kind, || malformed(fault).to_string());
+                merger.log.irregularities.bad_rows.add(&kind, || fault.to_string());
             }
-            Err(fault) => return Err(LogError::Malformed(Box::new(malformed(fault)))),
+            Err(fault) => return Err(fault.into()),
         }
     }
     let hash = lines.hash();

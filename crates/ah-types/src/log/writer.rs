@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::data::Log;
-use super::error::{LogError, io_error};
+use super::error::LogError;
 use super::head::Head;
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
@@ -19,11 +19,15 @@ use super::quote::{input_text, quote};
 use super::reader::read;
 use crate::artefact::GZIP;
 use crate::context::{Context, Value};
+use crate::fault::{Fault, RowNumber};
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, whole};
 
 /// The most bytes of the first two lines: enough for some thousand names of choices.
 const MAX_HEAD: u64 = 16 << 20;
+
+/// Many inputs are written in blocks of about this many bytes.
+const BLOCK: usize = 4 << 20;
 
 /// A log open for appending.
 #[derive(Debug)]
@@ -66,10 +70,10 @@ impl LogWriter {
         patience: Option<Duration>,
     ) -> Result<(Self, Option<String>), LogError> {
         if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(io_error(path, "make the folder of"))?;
+            std::fs::create_dir_all(folder).map_err(LogError::io(path, "make the folder of"))?;
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let file = file.map_err(io_error(path, "open"))?;
+        let file = file.map_err(LogError::io(path, "open"))?;
         let mut writer = Self { path: path.to_owned(), file, schema: schema.clone(), patience };
         let cut = writer.locked(|writer| writer.resume(metadata))?;
         Ok((writer, cut))
@@ -98,25 +102,39 @@ impl LogWriter {
         context: &Context,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<(), LogError> {
-        let mut batch = RowBatch::default();
-        batch.add_prefixed(&context.log_text(&self.schema), samples);
-        self.append_rows(&batch)
+        self.append_inputs([(context.log_text(&self.schema), samples)])
     }
 
-    /// Appends all rows of `batch`, whose features are in the order of [`schema`](Self::schema).
+    /// Appends the samples of many inputs like [`append_input`](Self::append_input). Each input is the
+    /// [text](Context::log_text) of its features in the order of [`schema`](Self::schema).
     ///
     /// # Errors
-    /// [`LogError::Malformed`] for a name or value of several lines; I/O errors like
-    /// [`append_input`](Self::append_input).
-    pub fn append_rows(&mut self, batch: &RowBatch) -> Result<(), LogError> {
-        if let Some(broken) = &batch.broken {
-            let expected = "names and values of one line";
-            return Err(LogError::malformed(&self.path, (0, 0), expected, quoted(broken), "rename it"));
+    /// [`LogError::Malformed`] for a name or value of several lines; I/O errors like [`append_input`](Self::append_input).
+    pub fn append_inputs<'a, S: IntoIterator<Item = (&'a str, f64)>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (String, S)>,
+    ) -> Result<(), LogError> {
+        let mut rows = String::new();
+        for (input, samples) in inputs {
+            for (choice, feedback) in samples {
+                if let Some(broken) = [&*input, choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
+                    let fault = Fault::new("names and values of one line", quoted(broken), "rename it");
+                    return Err(fault.of_file(&self.path).into());
+                }
+                let _ = writeln!(rows, "{input},{},{feedback}", quote(choice));
+            }
+            if rows.len() >= BLOCK {
+                self.append_rows(&std::mem::take(&mut rows))?;
+            }
         }
+        self.append_rows(&rows)
+    }
+
+    fn append_rows(&mut self, rows: &str) -> Result<(), LogError> {
         self.locked(|writer| {
             // Another process may have been killed during its write since this one opened the log.
-            cut_torn_line(&mut writer.file).map_err(io_error(&writer.path, "mend"))?;
-            writer.append(&batch.text)
+            cut_torn_line(&mut writer.file).map_err(LogError::io(&writer.path, "mend"))?;
+            writer.append(rows)
         })
     }
 
@@ -128,58 +146,61 @@ impl LogWriter {
     /// Runs `work` alone among all processes that append to the log.
     fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
         let locked = self.patience.map_or_else(|| self.file.lock(), |most| lock_within(&self.file, most));
-        locked.map_err(io_error(&self.path, "lock"))?;
+        locked.map_err(LogError::io(&self.path, "lock"))?;
         let result = work(self);
-        self.file.unlock().map_err(io_error(&self.path, "unlock"))?;
+        self.file.unlock().map_err(LogError::io(&self.path, "unlock"))?;
         result
     }
 
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
         if let Err(found) = metadata.kinds() {
-            return Err(LogError::malformed(&self.path, (1, 0), "distinct features", found, "rename it"));
+            return Err(Fault::new("distinct features", found, "rename it")
+                .at(&self.path, RowNumber::Line(1))
+                .into());
         }
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
-        let length = self.file.metadata().map_err(io_error(&self.path, "read"))?.len();
+        let length = self.file.metadata().map_err(LogError::io(&self.path, "read"))?.len();
         let mut begin = Vec::with_capacity(head.len());
         let read = (&self.file).take(length.min(head.len() as u64)).read_to_end(&mut begin);
-        read.map_err(io_error(&self.path, "read"))?;
+        read.map_err(LogError::io(&self.path, "read"))?;
         if begin.is_empty() {
             return self.append(&head).map(|()| None);
         }
         if begin.len() < head.len() && head.as_bytes().starts_with(&begin) {
             // The remainder of a crash in the first write.
-            self.file.set_len(0).map_err(io_error(&self.path, "mend"))?;
+            self.file.set_len(0).map_err(LogError::io(&self.path, "mend"))?;
             self.append(&head)?;
             return Ok(Some(String::from_utf8_lossy(&begin).into_owned()));
         }
         if begin.starts_with(GZIP) {
             let why = "it is packed with gzip; unpack it, or write to another file (-o)";
             let source = std::io::Error::new(ErrorKind::Unsupported, why);
-            return Err(io_error(&self.path, "append")(source));
+            return Err(LogError::io(&self.path, "append")(source));
         }
-        self.file.rewind().map_err(io_error(&self.path, "read"))?;
+        self.file.rewind().map_err(LogError::io(&self.path, "read"))?;
         let mut lines = Lines::new((&self.file).take(MAX_HEAD));
         let found = Head::read(&self.path, &mut lines)?;
         if !lines.terminated {
             let (expected, hint) = ("a header with its line end", "end the line, or delete the file");
-            return Err(LogError::malformed(&self.path, (2, 0), expected, "the end of the file", hint));
+            let fault = Fault::new(expected, "the end of the file", hint);
+            return Err(fault.at(&self.path, RowNumber::Line(2)).into());
         }
         self.agree(&found.metadata, metadata)?;
         self.schema = found.schema;
-        cut_torn_line(&mut self.file).map_err(io_error(&self.path, "mend"))
+        cut_torn_line(&mut self.file).map_err(LogError::io(&self.path, "mend"))
     }
 
     /// Appends all of `text`, or nothing.
     fn append(&self, text: &str) -> Result<(), LogError> {
-        let length = self.file.metadata().map_err(io_error(&self.path, "read"))?.len();
+        let length = self.file.metadata().map_err(LogError::io(&self.path, "read"))?.len();
         let written = (&self.file).write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if written.is_err() {
             // Best effort: the error to report is the write's.
             let _ = self.file.set_len(length);
         }
-        written.map_err(io_error(&self.path, "write"))
+        written.map_err(LogError::io(&self.path, "write"))
     }
 
     fn head(&self, metadata: &Metadata) -> String {
@@ -207,47 +228,6 @@ impl LogWriter {
             differences: found,
             hint: "write to another file (-o), or use the settings that the log began with",
         })
-    }
-}
-
-/// Rows to append in one write, of any number of inputs.
-#[derive(Clone, Debug, Default)]
-pub struct RowBatch {
-    text: String,
-    /// The first name or value of several lines; a batch with one is not written.
-    broken: Option<String>,
-}
-
-impl RowBatch {
-    /// Adds the samples of one input: (choice, feedback in milliseconds; infinite for a failure).
-    /// `features` are text in the order of the log's header.
-    pub fn add<'a>(
-        &mut self,
-        features: impl IntoIterator<Item = &'a str>,
-        samples: impl IntoIterator<Item = (&'a str, f64)>,
-    ) {
-        let fields: Vec<_> = features.into_iter().map(quote).collect();
-        self.add_prefixed(&fields.join(","), samples);
-    }
-
-    fn add_prefixed<'a>(&mut self, prefix: &str, samples: impl IntoIterator<Item = (&'a str, f64)>) {
-        for (choice, feedback) in samples {
-            if let Some(broken) = [prefix, choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
-                self.broken.get_or_insert_with(|| broken.to_owned());
-            }
-            let _ = writeln!(self.text, "{prefix},{},{}", quote(choice), feedback);
-        }
-    }
-
-    /// Returns the number of bytes of the rows.
-    pub fn bytes(&self) -> usize {
-        self.text.len()
-    }
-
-    /// Removes all rows but keeps the memory.
-    pub fn clear(&mut self) {
-        self.text.clear();
-        self.broken = None;
     }
 }
 

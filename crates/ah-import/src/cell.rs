@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ah_types::shown::quoted;
 use ah_types::{FeatureKind, RowNumber, Scalar};
+use indexmap::IndexSet;
 use serde_json::Value as Json;
 
 use crate::error::ImportError;
@@ -26,9 +27,9 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defaults {
     /// The features, without a column that a flag names for the choice.
-    pub features: Vec<String>,
+    pub features: IndexSet<String>,
     /// The columns of the choice, without those that a flag names as features.
-    pub choice: Vec<String>,
+    pub choice: IndexSet<String>,
     /// The column of the times.
     pub time: Vec<String>,
     /// The unit of the times, where the format has one.

@@ -118,8 +118,12 @@ impl<'a> Finder<'a> {
         Ok(Column { index, name: name.to_owned(), categorical })
     }
 
-    fn all(&self, flag: &'static str, names: &[String]) -> Result<Vec<Column>, ImportError> {
-        names.iter().map(|name| self.column(flag, name)).collect()
+    fn all<'n>(
+        &self,
+        flag: &'static str,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<Vec<Column>, ImportError> {
+        names.into_iter().map(|name| self.column(flag, name)).collect()
     }
 
     fn missing(&self, flag: &'static str, expected: &str) -> ImportError {

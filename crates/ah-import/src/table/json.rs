@@ -1,19 +1,20 @@
 //! JSON: an object a row, in lines or in one document. Each line, and each document, is a record: a row, the rows of an
 //! autotuner, or with `--rows` a list of rows with other values around it.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
 use ah_types::log::LogError;
 use ah_types::shown::{listed, quoted, reason};
 use ah_types::{Fault, RowNumber};
-use rustc_hash::FxHashSet;
+use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
 use super::json_text;
 use crate::cell::{Cell, Defaults, Row, Table};
 use crate::error::{ImportError, bad_file, bad_row};
-use crate::tools::{self, Results};
+use crate::tools::{self, NamedRow};
 
 /// The columns of JSON lines are those of this many first rows, which are held.
 const ROWS_FOR_COLUMNS: usize = 1000;
@@ -68,7 +69,8 @@ pub fn open_document(
     of_records(path, records, under, usize::MAX)
 }
 
-/// Returns the table of these records. The columns are those of the first `held` rows.
+/// Returns the table of these records: rows, or with `under` lists of rows, or what a tool writes. The columns are those of the
+/// first `held` rows.
 fn of_records(
     path: &Path,
     records: impl Iterator<Item = Result<(RowNumber, Json), ImportError>> + 'static,
@@ -76,35 +78,66 @@ fn of_records(
     held: usize,
 ) -> Result<Table, ImportError> {
     let mut records = records.peekable();
-    if let Some(Ok((_, record))) = records.peek()
-        && under.is_none()
-        && let Some(tool) = tools::find(record)
-    {
-        return of_tool(path, tool, records);
-    }
+    let tool = match (records.peek(), under) {
+        (Some(Ok((_, record))), None) => tools::find(record),
+        _ => None,
+    };
+    let mut defaults = tool.map_or_else(Defaults::default, |tool| tool.defaults());
     let (file, under) = (path.to_owned(), under.map(str::to_owned));
-    let mut rows = records.flat_map(move |record| {
+    let rows = move |record: Result<(RowNumber, Json), ImportError>, roles: &mut Defaults| {
         let rows = record.and_then(|(number, record)| {
             // A document is one record of many rows.
-            let is_document = under.is_some() && matches!(number, RowNumber::Row(_));
-            let rows = rows_of(record, under.as_deref()).map_err(|fault| match is_document {
+            let is_document = matches!(number, RowNumber::Row(_)) && (under.is_some() || tool.is_some());
+            let read = match tool {
+                Some(tool) => (tool.read)(&record, roles).map_err(|fault| {
+                    let expected = format!("{} with {}", tool.name, fault.expected);
+                    if is_document { Fault { expected, ..fault } } else { bad_row(expected, fault.found) }
+                }),
+                None => rows_of(record, under.as_deref()),
+            };
+            let read = read.map_err(|fault| match is_document {
                 true => fault.of_file(&file),
                 false => fault.at(&file, number.clone()),
             })?;
-            let number = |at| if is_document { RowNumber::Row(at) } else { number.clone() };
-            Ok((1..).zip(rows).map(|(at, row)| Ok((number(at), row))).collect())
+            let place = |at, name: Option<String>| match name {
+                Some(name) => RowNumber::Named(at, name),
+                None if is_document && tool.is_none() => RowNumber::Row(at),
+                None => number.clone(),
+            };
+            Ok((1..).zip(read).map(|(at, (name, row))| Ok((place(at, name), row))).collect())
         });
         rows.unwrap_or_else(|error| vec![Err(error)])
-    });
-    let mut first: Vec<_> = rows.by_ref().take(held).collect();
+    };
+    let mut first = Vec::new();
+    // The roles are complete behind the last record of a tool.
+    while (first.len() < held || tool.is_some())
+        && let Some(record) = records.next()
+    {
+        first.extend(rows(record, &mut defaults));
+    }
     // Without a good row, the first bad one is the reason.
     if first.iter().all(Result::is_err)
         && let Some(Err(error)) = first.drain(..).next()
     {
         return Err(error);
     }
-    let columns = columns(first.iter().flatten());
-    Ok(table(columns, Defaults::default(), first.into_iter().chain(rows)))
+    let known: Vec<&JsonRow> = first.iter().flatten().collect();
+    let kernels: BTreeSet<&str> = known.iter().filter_map(|(_, row)| row.get("kernel")?.as_str()).collect();
+    if tool.is_some() && kernels.len() > 1 {
+        let fault = bad_file("one kernel in all rows (split the file by it)", listed(kernels));
+        return Err(fault.of_file(path).into());
+    }
+    let mut columns = IndexSet::new();
+    known.iter().for_each(|(_, row)| columns.extend(row.keys().cloned()));
+    let columns: Vec<String> = columns.into_iter().collect();
+    let names = columns.clone();
+    let rest = records.flat_map(move |record| rows(record, &mut Defaults::default()));
+    let rows = first.into_iter().chain(rest).map(move |row| {
+        let (number, mut row) = row?;
+        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, Cell::from)).collect();
+        Ok(Row { number, cells })
+    });
+    Ok(Table { columns, defaults, rows: Box::new(rows) })
 }
 
 /// Returns the error of a document whose rows are nowhere.
@@ -121,7 +154,7 @@ fn unknown(document: &Json) -> Fault {
 }
 
 /// Returns the rows of a record: itself, or the objects of the list under the keys `under`, each with the values around the list.
-fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<Map<String, Json>>, Fault> {
+fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<NamedRow>, Fault> {
     let flat = |value: &Json| {
         let object =
             value.as_object().ok_or_else(|| bad_file("JSON objects as rows", quoted(&value.to_string())))?;
@@ -129,7 +162,7 @@ fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<Map<String, Json
         flatten("", object, &mut row);
         Ok(row)
     };
-    let Some(under) = under else { return Ok(vec![flat(&record)?]) };
+    let Some(under) = under else { return Ok(vec![(None, flat(&record)?)]) };
     let found = under.split('.').try_fold(&mut record, |value, key| value.get_mut(key)).map(Json::take);
     let Some(Json::Array(list)) = found else {
         let hint = "give --rows the keys that lead to it, separated by points";
@@ -141,7 +174,7 @@ fn rows_of(mut record: Json, under: Option<&str>) -> Result<Vec<Map<String, Json
         for (key, value) in around.iter().filter(|(_, value)| !value.is_null()) {
             row.entry(key.clone()).or_insert_with(|| value.clone());
         }
-        Ok(row)
+        Ok((None, row))
     };
     list.iter().map(row).collect()
 }
@@ -155,65 +188,4 @@ fn flatten(prefix: &str, object: &Map<String, Json>, row: &mut Map<String, Json>
             value => drop(row.insert(name, value.clone())),
         }
     }
-}
-
-/// Returns the table of a tool's records. They are all held: some tools' rows are complete only at the end.
-fn of_tool(
-    path: &Path,
-    tool: &tools::Tool,
-    records: impl Iterator<Item = Result<(RowNumber, Json), ImportError>>,
-) -> Result<Table, ImportError> {
-    let (mut all, mut rows, mut bad) = (Results::default(), Vec::<JsonRow>::new(), Vec::new());
-    for record in records {
-        let read = record.and_then(|(number, record)| match tool.read(&record, &mut all) {
-            Ok(rows) => Ok((number, rows)),
-            // A document is one record.
-            Err(fault) if matches!(number, RowNumber::Row(_)) => Err(fault.of_file(path).into()),
-            Err(fault) => Err(bad_row(fault.expected, fault.found).at(path, number).into()),
-        });
-        match read {
-            Ok((record, of_record)) => {
-                for (name, row) in of_record {
-                    let at = rows.len() as u64 + 1;
-                    let number = name.map_or(record.clone(), |name| RowNumber::Named(at, name));
-                    rows.push((number, row));
-                }
-            }
-            Err(e) => bad.push(e),
-        }
-    }
-    // Without rows, the first bad record is the reason.
-    if rows.is_empty() && !bad.is_empty() {
-        return Err(bad.remove(0));
-    }
-    let kernels: FxHashSet<&str> = rows.iter().filter_map(|(_, row)| row.get("kernel")?.as_str()).collect();
-    if kernels.len() > 1 {
-        let mut names: Vec<&str> = kernels.into_iter().collect();
-        names.sort_unstable();
-        let fault = bad_file("one kernel in all rows (split the file by it)", listed(names));
-        return Err(fault.of_file(path).into());
-    }
-    let columns = columns(&rows);
-    Ok(table(columns, tool.defaults(all), bad.into_iter().map(Err).chain(rows.into_iter().map(Ok))))
-}
-
-/// Returns the names in the order in which they first occur.
-fn columns<'a>(rows: impl IntoIterator<Item = &'a JsonRow>) -> Vec<String> {
-    let mut known = FxHashSet::default();
-    let names = rows.into_iter().flat_map(|(_, row)| row.keys());
-    names.filter(|name| known.insert(name.as_str())).cloned().collect()
-}
-
-fn table(
-    columns: Vec<String>,
-    defaults: Defaults,
-    rows: impl Iterator<Item = Result<JsonRow, ImportError>> + 'static,
-) -> Table {
-    let names = columns.clone();
-    let rows = rows.map(move |row| {
-        let (number, mut row) = row?;
-        let cells = names.iter().map(|name| row.remove(name).map_or(Cell::Missing, Cell::from)).collect();
-        Ok(Row { number, cells })
-    });
-    Table { columns, defaults, rows: Box::new(rows) }
 }

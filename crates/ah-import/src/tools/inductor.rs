@@ -6,7 +6,8 @@ use ah_types::shown::quoted;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Results, Tool, part};
+use super::tool::{NamedRow, Tool, part};
+use crate::cell::Defaults;
 use crate::error::bad_file;
 
 /// The file of `TORCHINDUCTOR_MM_LOGGING_FILE`: the matrix products (`get_mm_log_filename` and `log_results` in
@@ -22,7 +23,7 @@ pub const PRODUCTS: Tool = Tool {
     failed: &[],
 };
 
-fn read_products(document: &Json) -> Result<Results, Fault> {
+fn read_products(document: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
     let mut rows = Vec::new();
     let entries = part::<Vec<Map<String, Json>>>(document)?.into_iter().flatten();
     for (shape, choices) in entries.filter(|(key, _)| *key != "invoke") {
@@ -42,8 +43,9 @@ fn read_products(document: &Json) -> Result<Results, Fault> {
             rows.push((Some(shape.clone()), row));
         }
     }
-    let features = ["m", "k", "n"].map(str::to_owned).into();
-    Ok(Results { rows, features, choice: ["choice".to_owned()].into() })
+    roles.features.extend(["m", "k", "n"].map(str::to_owned));
+    roles.choice.insert("choice".to_owned());
+    Ok(rows)
 }
 
 /// The options of a Triton template.
@@ -97,7 +99,7 @@ struct Node<'a> {
     dtype: &'a str,
 }
 
-fn read_result(record: &Json) -> Result<Results, Fault> {
+fn read_result(record: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
     let benchmark: Benchmark<'_> = part(record)?;
     let nodes = &benchmark.input_nodes;
     // A bias comes before the matrices.
@@ -119,11 +121,12 @@ fn read_result(record: &Json) -> Result<Results, Fault> {
         }
         features.insert(format!("{name}_iscontig"), (stride == [size[1], 1]).into());
     }
-    let names = features.keys().cloned().collect();
+    roles.features.extend(features.keys().cloned());
+    roles.choice.insert("choice".to_owned());
     let mut row = record.as_object().cloned().unwrap_or_default();
     row.extend(features);
     row.insert("choice".to_owned(), benchmark.choice()?.into());
-    Ok(Results { rows: vec![(None, row)], features: names, choice: ["choice".to_owned()].into() })
+    Ok(vec![(None, row)])
 }
 
 /// One matrix, and the number of those in its batch.

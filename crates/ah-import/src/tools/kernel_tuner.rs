@@ -10,7 +10,8 @@ use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Results, Tool, part};
+use super::tool::{NamedRow, Tool, part};
+use crate::cell::Defaults;
 use crate::error::bad_file;
 
 const TIMES: &str = "times";
@@ -33,7 +34,7 @@ struct Cache {
     cache: Map<String, Json>,
 }
 
-fn read(document: &Json) -> Result<Results, Fault> {
+fn read(document: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
     let Cache { schema_version, tune_params_keys: choice, problem_size, cache } = part(document)?;
     if let Some(version) = schema_version
         && version.split('.').next() != Some("1")
@@ -41,7 +42,7 @@ fn read(document: &Json) -> Result<Results, Fault> {
         return Err(bad_file("schema_version 1", quoted(&version)));
     }
     let problem = problem(problem_size);
-    let features = problem.iter().map(|(name, _)| name.clone()).collect();
+    roles.features.extend(problem.iter().map(|(name, _)| name.clone()));
     let mut rows = Vec::new();
     for (name, entry) in cache {
         let Some(entry) = entry.as_object().filter(|entry| choice.iter().all(|key| entry.contains_key(key)))
@@ -56,7 +57,8 @@ fn read(document: &Json) -> Result<Results, Fault> {
         row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
         rows.push((Some(name), row));
     }
-    Ok(Results { rows, features, choice })
+    roles.choice.extend(choice);
+    Ok(rows)
 }
 
 /// Returns the problem size as features: `problem_size_x`, `_y` and `_z`, or one name.

@@ -10,13 +10,13 @@ mod triton;
 
 use serde_json::Value as Json;
 
-pub use tool::{Results, Tool};
+pub use tool::{NamedRow, Tool};
 
 const KNOWN: [Tool; 4] = [kernel_tuner::TOOL, triton::TOOL, inductor::PRODUCTS, inductor::RESULTS];
 
 /// Returns the tool that writes records such as this one.
-pub fn find(record: &Json) -> Option<&'static Tool> {
-    KNOWN.iter().find(|tool| tool.keys.iter().all(|key| record.pointer(key).is_some()))
+pub fn find(record: &Json) -> Option<Tool> {
+    KNOWN.into_iter().find(|tool| tool.keys.iter().all(|key| record.pointer(key).is_some()))
 }
 
 /// Returns the names of all tools' files.

@@ -12,7 +12,8 @@ use ah_types::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::tool::{Results, Tool, part};
+use super::tool::{NamedRow, Tool, part};
+use crate::cell::Defaults;
 
 pub const TOOL: Tool = Tool {
     name: "results of Triton's autotuner",
@@ -40,10 +41,11 @@ struct Config {
     options: BTreeMap<String, Json>,
 }
 
-fn read(record: &Json) -> Result<Results, Fault> {
+fn read(record: &Json, roles: &mut Defaults) -> Result<Vec<NamedRow>, Fault> {
     let Record { kernel, key, configs_timings } = part(record)?;
     let mut input: Map<String, Json> = (0..).zip(key).map(|(at, key)| (format!("key{at}"), key)).collect();
-    let features = input.keys().cloned().collect();
+    roles.features.extend(input.keys().cloned());
+    roles.choice.insert("config".to_owned());
     input.extend(kernel.map(|kernel| ("kernel".to_owned(), kernel)));
     let row = |(config, time): (Config, Json)| {
         // The quantiles beside the median are no repetitions.
@@ -53,8 +55,7 @@ fn read(record: &Json) -> Result<Results, Fault> {
         row.insert("ms".to_owned(), median.cloned().unwrap_or_default());
         (None, row)
     };
-    let rows = configs_timings.into_iter().map(row).collect();
-    Ok(Results { rows, features, choice: ["config".to_owned()].into() })
+    Ok(configs_timings.into_iter().map(row).collect())
 }
 
 impl Config {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use serde::{Serialize, Serializer};
 
 use crate::feature::{FeatureKind, Schema};
@@ -157,7 +157,7 @@ impl<'a> Scalar<'a> {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
-    entries: Vec<(Arc<str>, Value)>,
+    entries: IndexMap<Arc<str>, Value, FxBuildHasher>,
 }
 
 impl Context {
@@ -175,16 +175,12 @@ impl Context {
 
     /// Sets a value, replacing one of the same name.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
-        let value = value.into();
-        match self.entries.iter_mut().find(|(n, _)| &**n == name) {
-            Some((_, old)) => *old = value,
-            None => self.entries.push((Arc::from(name), value)),
-        }
+        self.entries.insert(Arc::from(name), value.into());
     }
 
     /// Returns the value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.entries.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
+        self.entries.get(name)
     }
 
     /// Returns the number of this name, if it is one.
@@ -239,19 +235,8 @@ impl fmt::Display for Context {
 
 impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
     fn from_iter<T: IntoIterator<Item = (N, V)>>(iter: T) -> Self {
-        let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
-        let mut places: FxHashMap<Arc<str>, usize> = FxHashMap::default();
-        for (name, value) in iter {
-            let name: Arc<str> = Arc::from(name.as_ref());
-            match places.get(&name) {
-                Some(&place) => entries[place].1 = value.into(),
-                None => {
-                    places.insert(name.clone(), entries.len());
-                    entries.push((name, value.into()));
-                }
-            }
-        }
-        Self { entries }
+        let entry = |(name, value): (N, V)| (Arc::from(name.as_ref()), value.into());
+        Self { entries: iter.into_iter().map(entry).collect() }
     }
 }
 

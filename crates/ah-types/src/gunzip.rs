@@ -1,6 +1,6 @@
 //! Unpacks gzip, up to a ratio that no measured log and no model reaches.
 
-use std::io::{Error, ErrorKind, Read};
+use std::io::{Error, ErrorKind, Read, Take};
 
 use flate2::read::MultiGzDecoder;
 
@@ -13,13 +13,13 @@ const UNCHECKED: u64 = 64 << 20;
 ///
 /// A file of more than 64 MiB that unpacks to more than 128 times its size is an error: it was made to fill memory.
 pub(crate) struct Gunzip<R> {
-    decoder: MultiGzDecoder<Counted<R>>,
+    decoder: MultiGzDecoder<Take<R>>,
     unpacked: u64,
 }
 
 impl<R: Read> Gunzip<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Self { decoder: MultiGzDecoder::new(Counted { reader, count: 0 }), unpacked: 0 }
+        Self { decoder: MultiGzDecoder::new(reader.take(u64::MAX)), unpacked: 0 }
     }
 }
 
@@ -27,26 +27,13 @@ impl<R: Read> Read for Gunzip<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let read = self.decoder.read(into)?;
         self.unpacked += read as u64;
-        if self.unpacked > UNCHECKED && self.unpacked > MAX_RATIO * self.decoder.get_ref().count {
+        let packed = u64::MAX - self.decoder.get_ref().limit();
+        if self.unpacked > UNCHECKED && self.unpacked > MAX_RATIO * packed {
             let why = format!(
                 "it unpacks to more than {MAX_RATIO} times its size, as no measured log does; if it is one, unpack it first (gunzip)"
             );
             return Err(Error::new(ErrorKind::InvalidData, why));
         }
-        Ok(read)
-    }
-}
-
-/// Counts the bytes that are read.
-struct Counted<R> {
-    reader: R,
-    count: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.reader.read(into)?;
-        self.count += read as u64;
         Ok(read)
     }
 }

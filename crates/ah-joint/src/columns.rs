@@ -1,24 +1,27 @@
 //! The columns of the joint model: numbers of an input, of a choice, and of both.
 
+use rayon::prelude::*;
+
 use crate::fields::Field;
 
-/// A column of the joint model; a row is an input and a choice.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Column {
-    /// The product of some numbers of the input.
-    Input(Vec<usize>),
+/// A column of the joint model; a row is an input and a choice. Its value is the product of its factors.
+pub type Column = Vec<Factor>;
+
+/// A number of an input, of a choice, or of both.
+#[derive(Clone, Copy, Debug)]
+pub enum Factor {
+    /// A number of the input.
+    Input(usize),
     /// A field of the choice.
     Field(usize),
-    /// The rank of the choice by its mean log time.
-    Identity,
-    /// The number of tiles: the product of `ceil(input's number / choice's field)`.
-    Tiles(Vec<Tiling>),
+    /// The number of tiles: `ceil(input's number / choice's field)`.
+    Tiles(Tiling),
     /// The share of the last tile that is used: `x / (size * ceil(x / size))`.
     Fill(Tiling),
 }
 
-/// A field of the choice that cuts a number of the input into tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A field of the choice that may cut a number of the input into tiles.
+#[derive(Clone, Copy, Debug)]
 pub struct Tiling {
     /// The position of the input's number.
     pub input: usize,
@@ -31,29 +34,24 @@ pub struct Tiling {
 pub struct Numbers {
     /// By feature, then by input.
     pub inputs: Vec<Vec<f64>>,
-    /// The fields of the choices.
+    /// The fields of the choices, and at the end the rank of a choice by its effect.
     pub fields: Vec<Field>,
-    /// The rank of each choice by its mean log time.
-    pub ranks: Vec<f64>,
 }
 
 impl Numbers {
     /// Returns the value of a column; NaN if it has none.
     pub fn value(&self, column: &Column, input: usize, choice: usize) -> f64 {
-        let tiles = |tiling: &Tiling| (self.inputs[tiling.input][input] / self.size(tiling, choice)).ceil();
-        match column {
-            Column::Input(factors) => factors.iter().map(|&at| self.inputs[at][input]).product(),
-            Column::Field(at) => self.fields[*at].values[choice],
-            Column::Identity => self.ranks[choice],
-            Column::Tiles(tilings) => tilings.iter().map(tiles).product(),
-            Column::Fill(tiling) => {
-                self.inputs[tiling.input][input] / (self.size(tiling, choice) * tiles(tiling)).max(1.0)
+        let size = |tiling: &Tiling| self.fields[tiling.field].values[choice];
+        let tiles = |tiling: &Tiling| (self.inputs[tiling.input][input] / size(tiling)).ceil();
+        let factor = |factor: &Factor| match factor {
+            Factor::Input(at) => self.inputs[*at][input],
+            Factor::Field(at) => self.fields[*at].values[choice],
+            Factor::Tiles(tiling) => tiles(tiling),
+            Factor::Fill(tiling) => {
+                self.inputs[tiling.input][input] / (size(tiling) * tiles(tiling)).max(1.0)
             }
-        }
-    }
-
-    fn size(&self, tiling: &Tiling, choice: usize) -> f64 {
-        self.fields[tiling.field].values[choice]
+        };
+        column.iter().map(factor).product()
     }
 }
 
@@ -85,7 +83,7 @@ impl Coding {
             }
             bounds
         };
-        let all = columns.into_iter().map(|column| (bounds(&column), column));
+        let all = columns.into_par_iter().map(|column| (bounds(&column), column));
         let (bounds, columns) = all.filter(|(bounds, _)| bounds.len() > 1).unzip();
         Self { columns, bounds }
     }

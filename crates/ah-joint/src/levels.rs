@@ -15,27 +15,14 @@ pub struct Timing {
 /// Rounds of alternating means; on 25 of 300 choices, the effects move by less than 0.001 after 10.
 const ROUNDS: usize = 15;
 
-/// Levels and effects.
-#[derive(Debug)]
-pub struct Levels {
-    /// By input.
-    pub inputs: Vec<f64>,
-    /// By choice; 0 for one without a timing.
-    pub choices: Vec<f64>,
-}
-
-impl Levels {
-    /// Returns the levels of timings that did not fail.
-    pub fn new(timings: &[Timing], inputs: usize, choices: usize) -> Self {
-        let mut levels = Self { inputs: vec![0.0; inputs], choices: vec![0.0; choices] };
-        for _ in 0..ROUNDS {
-            let left = |t: &Timing| t.log_time - levels.choices[t.choice as usize];
-            levels.inputs = means(timings, inputs, |t| t.input, left);
-            let left = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
-            levels.choices = means(timings, choices, |t| t.choice, left);
-        }
-        levels
+/// Returns the effect of each choice; 0 for one without a timing. The timings did not fail.
+pub fn effects(timings: &[Timing], inputs: usize, choices: usize) -> Vec<f64> {
+    let mut effects = vec![0.0; choices];
+    for _ in 0..ROUNDS {
+        let levels = means(timings, inputs, |t| t.input, |t| t.log_time - effects[t.choice as usize]);
+        effects = means(timings, choices, |t| t.choice, |t| t.log_time - levels[t.input as usize]);
     }
+    effects
 }
 
 fn means(

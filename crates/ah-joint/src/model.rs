@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
-use crate::fields;
-use crate::levels::{Levels, Timing};
+use crate::fields::{self, Field};
+use crate::levels::{Timing, effects};
 use crate::numbers::numbers;
 use crate::rows::{Coded, thinned, weight};
 use crate::tilings;
@@ -38,12 +38,13 @@ impl JointModel {
     pub fn fit(inputs: &[&[Value]], choices: &[String], timings: &[Timing], seed: u64) -> Self {
         let finite: Vec<Timing> =
             timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
-        let levels = Levels::new(&finite, inputs.len(), choices.len());
-        let fields = fields::columns(choices, &levels.choices);
-        let numbers = Numbers { inputs: numbers(inputs), fields, ranks: ranks(&levels.choices) };
+        let effects = effects(&finite, inputs.len(), choices.len());
+        let mut fields = fields::columns(choices, &effects);
+        fields.push(Field { name: String::new(), values: ranks(&effects), is_size: false });
+        let numbers = Numbers { inputs: numbers(inputs), fields };
         let kept = thinned(&finite, MAX_ROWS, seed);
-        let columns = tilings::columns(&numbers, &kept, &levels, seed);
-        let coded = Coded::new(columns, &numbers, &kept, &levels);
+        let columns = tilings::columns(&numbers, &kept, seed);
+        let coded = Coded::new(columns, &numbers, &kept);
         let even = vec![1; kept.len()];
         let fit = |number: u64| {
             let seed = random::mix(seed, 10 + number);
@@ -85,8 +86,8 @@ impl JointModel {
 
     /// Returns the `most` choices that are fastest on average, ascending.
     pub fn fastest(&self, most: usize) -> Vec<ChoiceId> {
-        let ranks = self.numbers.ranks.iter().enumerate().filter(|(_, rank)| **rank < most as f64);
-        ranks.map(|(choice, _)| ChoiceId(choice as u32)).collect()
+        let ranks = self.numbers.fields.last().map_or(&[][..], |field| &field.values);
+        (0..).map(ChoiceId).zip(ranks).filter(|(_, rank)| **rank < most as f64).map(|(id, _)| id).collect()
     }
 }
 

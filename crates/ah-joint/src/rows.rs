@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::columns::{Coding, Column, Numbers};
-use crate::levels::{Levels, Timing};
+use crate::levels::Timing;
 use ah_types::random;
 
 /// Log slowdowns from which on rows count least.
@@ -29,7 +29,7 @@ pub struct Coded {
     pub codes: Vec<Vec<u16>>,
     /// The input of each row, ascending: the model learns differences within an input only.
     pub groups: Vec<u32>,
-    /// What to predict.
+    /// The log times; their level in each input does not count.
     pub targets: Vec<f64>,
 }
 
@@ -37,9 +37,8 @@ pub struct Coded {
 const CODING_ROWS: usize = 20_000;
 
 impl Coded {
-    /// Codes these timings. The log times less the levels of the inputs are to be predicted.
-    pub fn new(columns: Vec<Column>, numbers: &Numbers, timings: &[Timing], levels: &Levels) -> Self {
-        let target = |t: &Timing| t.log_time - levels.inputs[t.input as usize];
+    /// Codes these timings.
+    pub fn new(columns: Vec<Column>, numbers: &Numbers, timings: &[Timing]) -> Self {
         let step = timings.len().div_ceil(CODING_ROWS).max(1);
         let pairs: Vec<(u32, u32)> = timings.iter().step_by(step).map(|t| (t.input, t.choice)).collect();
         let coding = Coding::new(columns, numbers, &pairs);
@@ -49,7 +48,7 @@ impl Coded {
         Self {
             codes: (0..coding.width()).into_par_iter().map(column).collect(),
             groups: timings.iter().map(|timing| timing.input).collect(),
-            targets: timings.iter().map(target).collect(),
+            targets: timings.iter().map(|timing| timing.log_time).collect(),
             coding,
         }
     }

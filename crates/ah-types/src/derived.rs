@@ -6,7 +6,7 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
-use crate::expr::{self, Expr, ParseError, TypeError};
+use crate::expr::{self, Expr, ExprError};
 use crate::feature::{DuplicateFeature, Feature, Schema};
 use crate::row::Row;
 use crate::shown::quoted;
@@ -26,12 +26,9 @@ pub struct DerivedFeature {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The messages show the fields.
 pub enum DerivedError {
-    /// Its text is malformed.
+    /// Its expression is malformed, or does not fit the schema.
     #[error("derived feature {}: {source}", quoted(name))]
-    Parse { name: String, source: ParseError },
-    /// It does not fit the schema.
-    #[error("derived feature {}: {source}", quoted(name))]
-    Type { name: String, source: TypeError },
+    Expression { name: String, source: ExprError },
     /// Another feature has its name.
     #[error(transparent)]
     Duplicate(#[from] DuplicateFeature),
@@ -69,10 +66,9 @@ impl Features {
         let mut costs = vec![1; base.len()];
         let mut resolved = Vec::with_capacity(derived.len());
         for d in derived {
-            let parsed = expr::parse(&d.expression)
-                .map_err(|source| DerivedError::Parse { name: d.name.clone(), source })?;
-            let typed =
-                parsed.resolve(&all).map_err(|source| DerivedError::Type { name: d.name.clone(), source })?;
+            let wrong = |source| DerivedError::Expression { name: d.name.clone(), source };
+            let parsed = expr::parse(&d.expression).map_err(wrong)?;
+            let typed = parsed.resolve(&all).map_err(wrong)?;
             let mut cost: u64 = 0;
             typed.for_each(&mut |part| {
                 cost =

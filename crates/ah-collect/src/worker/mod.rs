@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 use ah_measure::protocol::{Answer, Description, Request, VERSION, WireCell, WireContext};
 use ah_measure::sampling::Seed;
 use ah_measure::{Bench, Cell, Experiment, Failure, Measurement, Times, draws, measure_choices};
-use ah_types::{ChoiceId, Context, Schema, TimingPolicy};
+use ah_types::{ChoiceId, Context, Precondition, Schema, TimingPolicy};
 use serde_json::Value;
 
-use crate::condition::Condition;
+use crate::condition::refusal;
 use crate::error::CollectError;
 use process::{Fault, GRACE, Process};
 
@@ -48,7 +48,7 @@ pub struct Worker {
     schema: Schema,
     description: Description,
     /// By choice: the condition under which it is offered, if it has one.
-    conditions: Vec<Option<Condition>>,
+    conditions: Vec<Option<Precondition>>,
     /// By choice: why it cannot run on the loaded input.
     refusals: Vec<Option<Failure>>,
     /// The current input, for the next process.
@@ -88,7 +88,7 @@ impl Worker {
         let condition = |choice: &String| {
             let Some(text) = eligible.get(choice) else { return Ok(None) };
             let wrong = |e| format!("{name}: the choice {choice:?} is eligible where {text:?}: {e}");
-            Condition::new(text, &schema).map(Some).map_err(|e| CollectError::Usage(wrong(e)))
+            Precondition::new(text, &schema).map(Some).map_err(|e| CollectError::Usage(wrong(e)))
         };
         let conditions = experiment.choices.iter().map(condition).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -170,7 +170,7 @@ impl Worker {
         policy: &TimingPolicy,
     ) -> Result<Measurement, Failure> {
         let row = context.row(&self.schema).map_err(Failure::skipped)?;
-        self.refusals = self.conditions.iter().map(|condition| condition.as_ref()?.refusal(&row)).collect();
+        self.refusals = self.conditions.iter().map(|condition| refusal(condition.as_ref()?, &row)).collect();
         self.input = None;
         let wire = WireContext::from(context);
         self.ask(Request::Prepare { context: wire.clone(), seed })?;

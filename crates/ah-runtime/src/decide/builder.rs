@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use ah_types::expr::{self, ParseError, TypeError};
+use ah_types::expr::{self, ExprError};
 use ah_types::{
     DerivedError, DerivedFeature, Device, DuplicateFeature, Feature, Features, ModelError, Optimization,
     OptimizationError, Schema, TimingPolicy,
@@ -72,12 +72,9 @@ pub enum SetupError {
     /// A derived feature is malformed.
     #[error(transparent)]
     Derived(#[from] DerivedError),
-    /// The precondition is malformed.
+    /// The precondition is malformed, does not fit the features, or is not a truth value.
     #[error("precondition: {0}")]
-    PreconditionSyntax(#[from] ParseError),
-    /// The precondition does not fit the features, or is not a truth value.
-    #[error("precondition: {0}")]
-    PreconditionType(#[from] TypeError),
+    Precondition(#[from] ExprError),
     /// The optimization is malformed.
     #[error(transparent)]
     Optimization(#[from] OptimizationError),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::expr::{self, Expr};
 use ah_types::log::Metadata;
 use ah_types::shown::listed;
 use ah_types::{ChoiceId, Features, Optimization, Precondition, Schema};
@@ -21,11 +20,10 @@ pub fn precondition(
     warnings: &mut Vec<String>,
 ) -> Result<(Option<Precondition>, Vec<u32>), TrainError> {
     let Some(text) = optimization.precondition_for(metadata) else { return Ok((None, Vec::new())) };
-    let typed = truth(optimization, "precondition", text, features.base())?;
+    let precondition = condition(optimization, "precondition", text, features.base())?;
     let inputs = table.inputs.len();
     let all = 0..inputs as u32;
-    let outside: Vec<u32> =
-        all.filter(|&i| typed.truth(&*table.inputs[i as usize].values) != Some(true)).collect();
+    let outside: Vec<u32> = all.filter(|&i| !precondition.holds(&*table.inputs[i as usize].values)).collect();
     let enough = table::enough(inputs);
     if outside.len() >= enough {
         warnings.push(format!(
@@ -41,7 +39,7 @@ pub fn precondition(
             table.inputs[first as usize].text
         ));
     }
-    Ok((Some(Precondition { expression: text.to_owned(), typed }), outside))
+    Ok((Some(precondition), outside))
 }
 
 /// Returns the conditions under which choices can run, by the optimization and by the log. If both name a choice,
@@ -57,9 +55,9 @@ pub fn eligible(
     rules.extend(optimization.eligible());
     let (mut eligible, mut unknown) = (BTreeMap::new(), Vec::new());
     for (name, expression) in rules {
-        let typed = truth(optimization, "eligible", &expression, features.base())?;
+        let condition = condition(optimization, "eligible", &expression, features.base())?;
         match table.choice_id(&name) {
-            Some(id) => _ = eligible.insert(id, Precondition { expression, typed }),
+            Some(id) => _ = eligible.insert(id, condition),
             None => unknown.push(name),
         }
     }
@@ -70,14 +68,15 @@ pub fn eligible(
 }
 
 /// Returns the condition in a field of the optimization.
-pub fn truth(
+pub fn condition(
     optimization: &Optimization,
     what: &'static str,
     text: &str,
     schema: &Schema,
-) -> Result<Expr, TrainError> {
-    let wrong =
-        |reason: String| TrainError::Expression { optimization: optimization.name.clone(), what, reason };
-    let parsed = expr::parse(text).map_err(|e| wrong(e.to_string()))?;
-    parsed.resolve_bool(schema).map_err(|e| wrong(e.to_string()))
+) -> Result<Precondition, TrainError> {
+    Precondition::new(text, schema).map_err(|e| TrainError::Expression {
+        optimization: optimization.name.clone(),
+        what,
+        reason: e.to_string(),
+    })
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ah_types::expr::{self, Binary, Comparison, Expr};
+use ah_types::expr::{Binary, Comparison, Expr};
 use ah_types::{ChoiceId, FeatureKind, Precondition, Schema, Value};
 
 use super::table::Table;
@@ -49,8 +49,7 @@ pub fn learn(
         let bounds = separate(schema, &values(timed), values(&without.collect::<Vec<u32>>()))?;
         let and = |a, b| Expr::binary(Binary::And, a, b);
         let expression = bounds.into_iter().reduce(and)?.to_string();
-        let typed = expr::parse(&expression).ok()?.resolve_bool(schema).ok()?;
-        Some((choice, Precondition { expression, typed }))
+        Some((choice, Precondition::new(expression, schema).ok()?))
     };
     (0_u32..).map(ChoiceId).zip(&timed).filter_map(condition).collect()
 }

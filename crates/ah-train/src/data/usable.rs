@@ -50,8 +50,8 @@ pub fn filtered(
 ) -> Result<Vec<u32>, TrainError> {
     let before = usable.len();
     if let Some(text) = row_filter {
-        let typed = domain::truth(optimization, "row_filter", text, features.all())?;
-        usable.retain(|&i| typed.truth(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+        let filter = domain::condition(optimization, "row_filter", text, features.all())?;
+        usable.retain(|&i| filter.holds(&features.row(&*table.inputs[i as usize].values)));
     }
     if usable.len() < before {
         warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));

@@ -152,7 +152,7 @@ fn leaf(
         let s = &statistics[choice.index()];
         let offered = eligible.get(&choice).map_or(own.len(), |condition| {
             let values = |input: u32| &*table.inputs[input as usize].values;
-            own.iter().filter(|&&input| condition.typed.truth(values(input)) == Some(true)).count()
+            own.iter().filter(|&&input| condition.holds(values(input))).count()
         });
         let measured = measured[choice.index()];
         let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };

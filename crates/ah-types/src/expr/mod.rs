@@ -35,7 +35,6 @@ mod shared;
 mod tree;
 
 pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, modulo};
-pub use parse::{ParseError, parse};
-pub use resolve::TypeError;
+pub use parse::{ExprError, parse};
 pub(crate) use shared::share;
 pub use tree::{Binary, Comparison, Expr, Slot, Type, Unary};

@@ -1,5 +1,7 @@
 //! Parses text to a syntax tree: a lexer and a precedence-climbing parser.
 
+use std::fmt::Display;
+
 use super::tree::{Binary, COMPARISON, Expr, Unary};
 use crate::shown;
 
@@ -9,40 +11,21 @@ const MAX_NESTING: usize = 128;
 /// tree recurses. A level of the tree takes two words, or is nested. Brackets are no words, because printing may add some.
 const MAX_WORDS: usize = 8 * MAX_NESTING;
 
-/// An expression is malformed.
+/// An expression is malformed, or does not fit a schema: the place, what was expected and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "column {column}: expected {expected}, found {found} in the expression {}",
-    shown::expression(source_text)
-)]
-pub struct ParseError {
-    /// The place, counted in characters from 1.
-    pub column: usize,
-    /// What the parser expected there.
-    pub expected: String,
-    /// What it found.
-    pub found: String,
-    /// The whole expression.
-    pub source_text: String,
-}
+#[error("{0}")]
+pub struct ExprError(pub String);
 
 /// Parses an expression. See [the module](super) for the language.
 ///
 /// # Errors
-/// [`ParseError`] with the place, what was expected and what was found.
-pub fn parse(source: &str) -> Result<Expr<String>, ParseError> {
+/// [`ExprError`] with the place, what was expected and what was found.
+pub fn parse(source: &str) -> Result<Expr<String>, ExprError> {
     let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
     let tree = parser.expr()?;
     match parser.peek() {
         Token::End => Ok(tree),
         _ => Err(parser.expected("an operator or the end")),
-    }
-}
-
-impl std::str::FromStr for Expr<String> {
-    type Err = ParseError;
-    fn from_str(source: &str) -> Result<Self, ParseError> {
-        parse(source)
     }
 }
 
@@ -56,18 +39,15 @@ enum Token {
     End,
 }
 
-fn error(source: &str, byte: usize, expected: impl Into<String>, found: impl Into<String>) -> ParseError {
-    ParseError {
-        column: source[..byte].chars().count() + 1,
-        expected: expected.into(),
-        found: found.into(),
-        source_text: source.to_owned(),
-    }
+/// Returns the error at a byte of an expression. Columns are characters, counted from 1.
+fn error(source: &str, byte: usize, expected: impl Display, found: impl Display) -> ExprError {
+    let (column, whole) = (source[..byte].chars().count() + 1, shown::expression(source));
+    ExprError(format!("column {column}: expected {expected}, found {found} in the expression {whole}"))
 }
 
 const SYMBOLS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ","];
 
-fn lex(source: &str) -> Result<Vec<(usize, Token)>, ParseError> {
+fn lex(source: &str) -> Result<Vec<(usize, Token)>, ExprError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = source[at..].chars().next() {
@@ -151,7 +131,7 @@ impl Parser<'_> {
         token
     }
 
-    fn expected(&self, what: &str) -> ParseError {
+    fn expected(&self, what: &str) -> ExprError {
         let (at, token) = &self.tokens[self.next];
         let found = match token {
             Token::Number(x) => format!("the number {x}"),
@@ -175,11 +155,11 @@ impl Parser<'_> {
         matches
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), ParseError> {
+    fn expect(&mut self, word: &str) -> Result<(), ExprError> {
         if self.take(word) { Ok(()) } else { Err(self.expected(&format!("{word:?}"))) }
     }
 
-    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, ParseError>) -> Result<T, ParseError> {
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, ExprError>) -> Result<T, ExprError> {
         if self.nesting == MAX_NESTING {
             return Err(self.expected(&format!("no more than {MAX_NESTING} nested levels")));
         }
@@ -194,7 +174,7 @@ impl Parser<'_> {
         expr
     }
 
-    fn expr(&mut self) -> Result<Expr<String>, ParseError> {
+    fn expr(&mut self) -> Result<Expr<String>, ExprError> {
         self.nested(|p| {
             if p.take("if") {
                 let condition = p.expr()?;
@@ -217,7 +197,7 @@ impl Parser<'_> {
     }
 
     /// Parses operands joined by operators that bind at least as tightly as `least`.
-    fn binary(&mut self, least: u8) -> Result<Expr<String>, ParseError> {
+    fn binary(&mut self, least: u8) -> Result<Expr<String>, ExprError> {
         let mut left = self.unary()?;
         while let Some(op) = self.operator() {
             let precedence = op.precedence();
@@ -235,7 +215,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Expr<String>, ParseError> {
+    fn unary(&mut self) -> Result<Expr<String>, ExprError> {
         if self.take("not") {
             // `not a == b` is `not (a == b)`.
             let operand = self.nested(|p| p.binary(COMPARISON))?;
@@ -252,7 +232,7 @@ impl Parser<'_> {
         self.atom()
     }
 
-    fn atom(&mut self) -> Result<Expr<String>, ParseError> {
+    fn atom(&mut self) -> Result<Expr<String>, ExprError> {
         const WHAT: &str = "a number, text, feature or bracket";
         match self.peek().clone() {
             Token::Number(x) => Ok(self.leaf(Expr::Number(x))),

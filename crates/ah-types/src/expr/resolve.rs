@@ -1,44 +1,24 @@
 //! Checks an expression against a schema: names become slots, and every operator gets operands of its type.
 
+use super::parse::ExprError;
 use super::tree::{Binary, Comparison, Expr, Slot, Type, Unary};
 use crate::feature::Schema;
-use crate::shown::{self, listed, quoted};
-
-/// An expression does not fit a schema.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[allow(missing_docs)] // The messages show the fields.
-pub enum TypeError {
-    /// It names a feature that the schema does not have.
-    #[error(
-        "unknown feature {} in the expression {}; the features are {}",
-        quoted(feature),
-        shown::expression(expression),
-        listed(known)
-    )]
-    UnknownFeature { feature: String, expression: String, known: Vec<String> },
-    /// An operand's type is not the one that its operator takes.
-    #[error(
-        "expected {expected}, found {found}: {} in the expression {}",
-        shown::expression(part),
-        shown::expression(expression)
-    )]
-    Mismatch { expected: Type, found: Type, part: String, expression: String },
-}
+use crate::shown::{self, did_you_mean, listed, quoted};
 
 impl Expr<String> {
     /// Checks names and types against `schema`.
     ///
     /// # Errors
-    /// [`TypeError`] for the first unknown feature or mistyped operand.
-    pub fn resolve(&self, schema: &Schema) -> Result<Expr, TypeError> {
+    /// [`ExprError`] for the first unknown feature or mistyped operand.
+    pub fn resolve(&self, schema: &Schema) -> Result<Expr, ExprError> {
         Resolver { schema, whole: self }.any(self)
     }
 
     /// Resolves an expression that must compute a truth value; see [`resolve`](Self::resolve).
     ///
     /// # Errors
-    /// [`TypeError`] for the first unknown feature or mistyped operand, or if the whole has another type.
-    pub fn resolve_bool(&self, schema: &Schema) -> Result<Expr, TypeError> {
+    /// [`ExprError`] for the first unknown feature or mistyped operand, or if the whole has another type.
+    pub fn resolve_bool(&self, schema: &Schema) -> Result<Expr, ExprError> {
         Resolver { schema, whole: self }.of_type(self, Type::Bool)
     }
 }
@@ -50,7 +30,7 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn any(&self, expr: &Expr<String>) -> Result<Expr, TypeError> {
+    fn any(&self, expr: &Expr<String>) -> Result<Expr, ExprError> {
         Ok(match expr {
             Expr::Number(x) => Expr::Number(*x),
             Expr::Bool(value) => Expr::Bool(*value),
@@ -75,16 +55,19 @@ impl Resolver<'_> {
         })
     }
 
-    fn slot(&self, name: &str) -> Result<Slot, TypeError> {
-        let index = self.schema.slot(name).ok_or_else(|| TypeError::UnknownFeature {
-            feature: name.to_owned(),
-            expression: self.whole.to_string(),
-            known: self.schema.features().iter().map(|f| f.name.clone()).collect(),
+    fn slot(&self, name: &str) -> Result<Slot, ExprError> {
+        let index = self.schema.slot(name).ok_or_else(|| {
+            let known = || self.schema.features().iter().map(|f| &f.name);
+            let (feature, whole) = (quoted(name), shown::expression(&self.whole.to_string()));
+            let (listed, proposal) = (listed(known()), did_you_mean(name, known()));
+            ExprError(format!(
+                "unknown feature {feature} in the expression {whole}; the features are {listed}{proposal}"
+            ))
         })?;
         Ok(Slot { index, kind: self.schema.features()[index].kind })
     }
 
-    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, TypeError> {
+    fn operands(&self, op: Binary, ty: Type, a: &Expr<String>, b: &Expr<String>) -> Result<Expr, ExprError> {
         Ok(Expr::binary(op, self.of_type(a, ty)?, self.of_type(b, ty)?))
     }
 
@@ -96,7 +79,7 @@ impl Resolver<'_> {
         categories: Binary,
         a: &Expr<String>,
         b: &Expr<String>,
-    ) -> Result<Expr, TypeError> {
+    ) -> Result<Expr, ExprError> {
         let (left, right) = (self.any(a)?, self.any(b)?);
         match (left.ty(), right.ty()) {
             (Type::Number, Type::Number) => Ok(Expr::binary(numbers, left, right)),
@@ -109,7 +92,7 @@ impl Resolver<'_> {
 
     /// Resolves an operand of this type. A categorical feature stands for a condition too: it holds where its value is `True`,
     /// because a truth value is logged as the category `True` or `False`.
-    fn of_type(&self, expr: &Expr<String>, expected: Type) -> Result<Expr, TypeError> {
+    fn of_type(&self, expr: &Expr<String>, expected: Type) -> Result<Expr, ExprError> {
         let resolved = self.any(expr)?;
         match resolved.ty() {
             found if found == expected => Ok(resolved),
@@ -120,7 +103,8 @@ impl Resolver<'_> {
         }
     }
 
-    fn mismatch(&self, part: &Expr<String>, expected: Type, found: Type) -> TypeError {
-        TypeError::Mismatch { expected, found, part: part.to_string(), expression: self.whole.to_string() }
+    fn mismatch(&self, part: &Expr<String>, expected: Type, found: Type) -> ExprError {
+        let [part, whole] = [part, self.whole].map(|expr| shown::expression(&expr.to_string()));
+        ExprError(format!("expected {expected}, found {found}: {part} in the expression {whole}"))
     }
 }

@@ -9,9 +9,10 @@ use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::derived::Features;
 use crate::device::{Device, Identity, capability_identity};
-use crate::expr::Expr;
-use crate::feature::{Feature, FeatureKind};
+use crate::expr::{self, Expr, ExprError};
+use crate::feature::{Feature, FeatureKind, Schema};
 use crate::optimization::Objective;
+use crate::row::Row;
 use crate::tree::{Tree, contains};
 
 /// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
@@ -68,6 +69,22 @@ pub struct Precondition {
     pub expression: String,
     /// The resolved expression, over the slots of the logged features.
     pub typed: Expr,
+}
+
+impl Precondition {
+    /// Reads a condition over the logged features.
+    ///
+    /// # Errors
+    /// [`ExprError`] for an expression that is malformed or no truth value.
+    pub fn new(expression: impl Into<String>, logged: &Schema) -> Result<Self, ExprError> {
+        let expression = expression.into();
+        Ok(Self { typed: expr::parse(&expression)?.resolve_bool(logged)?, expression })
+    }
+
+    /// Returns whether it holds. An undefined condition counts as false.
+    pub fn holds(&self, logged: &(impl Row + ?Sized)) -> bool {
+        self.typed.truth(logged) == Some(true)
+    }
 }
 
 /// The result of calibration: "on inputs drawn like the calibration inputs, with this confidence, at most

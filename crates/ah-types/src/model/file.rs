@@ -14,7 +14,6 @@ use crate::artefact;
 use crate::choice::ChoiceId;
 use crate::derived::{DerivedFeature, Features};
 use crate::device::Device;
-use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, reason};
 
@@ -188,10 +187,8 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
         })?;
     }
     let missing = file.missing.iter().map(|name| names.slot(name)).collect::<Result<_, _>>();
-    let condition = |what: &str, expression: String| -> Result<Precondition, String> {
-        let parsed = expr::parse(&expression).map_err(|e| format!("{what}: {e}"))?;
-        let typed = parsed.resolve_bool(features.base()).map_err(|e| format!("{what}: {e}"))?;
-        Ok(Precondition { expression, typed })
+    let condition = |what: &str, expression: String| {
+        Precondition::new(expression, features.base()).map_err(|e| format!("{what}: {e}"))
     };
     let precondition = file.precondition.map(|text| condition("precondition", text));
     let eligible = file.eligible.into_iter().map(|(name, text)| {

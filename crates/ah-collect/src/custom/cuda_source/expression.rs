@@ -3,11 +3,10 @@
 //! The language is that of derived features ([`ah_types::expr`]).
 
 use ah_types::expr::{self, Expr, Type};
-use ah_types::{Schema, Value};
+use ah_types::{Precondition, Schema, Value};
 use toml::Spanned;
 
 use super::mistake::Mistake;
-use crate::condition::{Condition, explained};
 
 /// A value of the TOML file with its place.
 pub(super) type Located = Spanned<toml::Value>;
@@ -35,8 +34,8 @@ impl NumberExpression {
                 )));
             }
         };
-        let parsed = expr::parse(&text).map_err(|e| wrong(e.to_string()))?;
-        let expression = parsed.resolve(schema).map_err(|e| wrong(explained(&e)))?;
+        let expression = expr::parse(&text).and_then(|parsed| parsed.resolve(schema));
+        let expression = expression.map_err(|e| wrong(e.to_string()))?;
         if expression.ty() != Type::Number {
             return Err(wrong(format!("expected an expression that computes a number, found {text:?}")));
         }
@@ -61,9 +60,9 @@ impl NumberExpression {
 }
 
 /// Reads a condition over the features and parameters of `schema`.
-pub(super) fn condition(key: &str, value: &Located, schema: &Schema) -> Result<Condition, Mistake> {
+pub(super) fn condition(key: &str, value: &Located, schema: &Schema) -> Result<Precondition, Mistake> {
     let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
     let text = value.get_ref().as_str();
     let text = text.ok_or_else(|| wrong("expected an expression in quotes".to_owned()))?;
-    Condition::new(text, schema).map_err(wrong)
+    Precondition::new(text, schema).map_err(|e| wrong(e.to_string()))
 }

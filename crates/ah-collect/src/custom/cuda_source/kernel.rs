@@ -8,7 +8,7 @@ use ah_measure::Failure;
 use ah_measure::draws::{self, Inputs};
 use ah_types::artefact::read_text;
 use ah_types::shown::did_you_mean;
-use ah_types::{Context, Optimization, Schema, Value};
+use ah_types::{Context, Optimization, Precondition, Schema, Value};
 use toml::Spanned;
 
 use super::arguments::Arguments;
@@ -17,7 +17,7 @@ use super::format::{CudaTable, ReferenceTable};
 use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
 use super::parameters::{self, CudaChoice};
-use crate::condition::Condition;
+use crate::condition::refusal;
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -31,7 +31,7 @@ pub(crate) struct CudaKernel {
     features: Schema,
     launch: LaunchExpressions,
     /// The constraints that depend on the input.
-    constraints: Vec<Condition>,
+    constraints: Vec<Precondition>,
     reference: Reference,
     arguments: Arguments,
     tolerance: Option<f64>,
@@ -56,8 +56,11 @@ impl CudaKernel {
         let all = parameters::extend(&features, &table.parameters)?;
         let conditions = table.constraints.iter().map(|c| condition("cuda.constraints", c, &all));
         let conditions = conditions.collect::<Result<Vec<_>, _>>()?.into_iter();
-        let (of_input, of_parameters): (Vec<_>, Vec<_>) =
-            conditions.partition(|condition| condition.uses_first(features.len()));
+        let (of_input, of_parameters): (Vec<_>, Vec<_>) = conditions.partition(|condition: &Precondition| {
+            let mut uses = false;
+            condition.typed.for_each_feature(&mut |slot| uses |= slot.index < features.len());
+            uses
+        });
         let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
         let launch = LaunchExpressions::new(
             "cuda",
@@ -118,8 +121,8 @@ impl CudaKernel {
 
     fn launch(&self, features: &[Value], choice: &CudaChoice) -> Result<LaunchPlan, Failure> {
         let row = [features, &choice.values].concat();
-        if let Some(refusal) = self.constraints.iter().find_map(|c| c.refusal(&row)) {
-            return Err(refusal);
+        if let Some(refused) = self.constraints.iter().find_map(|c| refusal(c, &row)) {
+            return Err(refused);
         }
         let plan = self.launch.plan(&row, &choice.defines).map_err(Failure::failed)?;
         let threads: u64 = plan.grid.threads.iter().map(|n| u64::from(*n)).product();

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{Feature, FeatureKind, Schema, Value};
+use ah_types::{Feature, FeatureKind, Precondition, Schema, Value};
 use toml::Spanned;
 
 use super::mistake::Mistake;
-use crate::condition::Condition;
 use crate::custom::combinations::{combinations, is_identifier};
 use crate::worker::{MOST_CHOICES, check_choices};
 use ah_measure::draws::ScalarText;
@@ -64,7 +63,7 @@ fn parameter(value: &ScalarText) -> Value {
 pub(super) fn choices(
     parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
     features: &Schema,
-    conditions: &[Condition],
+    conditions: &[Precondition],
 ) -> Result<Vec<CudaChoice>, Mistake> {
     let combinations = combinations(parameters.iter().map(|(name, values)| (name, values.get_ref())));
     let combinations = combinations.ok_or_else(|| {
@@ -78,7 +77,7 @@ pub(super) fn choices(
             combination.into_iter().map(|(name, value)| (name, parameter(value))).collect();
         let values: Vec<Value> = combination.iter().map(|(_, value)| value.clone()).collect();
         let row = [unknown.as_slice(), &values].concat();
-        if conditions.iter().any(|condition| condition.refusal(&row).is_some()) {
+        if !conditions.iter().all(|condition| condition.holds(&row)) {
             continue;
         }
         // A value in a choice's name ends at the first underscore.

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let read = |skip_bad_rows| {
-        let options = ReadOptions { skip_bad_rows };
+        let options = ReadOptions { skip_bad_rows, ..ReadOptions::default() };
         log::read_bytes(Path::new("train.txt"), bytes, options)
     };
     match read(false) {

@@ -16,7 +16,7 @@ use crate::params::ImportParams;
 pub fn write(params: &ImportParams, contents: &Contents) -> Result<(), ImportError> {
     let metadata = metadata(params, contents)?;
     let write = |path: &std::path::Path| {
-        let (mut writer, _) = LogWriter::open(path, &metadata, &contents.schema)?;
+        let (mut writer, _) = LogWriter::open(path, &metadata, &contents.schema, None)?;
         let schema = writer.schema().clone();
         Ok(writer.append_inputs(contents.samples(&schema))?)
     };

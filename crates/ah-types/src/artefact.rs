@@ -18,14 +18,7 @@ pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
 /// How long to wait for a program to open the other end of a named pipe.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens a file for reading. A named pipe that no program writes to is an error after five seconds.
-///
-/// # Errors
-/// Any I/O error; `TimedOut` for such a pipe.
-pub fn open_file(path: &Path) -> io::Result<File> {
-    open_within(path, PATIENCE)
-}
-
+/// Opens a file for reading. A named pipe to which no program writes within `patience` is an error.
 fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
     #[cfg(unix)]
     if std::fs::metadata(path)?.file_type().is_fifo() {
@@ -41,12 +34,17 @@ fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens a file that may be packed with gzip.
+/// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked. A named pipe
+/// that no program writes to is an error after five seconds.
 ///
 /// # Errors
 /// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
-pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut file = open_file(path)?;
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path.is_dir() {
+        let why = "it is a directory; give the file inside it";
+        return Err(io::Error::new(ErrorKind::IsADirectory, why));
+    }
+    let mut file = open_within(path, PATIENCE)?;
     #[cfg(unix)]
     if file.metadata()?.file_type().is_char_device() && path != Path::new("/dev/null") {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device; give a file or a pipe"));

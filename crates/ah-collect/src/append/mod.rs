@@ -41,7 +41,7 @@ impl Appender {
         worker: &Worker,
     ) -> Result<(Self, EarlierInputs, Option<String>), CollectError> {
         let (path, policy, experiment) = (&options.output, options.policy, worker.experiment());
-        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), worker.schema())?;
+        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, worker), worker.schema(), None)?;
         let log_file = LogFile::open(path)?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;

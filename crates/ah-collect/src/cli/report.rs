@@ -43,7 +43,10 @@ pub(super) struct ReportFlags {
 
 impl ReportFlags {
     pub fn run(self) -> Result<u8, CollectError> {
-        let log = read_with(&self.logs, ReadOptions { skip_bad_rows: self.skip_bad_rows })?;
+        let log = read_with(
+            &self.logs,
+            ReadOptions { skip_bad_rows: self.skip_bad_rows, ..ReadOptions::default() },
+        )?;
         let report = LogReport::of(&log, &self.optimization(&log)?);
         if self.text || self.json {
             stdout(&if self.json { format!("{}\n", json!(report)) } else { format!("{report}\n") })?;

@@ -16,7 +16,8 @@ const MOST_BYTES: u64 = 512 << 20;
 pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Context>, LogError> {
     let io = LogError::io(path, "read");
     let mut bytes = Vec::new();
-    let read = ah_types::log::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    let read =
+        ah_types::artefact::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     if read.map_err(&io)? as u64 > MOST_BYTES {
         let why = format!("it has more than {} MiB of inputs", MOST_BYTES >> 20);
         return Err(io(std::io::Error::other(why)));

@@ -15,7 +15,7 @@ use crate::params::{Format, ImportParams};
 
 /// Opens the table in a file.
 pub fn open(path: &Path, params: &ImportParams) -> Result<Table, ImportError> {
-    let bytes = ah_types::log::open(path).map_err(LogError::io(path, "read"))?;
+    let bytes = ah_types::artefact::open(path).map_err(LogError::io(path, "read"))?;
     let mut text: Box<dyn BufRead> = Box::new(BufReader::with_capacity(256 * 1024, bytes));
     match params.format.map_or_else(|| format_of(path), Ok)? {
         // PyTorch writes JSON lines to a .txt, and cubecl to a .log.

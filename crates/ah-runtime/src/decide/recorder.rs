@@ -124,8 +124,7 @@ impl Recorder {
         let path = self.path().ok_or(RecordError::NoFolder)?;
         let regular = files::expect_regular(path);
         regular.map_err(LogError::io(path, "open"))?;
-        let (writer, torn) =
-            LogWriter::open_within(path, &self.metadata, &self.schema, Some(files::PATIENCE))?;
+        let (writer, torn) = LogWriter::open(path, &self.metadata, &self.schema, Some(files::PATIENCE))?;
         if let Some(torn) = torn {
             log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
         }

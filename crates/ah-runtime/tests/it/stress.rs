@@ -206,7 +206,7 @@ fn stress(duration: Duration) {
             // Opening the log cuts off a line that the last kill may have torn.
             let first = std::fs::read_to_string(&path).unwrap();
             let metadata = serde_json::from_str(first.lines().next().unwrap()).unwrap();
-            LogWriter::open(&path, &metadata, &metadata.schema().unwrap()).unwrap();
+            LogWriter::open(&path, &metadata, &metadata.schema().unwrap(), None).unwrap();
             log::read(&[&path]).unwrap()
         };
         let kernels: Vec<usize> =

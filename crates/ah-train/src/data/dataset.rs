@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_devices};
+use ah_types::log::{Log, LoggedDevice, Metadata, ReadOptions, Source, read_with};
 use ah_types::shown::{did_you_mean, listed};
 use ah_types::{ChoiceId, DEVICE_FEATURES, DerivedFeature, Device, Features, Optimization, Precondition};
 use rustc_hash::FxHashMap;
@@ -80,9 +80,9 @@ pub struct Dataset {
 impl Dataset {
     /// Reads the logs and makes them ready.
     pub fn read(params: &Params) -> Result<Self, TrainError> {
-        let options = ReadOptions { skip_bad_rows: params.skip_bad_rows };
         let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
-        let mut log = read_devices(&params.logs, options, &wanted)?;
+        let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, device_features: Some(&wanted) };
+        let mut log = read_with(&params.logs, options)?;
         let devices = log.devices.clone();
         let mut warnings = irregularities::warnings(&log.irregularities);
         let (optimization, training, ad_hoc) = declared::optimization(params, &log, &mut warnings)?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ah_types::log::{Log, Metadata, ReadOptions, read_devices};
+use ah_types::log::{Log, Metadata, ReadOptions, read_with};
 use ah_types::shown::listed;
 use ah_types::{Device, Model, Value, admits, artefact, capability_identity};
 
@@ -41,7 +41,7 @@ pub struct Evaluation {
 /// [`TrainError`] if a log cannot be read or is of another optimization.
 pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<Evaluation, TrainError> {
     let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
-    let log = read_devices(logs, ReadOptions { skip_bad_rows }, &names)?;
+    let log = read_with(logs, ReadOptions { skip_bad_rows, device_features: Some(&names) })?;
     if log.metadata.name != model.optimization {
         return Err(TrainError::Mismatch {
             path: logs[0].clone(),

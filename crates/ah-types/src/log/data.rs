@@ -10,11 +10,11 @@ use crate::feature::Schema;
 use crate::tally::Tally;
 
 /// One or several logs with the same metadata.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Log {
     /// The metadata of the first file.
     pub metadata: Metadata,
-    /// The devices of the logs: one, unless [`read_devices`](super::read_devices) read several.
+    /// The devices of the logs: one, unless the [options](super::ReadOptions) allow several.
     pub devices: Vec<LoggedDevice>,
     /// The features, in the order of the first file's header, then those of devices.
     pub schema: Schema,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use super::data::{Input, Irregularities, Log};
+use super::data::{Input, Log};
 use super::devices::LoggedDevice;
 use super::metadata::Metadata;
 use super::quote::input_text;
@@ -29,16 +29,7 @@ pub(super) struct Merger {
 
 impl Merger {
     pub(super) fn new(metadata: Metadata, schema: Schema) -> Self {
-        let log = Log {
-            metadata,
-            devices: Vec::new(),
-            schema,
-            choices: Vec::new(),
-            inputs: Vec::new(),
-            samples: Vec::new(),
-            sources: Vec::new(),
-            irregularities: Irregularities::default(),
-        };
+        let log = Log { metadata, schema, ..Log::default() };
         let listed = Some(FxHashSet::default());
         let (choices, inputs) = (IndexSet::default(), IndexMap::default());
         Self { log, choices, inputs, categories: FxHashSet::default(), listed }

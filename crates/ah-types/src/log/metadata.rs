@@ -12,7 +12,7 @@ use crate::shown::{quoted, reason};
 use crate::timing::TimingPolicy;
 
 /// The metadata of a log: PyTorch's keys with PyTorch's meanings, and ours under one further key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
     /// The optimization.
     pub name: String,

@@ -23,5 +23,5 @@ pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, LOG_FORMAT, Metadata, differences,
 };
 pub use quote::{input_text, quote};
-pub use reader::{ReadOptions, open, read, read_bytes, read_devices, read_metadata, read_with};
+pub use reader::{ReadOptions, read, read_bytes, read_metadata, read_with};
 pub use writer::LogWriter;

@@ -11,15 +11,19 @@ use super::lines::Lines;
 use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
+use crate::artefact;
 use crate::device::admits;
 use crate::fault::RowNumber;
 use crate::feature::Schema;
 
 /// Options of reading.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions {
+pub struct ReadOptions<'a> {
     /// Skip and count malformed rows instead of ending with an error.
     pub skip_bad_rows: bool,
+    /// The logs may be of several devices. Inputs get these features of their devices; without any, and with several
+    /// devices, those in which the devices differ. `None`: all logs are of one device.
+    pub device_features: Option<&'a [&'a str]>,
 }
 
 /// Reads one or several logs (plain or gzip) as one.
@@ -33,30 +37,20 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, LogError> {
 /// Reads logs like [`read`], with options.
 ///
 /// # Errors
-/// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead.
-pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log, LogError> {
-    merge(open_all(paths)?, options, None)
-}
-
-/// Reads logs of one or several devices. Inputs get the device features in `wanted`; without any, and with several
-/// devices, those in which the devices differ.
-///
-/// # Errors
-/// As [`read_with`], also where nothing that the logs know tells their devices apart.
-pub fn read_devices(
-    paths: &[impl AsRef<Path>],
-    options: ReadOptions,
-    wanted: &[&str],
-) -> Result<Log, LogError> {
-    merge(open_all(paths)?, options, Some(wanted))
+/// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead. Also where nothing that the logs know tells their
+/// devices apart.
+pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions<'_>) -> Result<Log, LogError> {
+    let open = |path: &Path| artefact::open(path).map_err(LogError::io(path, "read"));
+    let open_all = paths.iter().map(AsRef::as_ref).map(|path| OpenLog::new(path, open(path)?));
+    merge(open_all.collect::<Result<_, _>>()?, options)
 }
 
 /// Reads one plain log from memory; `path` is its name in errors.
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions) -> Result<Log, LogError> {
-    merge(vec![OpenLog::new(path, bytes)?], options, None)
+pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions<'_>) -> Result<Log, LogError> {
+    merge(vec![OpenLog::new(path, bytes)?], options)
 }
 
 /// Reads the first line of a log.
@@ -64,19 +58,8 @@ pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions) -> Result<Log
 /// # Errors
 /// [`LogError`], also where the second line does not fit with it.
 pub fn read_metadata(path: &Path) -> Result<Metadata, LogError> {
-    Ok(OpenLog::new(path, open(path).map_err(LogError::io(path, "read"))?)?.head.metadata)
-}
-
-/// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
-///
-/// # Errors
-/// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
-pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
-    use std::io::{Error, ErrorKind};
-    if path.is_dir() {
-        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the file inside it"));
-    }
-    crate::artefact::open(path)
+    let reader = artefact::open(path).map_err(LogError::io(path, "read"))?;
+    Ok(OpenLog::new(path, reader)?.head.metadata)
 }
 
 /// A log whose head is read.
@@ -94,17 +77,8 @@ impl<'a, R: Read> OpenLog<'a, R> {
     }
 }
 
-fn open_all(paths: &[impl AsRef<Path>]) -> Result<Vec<OpenLog<'_, Box<dyn Read>>>, LogError> {
-    let open = |path: &Path| open(path).map_err(LogError::io(path, "read"));
-    paths.iter().map(AsRef::as_ref).map(|path| OpenLog::new(path, open(path)?)).collect()
-}
-
-/// Reads the rows of all logs. `wanted` are features of devices to add; `None`: there may be one device alone.
-fn merge<R: Read>(
-    logs: Vec<OpenLog<'_, R>>,
-    options: ReadOptions,
-    wanted: Option<&[&str]>,
-) -> Result<Log, LogError> {
+/// Reads the rows of all logs.
+fn merge<R: Read>(logs: Vec<OpenLog<'_, R>>, options: ReadOptions<'_>) -> Result<Log, LogError> {
     let first = logs.first().unwrap_or_else(|| panic!("give at least one log"));
     let (mut metadata, mut schema) = (first.head.metadata.clone(), first.head.schema.clone());
     let first_path = first.path.to_owned();
@@ -113,7 +87,7 @@ fn merge<R: Read>(
     let disagreeing =
         logs[1..].iter().find_map(|log| agree(log.path, &first_path, &metadata, &log.head).err());
     let mut names = Vec::new();
-    if let Some(wanted) = wanted {
+    if let Some(wanted) = options.device_features {
         let of_devices: &[LoggedDevice] = if disagreeing.is_some() { &devices } else { &devices[..1] };
         names = devices::names(wanted, of_devices, &schema);
     }
@@ -146,7 +120,7 @@ fn add<R: Read>(
     log: OpenLog<'_, R>,
     device: &LoggedDevice,
     names: &[&str],
-    options: ReadOptions,
+    options: ReadOptions<'_>,
 ) -> Result<(), LogError> {
     let OpenLog { path, mut lines, head } = log;
     merger.list_choices(head.metadata.choices.as_deref());

@@ -32,9 +32,6 @@ pub(super) struct RowReader {
     device: Vec<Value>,
     /// The inputs of this file by the bytes of their prefixes.
     inputs: rustc_hash::FxHashMap<Box<[u8]>, u32>,
-    /// The previous row's prefix with its comma, and its input; empty before the first row.
-    prefix: Vec<u8>,
-    input: u32,
     /// Splits a row into fields; made once, because making one takes longer than splitting.
     csv: csv::Reader<Cursor<Vec<u8>>>,
     record: csv::StringRecord,
@@ -48,8 +45,6 @@ impl RowReader {
             prefixed,
             device,
             inputs: Default::default(),
-            prefix: Vec::new(),
-            input: 0,
             csv: csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(Cursor::default()),
             record: csv::StringRecord::new(),
         }
@@ -66,17 +61,9 @@ impl RowReader {
     }
 
     /// Reads a row whose input and choice occurred before, without quotes, with a time in our own format.
-    fn known(&mut self, line: &[u8], merger: &Merger) -> Option<Sample> {
-        let rest = match line.strip_prefix(self.prefix.as_slice()) {
-            Some(rest) if !self.prefix.is_empty() => rest,
-            _ => {
-                let (prefix, rest) = line.split_at(self.prefix_of(line)?);
-                self.input = *self.inputs.get(prefix)?;
-                self.prefix.clear();
-                self.prefix.extend_from_slice(prefix);
-                rest
-            }
-        };
+    fn known(&self, line: &[u8], merger: &Merger) -> Option<Sample> {
+        let (prefix, rest) = line.split_at(self.prefix_of(line)?);
+        let input = *self.inputs.get(prefix)?;
         let comma = memchr::memchr(b',', rest)?;
         let choice = merger.choices.get_index_of(&rest[..comma])? as u32;
         let text = &rest[comma + 1..];
@@ -85,7 +72,7 @@ impl RowReader {
         if !(feedback > 0.0 && (feedback.is_finite() || text == b"inf")) {
             return None;
         }
-        Some(Sample { input: self.input, choice: ChoiceId(choice), feedback })
+        Some(Sample { input, choice: ChoiceId(choice), feedback })
     }
 
     /// Returns the length of the prefix of a row without quotes: the features, with the comma behind them.

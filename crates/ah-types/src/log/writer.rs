@@ -47,23 +47,12 @@ impl LogWriter {
     /// Only the head and the end are read, so the cost does not grow with the log, and a file that is not
     /// such a log stays unchanged.
     ///
-    /// # Errors
-    /// [`LogError::Metadata`] names each key that differs with both values; [`LogError::Malformed`] means
-    /// that the file is not a log; I/O errors name the file.
-    pub fn open(
-        path: &Path,
-        metadata: &Metadata,
-        schema: &Schema,
-    ) -> Result<(Self, Option<String>), LogError> {
-        Self::open_within(path, metadata, schema, None)
-    }
-
-    /// Opens the log like [`open`](Self::open), for a program that must not wait long. This call and every
-    /// append wait at most this long for another process's lock.
+    /// This call and every append wait at most `patience` for another process's lock; with `None` they wait without limit.
     ///
     /// # Errors
-    /// Like [`open`](Self::open); also an I/O error of the kind `TimedOut`, after which nothing is written.
-    pub fn open_within(
+    /// [`LogError::Metadata`] names each key that differs with both values; [`LogError::Malformed`] means
+    /// that the file is not a log; I/O errors name the file. After one of the kind `TimedOut`, nothing is written.
+    pub fn open(
         path: &Path,
         metadata: &Metadata,
         schema: &Schema,

@@ -18,7 +18,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         ..Collection::default()
     };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);
-    LogWriter::open_within(path, &metadata, &schema, patience).map(|(writer, _)| writer)
+    LogWriter::open(path, &metadata, &schema, patience).map(|(writer, _)| writer)
 }
 
 const ROWS: usize = 40;

@@ -130,7 +130,7 @@ fn every_bad_log_gets_one_clear_sentence() {
 fn bad_rows_can_be_passed_over_and_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), &with("1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n1,x,2,a,0\n"));
-    let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true }).unwrap();
+    let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true, ..ReadOptions::default() }).unwrap();
     let bad_rows = log.irregularities.bad_rows;
     assert_eq!((log.samples.len(), bad_rows.count()), (2, 3));
     assert!(
@@ -181,11 +181,11 @@ fn context(m: u32) -> Context {
 fn what_is_appended_reads_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deeper/train.txt");
-    let (mut writer, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (mut writer, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     assert!(cut.is_none() && writer.read().unwrap().is_none());
     writer.append_input(&context(1), [("a", 0.1), ("b,\"c\"", f64::INFINITY)]).unwrap();
     drop(writer);
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     assert_eq!(*writer.read().unwrap().unwrap().inputs[0].text, *context(1).log_text(&schema()));
     writer.append_input(&context(2), [("a", 1.0 / 3.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
@@ -200,13 +200,13 @@ fn what_is_appended_reads_back() {
 fn a_torn_line_is_cut_and_returned() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     writer.append_input(&context(1), [("a", 0.5)]).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let mut torn = whole.clone();
     torn.extend_from_slice(b"2,\"a \"\"qu");
     std::fs::write(&path, torn).unwrap();
-    let (_, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (_, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     assert_eq!(cut.as_deref(), Some("2,\"a \"\"qu"));
     assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
@@ -215,7 +215,7 @@ fn a_torn_line_is_cut_and_returned() {
 fn a_line_torn_by_another_process_is_cut_before_the_next_append() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     other.write_all(b"2,\"a \"\"qu").unwrap();
     writer.append_input(&context(1), [("a", 0.5)]).unwrap();
@@ -228,11 +228,11 @@ fn a_line_torn_by_another_process_is_cut_before_the_next_append() {
 fn appending_needs_agreeing_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     let mut other = metadata(2);
     other.collection.as_mut().unwrap().timing.as_mut().unwrap().max_samples = 7;
     other.collection.as_mut().unwrap().tool = "test 2".into();
-    let error = LogWriter::open(&path, &other, &schema()).unwrap_err();
+    let error = LogWriter::open(&path, &other, &schema(), None).unwrap_err();
     let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
     let keys: Vec<_> = differences.iter().map(ToString::to_string).collect();
     let timing = "autoheuristic_rs.timing.max_samples (log: 30, other: 7)";
@@ -243,11 +243,11 @@ fn appending_needs_agreeing_metadata() {
 fn a_torn_head_is_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     let whole = std::fs::read(&path).unwrap();
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
-        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
         assert_eq!(cut.unwrap_or_default().as_bytes(), &whole[..length]);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
     }
@@ -272,7 +272,7 @@ fn files_that_are_no_such_log_stay_unchanged() {
         std::fs::write(&path, &content).unwrap();
         // The features have another order than in the log, so that no case is merely a torn head.
         let own = Schema::new(schema().features().iter().rev().cloned()).unwrap();
-        let error = LogWriter::open(&path, &metadata(1), &own).expect_err(name).to_string();
+        let error = LogWriter::open(&path, &metadata(1), &own, None).expect_err(name).to_string();
         assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
         let _ = writeln!(text, "{name}: {}", error.replace(&format!("{}/", folder.path().display()), ""));
     }
@@ -286,7 +286,7 @@ fn appending_keeps_the_order_of_columns_that_is_there() {
     let json = serde_json::to_string(&metadata(1)).unwrap();
     // The row in the middle is bad: only reading reports it.
     let path = write(folder.path(), &format!("{json}\nk,m,dtype,choice,feedback\n2,one,x,a,0.5\n"));
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     writer.append_input(&Context::new().with("m", 1).with("k", 2).with("dtype", "x"), [("a", 0.5)]).unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().ends_with("\n2,one,x,a,0.5\n2,1,x,a,0.5\n"));
     assert!(writer.read().is_err());
@@ -296,7 +296,7 @@ fn appending_keeps_the_order_of_columns_that_is_there() {
 fn opening_a_large_log_costs_no_more_than_a_small_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
-    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
     writer.append_input(&context(1), (0..20_000).map(|i| ("a", 1.0 + f64::from(i)))).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let (_, rows) = text.split_once("feedback\n").unwrap();
@@ -311,7 +311,7 @@ fn opening_a_large_log_costs_no_more_than_a_small_one() {
         start.elapsed()
     };
     let opening = timed(&mut || {
-        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
         assert_eq!(cut.as_deref(), Some("1,\"torn"));
     });
     let reading = timed(&mut || assert_eq!(log::read(&[&path]).unwrap().inputs.len(), 1));
@@ -357,7 +357,11 @@ fn logs_of_several_devices_become_one_with_features_of_the_device() {
         text.replace("[8, 0]", "[9, 0]").replace("m,dtype,k", "k,dtype,m").replace("1,x,2", "2,x,1"),
     )
     .unwrap();
-    let read = |wanted: &[&str]| log::read_devices(&[&a, &b], ReadOptions::default(), wanted).unwrap();
+    let read_all = |paths: &[&Path], wanted: &[&str]| {
+        let options = ReadOptions { device_features: Some(wanted), ..ReadOptions::default() };
+        log::read_with(paths, options).unwrap()
+    };
+    let read = |wanted: &[&str]| read_all(&[&a, &b], wanted);
     let log = read(&[]);
     let texts: Vec<&str> = log.inputs.iter().map(|input| &*input.text).collect();
     assert_eq!(texts, ["1,x,2,8", "1,x,2,9"]);
@@ -365,7 +369,7 @@ fn logs_of_several_devices_become_one_with_features_of_the_device() {
     assert_eq!(log.metadata.numerical_features, ["m", "k", "capability"]);
     assert!(log.devices[1].measured(&log.schema, &log.inputs[1].values));
     // One device, and a feature that a person wants.
-    let log = log::read_devices(&[&a], ReadOptions::default(), &["shared_memory"]).unwrap();
+    let log = read_all(&[&a], &["shared_memory"]);
     assert_eq!(&*log.inputs[0].text, "1,x,2,166912");
     // Shared memory is the same, so it tells nobody apart, and the two count as one device.
     assert_eq!(read(&["shared_memory"]).devices.len(), 1);
@@ -407,7 +411,7 @@ proptest! {
         content.extend(bytes);
         std::fs::write(&path, content).unwrap();
         let _ = log::read(&[&path]);
-        let _ = log::read_with(&[&path], ReadOptions { skip_bad_rows: true });
+        let _ = log::read_with(&[&path], ReadOptions { skip_bad_rows: true, ..ReadOptions::default() });
     }
 
     #[test]
@@ -416,7 +420,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("train.txt");
-        let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+        let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema(), None).unwrap();
         writer.append_input(&context(1), times.iter().map(|x| ("a", *x))).unwrap();
         let read = log::read(&[&path]).unwrap().samples;
         prop_assert_eq!(
@@ -493,7 +497,7 @@ fn a_log_says_which_features_are_integers() {
     let features = [Feature { integer: true, ..Feature::numerical("n") }, Feature::numerical("load")];
     let schema = Schema::new(features).unwrap();
     let metadata = Metadata::new("toy", &schema, vec!["a".into(), "b".into()], Collection::default());
-    let (mut writer, _) = LogWriter::open(&path, &metadata, &schema).unwrap();
+    let (mut writer, _) = LogWriter::open(&path, &metadata, &schema, None).unwrap();
     writer.append_input(&Context::new().with("n", 3).with("load", 2.0), [("a", 1.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
     assert_eq!(log.schema.features().iter().map(|f| f.integer).collect::<Vec<_>>(), [true, false]);

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
-    match Optimization::from_toml(&text) {
+    match Optimization::parse(&text, "fuzz.toml".as_ref()) {
         Ok(optimization) => {
             let schema = optimization.schema().expect("checked on reading");
             for schema in [schema, Schema::default()] {

@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(text.starts_with("train.txt:") && text.len() < 4000, "{text}");
             assert!(!text.contains(|c: char| c.is_control()), "{text:?}");
             // In a bad head there is no row to pass over.
-            let is_row = |fault: &Fault| matches!(fault.place.row, Some(RowNumber::Line(line)) if line > 2);
+            let is_row = |fault: &Fault| matches!(fault.row, Some(RowNumber::Line(line)) if line > 2);
             if matches!(&error, LogError::Malformed(fault) if is_row(fault)) {
                 let _ = read(true).map(|log| check(&log));
             }

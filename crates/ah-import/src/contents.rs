@@ -118,10 +118,9 @@ impl Contents {
             match read {
                 Ok(number) => self.add(index, &number, &reader)?,
                 Err(ImportError::Log(LogError::Malformed(fault)))
-                    if params.skip_bad_rows && fault.place.row.is_some() =>
+                    if params.skip_bad_rows && fault.row.is_some() =>
                 {
-                    let kind = format!("{:?}\n{}", fault.place.column, fault.expected);
-                    self.bad_rows.add(&kind, || fault.to_string());
+                    self.bad_rows.add(&fault);
                 }
                 Err(e) => return Err(e),
             }

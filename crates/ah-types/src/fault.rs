@@ -8,25 +8,18 @@ use crate::shown::quoted;
 /// Something in a file that is not as it should be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct Fault {
-    /// The place.
-    pub place: Place,
-    /// What was expected.
-    pub expected: String,
-    /// What was found instead.
-    pub found: String,
-    /// What to do.
-    pub hint: String,
-}
-
-/// A place in a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
     /// The file; empty until [`Fault::at`] names it.
     pub path: PathBuf,
     /// The row; `None` for the whole file.
     pub row: Option<RowNumber>,
     /// The column; `None` for the whole row.
     pub column: Option<ColumnPlace>,
+    /// What was expected.
+    pub expected: String,
+    /// What was found instead.
+    pub found: String,
+    /// What to do.
+    pub hint: String,
 }
 
 /// The number of a row, from 1.
@@ -60,35 +53,35 @@ impl RowNumber {
 impl Fault {
     /// Returns a fault whose place is not known here.
     pub fn new(expected: impl Into<String>, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { place: Place::default(), expected: expected.into(), found: found.into(), hint: hint.into() }
+        Self { expected: expected.into(), found: found.into(), hint: hint.into(), ..Self::default() }
     }
 
     /// Returns the fault in the column of this name.
     pub fn in_column(mut self, name: &str) -> Self {
-        self.place.column = Some(ColumnPlace::Named(name.to_owned()));
+        self.column = Some(ColumnPlace::Named(name.to_owned()));
         self
     }
 
     /// Returns the fault at this position of a row, from 1.
     pub fn at_column(mut self, column: usize) -> Self {
-        self.place.column = Some(ColumnPlace::At(column as u64));
+        self.column = Some(ColumnPlace::At(column as u64));
         self
     }
 
     /// Returns the fault in this row of a file.
     pub fn at(mut self, path: &Path, row: RowNumber) -> Self {
-        self.place.row = Some(row);
+        self.row = Some(row);
         self.of_file(path)
     }
 
     /// Returns the fault of this file.
     pub fn of_file(mut self, path: &Path) -> Self {
-        path.clone_into(&mut self.place.path);
+        path.clone_into(&mut self.path);
         self
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         match &self.row {
@@ -98,15 +91,10 @@ impl fmt::Display for Place {
             Some(RowNumber::Named(number, name)) => write!(f, ", row {number} ({})", quoted(name))?,
         }
         match &self.column {
-            None => Ok(()),
-            Some(ColumnPlace::At(column)) => write!(f, ":{column}"),
-            Some(ColumnPlace::Named(name)) => write!(f, ": column {}", quoted(name)),
+            None => {}
+            Some(ColumnPlace::At(column)) => write!(f, ":{column}")?,
+            Some(ColumnPlace::Named(name)) => write!(f, ": column {}", quoted(name))?,
         }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: expected {}, found {}; {}", self.place, self.expected, self.found, self.hint)
+        write!(f, ": expected {}, found {}; {}", self.expected, self.found, self.hint)
     }
 }

@@ -1,39 +1,42 @@
-//! Messages that repeat: counted, with the first of each kind.
+//! Faults that repeat: counted, with the first of each kind.
 
 use std::fmt;
+
+use crate::fault::Fault;
 
 /// The most kinds that are told apart.
 const KINDS: usize = 5;
 
-/// Messages by kind.
+/// Faults by kind. Faults of one kind are in one column, where the same was expected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     count: u64,
-    /// (kind, the first message, the number of messages), in the order in which kinds first occur.
-    kinds: Vec<(String, String, u64)>,
+    /// The first fault of each kind and their number, in the order in which kinds first occur.
+    kinds: Vec<(Fault, u64)>,
 }
 
 impl Tally {
-    /// Counts a message. `message` is called for the first one of its kind.
-    pub fn add(&mut self, kind: &str, message: impl FnOnce() -> String) {
+    /// Counts a fault.
+    pub fn add(&mut self, fault: &Fault) {
         self.count += 1;
-        if let Some((_, _, count)) = self.kinds.iter_mut().find(|(known, ..)| known == kind) {
+        let is_alike = |known: &Fault| (&known.column, &known.expected) == (&fault.column, &fault.expected);
+        if let Some((_, count)) = self.kinds.iter_mut().find(|(known, _)| is_alike(known)) {
             *count += 1;
         } else if self.kinds.len() < KINDS {
-            self.kinds.push((kind.to_owned(), message(), 1));
+            self.kinds.push((fault.clone(), 1));
         }
     }
 
-    /// Returns the number of messages.
+    /// Returns the number of faults.
     pub fn count(&self) -> u64 {
         self.count
     }
 }
 
-/// The first message of each kind, with the number of those like it.
+/// The first fault of each kind, with the number of those like it.
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (_, first, count)) in self.kinds.iter().enumerate() {
+        for (at, (first, count)) in self.kinds.iter().enumerate() {
             write!(f, "{}{first}", if at == 0 { "" } else { "; " })?;
             if *count > 1 {
                 write!(f, " ({count} such rows)")?;
@@ -50,13 +53,15 @@ mod tests {
     #[test]
     fn kinds_are_counted() {
         let mut tally = Tally::default();
-        for (kind, message) in [("a", "a1"), ("b", "b1"), ("a", "a2")] {
-            tally.add(kind, || message.to_owned());
+        let fault = |expected: &str, found: &str| Fault::new(expected, found, "mend it");
+        for (expected, found) in [("a", "1"), ("b", "1"), ("a", "2")] {
+            tally.add(&fault(expected, found));
         }
         assert_eq!(tally.count(), 3);
-        assert_eq!(tally.to_string(), "a1 (2 such rows); b1");
+        let [a, b] = ["a", "b"].map(|expected| fault(expected, "1"));
+        assert_eq!(tally.to_string(), format!("{a} (2 such rows); {b}"));
         for kind in 0..10 {
-            tally.add(&kind.to_string(), || kind.to_string());
+            tally.add(&fault(&kind.to_string(), "1"));
         }
         assert_eq!((tally.count(), tally.kinds.len()), (13, KINDS));
     }

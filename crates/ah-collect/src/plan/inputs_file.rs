@@ -29,7 +29,7 @@ pub(crate) fn read_inputs(path: &Path, worker: &mut Worker) -> Result<Vec<Contex
                 format!("a context that {} can measure here", worker.experiment().optimization.name);
             let (found, hint) = (format!("{context}: {reason}"), "change it or take it out");
             let mut fault = Fault::new(expected, found, hint).of_file(path);
-            fault.place.row.clone_from(row);
+            fault.row.clone_from(row);
             return Err(fault.into());
         }
     }

@@ -194,10 +194,8 @@ mod tests {
 
     #[test]
     fn wins_and_losses_of_single_choices() {
-        let optimization = Optimization::from_toml(
-            "name = \"x\"\nfallback = [\"a\"]\n[[feature]]\nname = \"size\"\nkind = \"numerical\"",
-        )
-        .unwrap();
+        let text = "name = \"x\"\nfallback = [\"a\"]\n[[feature]]\nname = \"size\"\nkind = \"numerical\"";
+        let optimization = Optimization::parse(text, "x.toml".as_ref()).unwrap();
         // a loses 2 on size 2 and 2 on size 3; b loses 4 on size 1; c is not measured on size 1.
         let log = log("1,a,1\n1,b,4\n2,a,2\n2,b,1\n2,c,inf\n3,a,2\n3,b,1\n3,c,1.5\n");
         let facts = LogReport::of(&log, &optimization);

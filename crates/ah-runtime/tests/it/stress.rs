@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use ah_runtime::multi_kernel::{Dimension, POLICY};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
-use ah_types::Outcome;
-use ah_types::log::{self, LogWriter};
+use ah_types::log::{self, LogWriter, Metadata};
+use ah_types::{Feature, Outcome, Schema};
 
 const PROCESSES: u64 = 8;
 const THREADS: u64 = 16;
@@ -205,8 +205,9 @@ fn stress(duration: Duration) {
         let read = {
             // Opening the log cuts off a line that the last kill may have torn.
             let first = std::fs::read_to_string(&path).unwrap();
-            let metadata = serde_json::from_str(first.lines().next().unwrap()).unwrap();
-            LogWriter::open(&path, &metadata, &metadata.schema().unwrap(), None).unwrap();
+            let metadata: Metadata = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+            let schema = Schema::new(metadata.numerical_features.iter().map(Feature::numerical)).unwrap();
+            LogWriter::open(&path, &metadata, &schema, None).unwrap();
             log::read(&[&path]).unwrap()
         };
         let kernels: Vec<usize> =

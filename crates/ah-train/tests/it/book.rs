@@ -278,7 +278,7 @@ fn check_snippet(page: &str, block: &Block<'_>, doctests: &str) -> Result<String
         "sh" | "console" => Ok(device.map_or("runs".to_owned(), |(_, reason)| format!("skipped: {reason}"))),
         "rust" if block.info.contains(&"ignore") => Err("is not compiled".to_owned()),
         "rust" if doctests.contains(&included) => Ok("a doctest".to_owned()),
-        "toml" => match ah_types::Optimization::from_toml(&block.text) {
+        "toml" => match ah_types::Optimization::parse(&block.text, "book.toml".as_ref()) {
             Ok(_) => Ok("is an optimization".to_owned()),
             Err(error) => Err(error.to_string()),
         },

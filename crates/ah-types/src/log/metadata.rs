@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::device::Device;
-use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
+use crate::feature::{Feature, FeatureKind, Schema};
 use crate::shown::{quoted, reason};
 use crate::timing::TimingPolicy;
 
@@ -155,15 +155,6 @@ impl Metadata {
             return Err(wrong);
         }
         Ok(kinds)
-    }
-
-    /// Returns the features in the metadata's order: numerical, then categorical.
-    ///
-    /// # Errors
-    /// [`DuplicateFeature`] if a name occurs twice.
-    pub fn schema(&self) -> Result<Schema, DuplicateFeature> {
-        let numerical = self.numerical_features.iter().map(Feature::numerical);
-        Schema::new(numerical.chain(self.categorical_features.iter().map(Feature::categorical)))
     }
 }
 

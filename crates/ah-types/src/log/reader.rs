@@ -135,10 +135,7 @@ fn add<R: Read>(
         }
         match reader.row(text, merger).map_err(|fault| fault.at(path, RowNumber::Line(line))) {
             Ok(()) => rows += 1,
-            Err(fault) if options.skip_bad_rows => {
-                let kind = format!("{:?} {}", fault.place.column, fault.expected);
-                merger.log.irregularities.bad_rows.add(&kind, || fault.to_string());
-            }
+            Err(fault) if options.skip_bad_rows => merger.log.irregularities.bad_rows.add(&fault),
             Err(fault) => return Err(fault.into()),
         }
     }

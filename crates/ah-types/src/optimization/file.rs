@@ -113,14 +113,6 @@ impl Optimization {
             .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })
     }
 
-    /// Reads an optimization from TOML that a program embeds.
-    ///
-    /// # Errors
-    /// [`OptimizationError`] with line and column; it calls the file `embedded.toml`.
-    pub fn from_toml(text: &str) -> Result<Self, OptimizationError> {
-        Self::parse(text, Path::new("embedded.toml"))
-    }
-
     /// Reads an optimization from the text of the TOML file at `path`.
     ///
     /// # Errors

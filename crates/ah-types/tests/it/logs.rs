@@ -328,7 +328,7 @@ fn an_error_names_line_and_column() {
         let path = write(folder.path(), &with(&format!("{row}\n")));
         let LogError::Malformed(fault) = log::read(&[path]).unwrap_err() else { panic!("{row}") };
         let column = column.map(|name| ColumnPlace::Named(name.to_owned()));
-        assert_eq!((fault.place.row, fault.place.column), (Some(RowNumber::Line(3)), column), "{row}");
+        assert_eq!((fault.row, fault.column), (Some(RowNumber::Line(3)), column), "{row}");
     }
 }
 
@@ -444,8 +444,9 @@ fn reads_the_published_logs() {
         let log = log::read(&[folder.join(format!("{file}.txt.gz"))]).unwrap();
         assert_eq!(log.choices.len(), choices, "{file}");
         assert!(log.inputs.len() > 1000 && log.samples.len() > repeats * log.inputs.len(), "{file}");
-        let names = log.metadata.schema().unwrap();
-        assert!(log.schema.features().iter().all(|f| names.get(&f.name).is_some_and(|g| g.kind == f.kind)));
+        let is_number = |f: &Feature| log.metadata.numerical_features.contains(&f.name);
+        let mut features = log.schema.features().iter();
+        assert!(features.all(|f| is_number(f) == (f.kind == ah_types::FeatureKind::Numerical)));
     }
 }
 

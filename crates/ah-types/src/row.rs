@@ -52,9 +52,3 @@ impl Row for Vec<Value> {
         self.as_slice().scalar(slot)
     }
 }
-
-impl Row for Box<[Value]> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        (**self).scalar(slot)
-    }
-}

@@ -45,6 +45,6 @@ fn join(differences: &[Difference]) -> String {
 }
 
 /// Returns bytes in quotes for an error message.
-pub(super) fn shown(bytes: &[u8], nothing: &str) -> String {
-    if bytes.is_empty() { nothing.to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
+pub(super) fn shown(bytes: &[u8]) -> String {
+    if bytes.is_empty() { "nothing".to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
 }

@@ -60,7 +60,7 @@ fn read_metadata(line: &[u8]) -> Result<Metadata, Fault> {
         } else {
             ("a JSON object with name, device_capa, numerical_features and categorical_features", HINT)
         };
-        Fault::new(expected, format!("{} ({why})", shown(line, "nothing")), hint).at_column(e.column())
+        Fault::new(expected, format!("{} ({why})", shown(line)), hint).at_column(e.column())
     })
 }
 

@@ -86,8 +86,7 @@ impl RowReader {
 
     fn in_full(&mut self, line: &[u8], merger: &mut Merger) -> Result<Sample, Fault> {
         let bad = |expected: &str, found: String| Fault::new(expected, found, HINT);
-        std::str::from_utf8(line)
-            .map_err(|e| bad("text in UTF-8", shown(&line[e.valid_up_to()..], "nothing")))?;
+        std::str::from_utf8(line).map_err(|e| bad("text in UTF-8", shown(&line[e.valid_up_to()..])))?;
         let row = self.csv.get_mut().get_mut();
         row.clear();
         row.extend_from_slice(line);
@@ -100,9 +99,7 @@ impl RowReader {
         let mut values = vec![Value::Number(f64::NAN); merger.log.schema.len() - self.device.len()];
         let (mut choice, mut feedback) = ("", 0.0);
         for (column, field) in self.columns.iter().zip(&self.record) {
-            let bad = |expected: &str, name: &str| {
-                bad(expected, shown(field.as_bytes(), "nothing")).in_column(name)
-            };
+            let bad = |expected: &str, name: &str| bad(expected, shown(field.as_bytes())).in_column(name);
             match *column {
                 Column::Feature { slot, kind: FeatureKind::Categorical } => {
                     values[slot] = merger.category(field);

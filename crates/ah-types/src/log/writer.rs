@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::data::Log;
 use super::error::LogError;
 use super::head::Head;
-use super::lines::Lines;
+use super::lines::{Lines, MAX_LINE};
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::quote::{input_text, quote};
 use super::reader::read;
@@ -22,9 +22,6 @@ use crate::context::{Context, Value};
 use crate::fault::{Fault, RowNumber};
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, whole};
-
-/// The most bytes of the first two lines: enough for some thousand names of choices.
-const MAX_HEAD: u64 = 16 << 20;
 
 /// Many inputs are written in blocks of about this many bytes.
 const BLOCK: usize = 4 << 20;
@@ -169,7 +166,7 @@ impl LogWriter {
             return Err(LogError::io(&self.path, "append")(source));
         }
         self.file.rewind().map_err(LogError::io(&self.path, "read"))?;
-        let mut lines = Lines::new((&self.file).take(MAX_HEAD));
+        let mut lines = Lines::new((&self.file).take(2 * MAX_LINE as u64));
         let found = Head::read(&self.path, &mut lines)?;
         if !lines.terminated {
             let (expected, hint) = ("a header with its line end", "end the line, or delete the file");
@@ -237,34 +234,23 @@ fn lock_within(file: &File, patience: Duration) -> std::io::Result<()> {
 
 /// Cuts the bytes after the last newline and returns them.
 fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
-    const BLOCK: u64 = 64 * 1024;
     let length = file.seek(SeekFrom::End(0))?;
+    let mut last = [b'\n'];
     if length > 0 {
-        let mut last = [0];
         file.seek(SeekFrom::Start(length - 1))?;
         file.read_exact(&mut last)?;
-        if last == *b"\n" {
-            return Ok(None);
-        }
     }
-    let mut tail = Vec::new();
-    let mut start = length;
-    while start > 0 && memchr::memchr(b'\n', &tail).is_none() {
-        let from = start.saturating_sub(BLOCK);
-        let mut block = vec![0; usize::try_from(start - from).unwrap_or_default()];
-        file.seek(SeekFrom::Start(from))?;
-        file.read_exact(&mut block)?;
-        block.extend_from_slice(&tail);
-        tail = block;
-        start = from;
-    }
-    let keep = memchr::memrchr(b'\n', &tail).map_or(0, |i| i + 1);
-    if keep == tail.len() {
+    if last == *b"\n" {
         return Ok(None);
     }
-    let torn = String::from_utf8_lossy(&tail[keep..]).into_owned();
+    // No line of a log is longer.
+    let start = length.saturating_sub(MAX_LINE as u64);
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    file.read_to_end(&mut tail)?;
+    let keep = memchr::memrchr(b'\n', &tail).map_or(0, |i| i + 1);
     file.set_len(start + keep as u64)?;
-    Ok(Some(torn))
+    Ok(Some(String::from_utf8_lossy(&tail[keep..]).into_owned()))
 }
 
 impl Context {

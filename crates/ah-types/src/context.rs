@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::feature::{FeatureKind, Schema};
 use crate::shown::quoted;
 
-/// The value of one feature.
-#[derive(Clone, Debug, PartialEq)]
+/// The value of one feature. It is serialized as the number, null for NaN where the format has none, or as the text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// The value of a numerical feature.
     Number(f64),
@@ -33,16 +34,6 @@ impl Value {
         match self {
             Self::Number(x) => Scalar::Number(*x),
             Self::Category(c) => Scalar::Category(c),
-        }
-    }
-}
-
-/// The number or the text; null for NaN where the format has none.
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Number(x) => serializer.serialize_f64(*x),
-            Self::Category(category) => serializer.serialize_str(category),
         }
     }
 }

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::boosters::{ScoreRow, ScoreTree};
 use super::data::Model;
-use super::tree_file::Names;
+use super::tree_file::slot;
 use super::tree_text::{joined, number, text};
+use crate::derived::Features;
 use crate::tree::{Column, Node, Test, Tree};
 
 /// The key `boosters`.
@@ -40,7 +41,7 @@ enum NodeFile {
 
 impl BoostersFile {
     /// Returns the trees with slots in the place of names.
-    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Vec<ScoreTree>, String> {
+    pub(super) fn resolve(&self, features: &Features) -> Result<Vec<ScoreTree>, String> {
         let column = |column: &ColumnFile| {
             let (name, categories) = match column {
                 ColumnFile::Number(name) => (name, None),
@@ -50,7 +51,7 @@ impl BoostersFile {
                     (name, Some(categories.into()))
                 }
             };
-            Ok(Column { slot: names.slot(name)?, categories })
+            Ok(Column { slot: slot(features, name)?, categories })
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<_>, String>>()?;
         let node = |(at, node): (usize, &NodeFile)| match *node {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::booster_file::{self, BoostersFile};
 use super::data::{Model, Precondition, Promise, Provenance};
 use super::error::{InvalidModel, ModelError};
-use super::tree_file::{self, Names, NodeFile};
+use super::tree_file::{self, NodeFile, slot};
 use super::tree_text;
 use crate::artefact;
 use crate::choice::ChoiceId;
@@ -178,26 +179,32 @@ fn nothing<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
 fn resolve(file: ModelFile) -> Result<Model, String> {
     let base = Schema::new(file.features).map_err(|e| e.to_string())?;
     let features = Features::new(base, &file.derived).map_err(|e| e.to_string())?;
-    let names = Names::new(&features, &file.choices);
+    let names = file.choices.iter().map(String::as_str);
+    let ids: FxHashMap<&str, ChoiceId> = names.zip((0..).map(ChoiceId)).collect();
+    let choice = |name: &str| {
+        let id = ids.get(name).copied();
+        id.ok_or_else(|| format!("unknown choice {}", quoted(name)))
+    };
     let mut categories = vec![Vec::new(); features.all().len()];
     for (name, values) in file.categories {
-        categories[names.slot(&name)?] = serde_json::from_value(values).map_err(|e| {
+        categories[slot(&features, &name)?] = serde_json::from_value(values).map_err(|e| {
             let reason = reason(&e.to_string());
             format!("categories of {}: expected a list of names: {reason}", quoted(&name))
         })?;
     }
-    let missing = file.missing.iter().map(|name| names.slot(name)).collect::<Result<_, _>>();
+    let missing = file.missing.iter().map(|name| slot(&features, name)).collect::<Result<_, _>>();
     let condition = |what: &str, expression: String| {
         Precondition::new(expression, features.base()).map_err(|e| format!("{what}: {e}"))
     };
     let precondition = file.precondition.map(|text| condition("precondition", text));
-    let eligible = file.eligible.into_iter().map(|(name, text)| {
-        Ok((names.choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?))
-    });
+    let eligible = file
+        .eligible
+        .into_iter()
+        .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {}", quoted(&name)), text)?)));
     let eligible = eligible.collect::<Result<_, String>>()?;
-    let fallback = file.fallback.map(|name| names.choice(&name).map_err(|e| format!("fallback: {e}")));
-    let tree = tree_file::resolve(file.tree, &names)?;
-    let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&names)).transpose();
+    let fallback = file.fallback.map(|name| choice(&name).map_err(|e| format!("fallback: {e}")));
+    let tree = tree_file::resolve(file.tree, &features)?;
+    let boosters = file.boosters.as_ref().map(|boosters| boosters.resolve(&features)).transpose();
     let boosters = boosters.map_err(|problem| format!("boosters: {problem}"))?.unwrap_or_default();
     Ok(Model {
         heuristic: file.heuristic,

@@ -1,6 +1,5 @@
 //! Reads the tree in `model.json`.
 
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::choice::ChoiceId;
@@ -10,33 +9,17 @@ use crate::null_is_infinite;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, RankedChoice, Test, Tree};
 
-/// The positions of a file's names.
-pub(super) struct Names<'a> {
-    features: &'a Features,
-    choices: FxHashMap<&'a str, ChoiceId>,
+/// Returns the slot of the feature of this name.
+pub(super) fn slot(features: &Features, name: &str) -> Result<usize, String> {
+    features.all().slot(name).ok_or_else(|| format!("unknown feature {}", quoted(name)))
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new(features: &'a Features, choices: &'a [String]) -> Self {
-        let choices = (0_u32..).zip(choices).map(|(id, name)| (name.as_str(), ChoiceId(id))).collect();
-        Self { features, choices }
-    }
-
-    pub(super) fn slot(&self, feature: &str) -> Result<usize, String> {
-        self.features.all().slot(feature).ok_or_else(|| format!("unknown feature {}", quoted(feature)))
-    }
-
-    pub(super) fn choice(&self, name: &str) -> Result<ChoiceId, String> {
-        self.choices.get(name).copied().ok_or_else(|| format!("unknown choice {}", quoted(name)))
-    }
-
-    /// Adds what a leaf's ranges leave out: the categories at the end.
-    fn pad(&self, ranges: &mut Vec<Option<(f64, f64)>>) {
-        let features = self.features.base().features();
-        let rest = features.get(ranges.len()..).unwrap_or_default();
-        if !ranges.is_empty() && rest.iter().all(|feature| feature.kind == FeatureKind::Categorical) {
-            ranges.resize(features.len().max(ranges.len()), None);
-        }
+/// Adds what a leaf's ranges leave out: the categories at the end.
+fn pad(features: &Features, ranges: &mut Vec<Option<(f64, f64)>>) {
+    let features = features.base().features();
+    let rest = features.get(ranges.len()..).unwrap_or_default();
+    if !ranges.is_empty() && rest.iter().all(|feature| feature.kind == FeatureKind::Categorical) {
+        ranges.resize(features.len().max(ranges.len()), None);
     }
 }
 
@@ -106,22 +89,22 @@ impl TryFrom<String> for Marks {
 }
 
 /// Returns the tree of these nodes, with ids in the place of names and positions.
-pub(super) fn resolve(nodes: Vec<NodeFile>, names: &Names<'_>) -> Result<Tree, String> {
+pub(super) fn resolve(nodes: Vec<NodeFile>, features: &Features) -> Result<Tree, String> {
     let node = |(at, file): (usize, NodeFile)| {
-        file.resolve(names).map_err(|problem| format!("node {at}: {problem}"))
+        file.resolve(features).map_err(|problem| format!("node {at}: {problem}"))
     };
     Ok(Tree { nodes: nodes.into_iter().enumerate().map(node).collect::<Result<_, _>>()? })
 }
 
 impl NodeFile {
     /// Returns the node with ids in the place of names and positions.
-    fn resolve(self, names: &Names<'_>) -> Result<Node, String> {
+    fn resolve(self, features: &Features) -> Result<Node, String> {
         const SPLIT: &str = "expected feature, left and either threshold or category (a split), \
                              or samples, ranges and ranking (a leaf)";
         let Self { feature, threshold, category, left, right, samples, ranges, ranking } = self;
         match (feature, left, right, samples, ranking) {
             (Some(feature), Some(left), right, None, None) if ranges.is_none() => {
-                let slot = names.slot(&feature)?;
+                let slot = slot(features, &feature)?;
                 let test = match (threshold, category) {
                     (Some(threshold), None) => Test::Numerical { slot, threshold },
                     (None, Some(categories)) => {
@@ -142,7 +125,7 @@ impl NodeFile {
                 };
                 let ranges = ranges.unwrap_or_default().into_iter();
                 let mut ranges: Vec<_> = ranges.map(|range| range.map(bounds)).collect();
-                names.pad(&mut ranges);
+                pad(features, &mut ranges);
                 let ranking = ranking.into_iter().map(RankedChoice::from).collect();
                 Ok(Node::Leaf(Leaf { samples, ranking, ranges }))
             }

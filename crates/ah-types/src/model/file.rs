@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -43,7 +44,7 @@ struct ModelFile {
     features: Vec<Feature>,
     derived: Vec<DerivedFeature>,
     /// By feature name, for categorical features that a tree tests or a log has.
-    categories: serde_json::Map<String, serde_json::Value>,
+    categories: IndexMap<String, Vec<String>>,
     /// The names of the numbers that training saw missing, in the order of the features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
@@ -71,12 +72,8 @@ impl Model {
     /// # Errors
     /// [`ModelError`] with the file and the mistake.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let text = artefact::read_text(path, MAX_MIB).map_err(|source| ModelError::Io {
-            path: path.to_owned(),
-            action: "read",
-            source,
-        })?;
-        Self::parse(&text).map_err(|source| ModelError::Invalid { path: path.to_owned(), source })
+        let text = artefact::read_text(path, MAX_MIB).map_err(io(path, "read"))?;
+        Self::parse(&text).map_err(invalid(path))
     }
 
     /// Reads and checks the text of a `model.json`.
@@ -91,7 +88,37 @@ impl Model {
 
     /// Returns the text of the model's `model.json`; the same model gives the same bytes.
     pub fn to_json(&self) -> String {
-        print(self)
+        let slot_name = |slot: usize| self.features.all().features()[slot].name.clone();
+        let choice = |id: ChoiceId| self.choice_name(id).to_owned();
+        let categories = self.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
+        let file = ModelFile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            heuristic: self.heuristic.clone(),
+            optimization: self.optimization.clone(),
+            features: self.features.base().features().to_vec(),
+            derived: self.features.derived().iter().map(|(d, _)| d.clone()).collect(),
+            categories: categories.map(|(slot, c)| (slot_name(slot), c.clone())).collect(),
+            missing: self.missing.iter().map(|&slot| slot_name(slot)).collect(),
+            precondition: self.precondition.as_ref().map(|p| p.expression.clone()),
+            device: self.device.clone(),
+            shared_memory: self.shared_memory,
+            device_capa: self.device_capa,
+            choices: self.choices.clone(),
+            fallback: self.fallback.map(choice),
+            eligible: self.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
+            promise: self.promise.clone(),
+            tree: Vec::new(),
+            boosters: None,
+            provenance: self.provenance.clone(),
+        };
+        let text = serde_json::to_string_pretty(&file).unwrap_or_default();
+        let boosters = match self.boosters.is_empty() {
+            true => String::new(),
+            false => format!(",\n  \"boosters\": {}", booster_file::print(self)),
+        };
+        // The keys of this object are ours, so the placeholder occurs nowhere before.
+        text.replacen("\"tree\": null", &format!("\"tree\": {}{boosters}", tree_text::print(self)), 1) + "\n"
     }
 
     /// Returns the model's version: BLAKE3 of its [`model.json`](Self::to_json), in hex. Two models of one version
@@ -107,16 +134,20 @@ impl Model {
     /// # Errors
     /// [`ModelError`] if the model is not valid or cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ModelError> {
-        self.validate().map_err(|source| ModelError::Invalid { path: path.to_owned(), source })?;
+        self.validate().map_err(invalid(path))?;
         let json = self.to_json().into_bytes();
-        let bytes =
-            if path.extension().is_some_and(|end| end == "gz") { artefact::packed(&json) } else { Ok(json) };
-        bytes.and_then(|bytes| artefact::write_atomic(path, &bytes)).map_err(|source| ModelError::Io {
-            path: path.to_owned(),
-            action: "write",
-            source,
-        })
+        let is_packed = path.extension().is_some_and(|end| end == "gz");
+        let bytes = if is_packed { artefact::packed(&json) } else { Ok(json) };
+        bytes.and_then(|bytes| artefact::write_atomic(path, &bytes)).map_err(io(path, "write"))
     }
+}
+
+fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> ModelError {
+    move |source| ModelError::Io { path: path.to_owned(), action, source }
+}
+
+fn invalid(path: &Path) -> impl FnOnce(InvalidModel) -> ModelError {
+    move |source| ModelError::Invalid { path: path.to_owned(), source }
 }
 
 fn from_json(text: &str) -> Result<ModelFile, String> {
@@ -138,40 +169,6 @@ fn from_json(text: &str) -> Result<ModelFile, String> {
     Err(format!("expected version {VERSION}, found {version}; {remedy}"))
 }
 
-fn print(model: &Model) -> String {
-    let slot_name = |slot: usize| model.features.all().features()[slot].name.clone();
-    let choice = |id: ChoiceId| model.choice_name(id).to_owned();
-    let categories = model.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
-    let file = ModelFile {
-        format: FORMAT.to_owned(),
-        version: VERSION,
-        heuristic: model.heuristic.clone(),
-        optimization: model.optimization.clone(),
-        features: model.features.base().features().to_vec(),
-        derived: model.features.derived().iter().map(|(d, _)| d.clone()).collect(),
-        categories: categories.map(|(slot, c)| (slot_name(slot), c.clone().into())).collect(),
-        missing: model.missing.iter().map(|&slot| slot_name(slot)).collect(),
-        precondition: model.precondition.as_ref().map(|p| p.expression.clone()),
-        device: model.device.clone(),
-        shared_memory: model.shared_memory,
-        device_capa: model.device_capa,
-        choices: model.choices.clone(),
-        fallback: model.fallback.map(choice),
-        eligible: model.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
-        promise: model.promise.clone(),
-        tree: Vec::new(),
-        boosters: None,
-        provenance: model.provenance.clone(),
-    };
-    let text = serde_json::to_string_pretty(&file).unwrap_or_default();
-    let boosters = match model.boosters.is_empty() {
-        true => String::new(),
-        false => format!(",\n  \"boosters\": {}", booster_file::print(model)),
-    };
-    // The keys of this object are ours, so the placeholder occurs nowhere before.
-    text.replacen("\"tree\": null", &format!("\"tree\": {}{boosters}", tree_text::print(model)), 1) + "\n"
-}
-
 fn nothing<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_none()
 }
@@ -187,10 +184,7 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
     };
     let mut categories = vec![Vec::new(); features.all().len()];
     for (name, values) in file.categories {
-        categories[slot(&features, &name)?] = serde_json::from_value(values).map_err(|e| {
-            let reason = reason(&e.to_string());
-            format!("categories of {}: expected a list of names: {reason}", quoted(&name))
-        })?;
+        categories[slot(&features, &name)?] = values;
     }
     let missing = file.missing.iter().map(|name| slot(&features, name)).collect::<Result<_, _>>();
     let condition = |what: &str, expression: String| {

@@ -2,8 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::fields::Field;
-
 /// A column of the joint model; a row is an input and a choice. Its value is the product of its factors.
 pub type Column = Vec<Factor>;
 
@@ -14,19 +12,8 @@ pub enum Factor {
     Input(usize),
     /// A field of the choice.
     Field(usize),
-    /// The number of tiles: `ceil(input's number / choice's field)`.
-    Tiles(Tiling),
-    /// The share of the last tile that is used: `x / (size * ceil(x / size))`.
-    Fill(Tiling),
-}
-
-/// A field of the choice that may cut a number of the input into tiles.
-#[derive(Clone, Copy, Debug)]
-pub struct Tiling {
-    /// The position of the input's number.
-    pub input: usize,
-    /// The position of the choice's field.
-    pub field: usize,
+    /// The number of tiles: `ceil(x / size)`, where a field of the choice cuts a number of the input.
+    Tiles(usize, usize),
 }
 
 /// The numbers of inputs and choices.
@@ -34,22 +21,17 @@ pub struct Tiling {
 pub struct Numbers {
     /// By feature, then by input.
     pub inputs: Vec<Vec<f64>>,
-    /// The fields of the choices, and at the end the rank of a choice by its effect.
-    pub fields: Vec<Field>,
+    /// By field, then by choice; at the end the rank of a choice by its effect.
+    pub fields: Vec<Vec<f64>>,
 }
 
 impl Numbers {
     /// Returns the value of a column; NaN if it has none.
     pub fn value(&self, column: &Column, input: usize, choice: usize) -> f64 {
-        let size = |tiling: &Tiling| self.fields[tiling.field].values[choice];
-        let tiles = |tiling: &Tiling| (self.inputs[tiling.input][input] / size(tiling)).ceil();
-        let factor = |factor: &Factor| match factor {
-            Factor::Input(at) => self.inputs[*at][input],
-            Factor::Field(at) => self.fields[*at].values[choice],
-            Factor::Tiles(tiling) => tiles(tiling),
-            Factor::Fill(tiling) => {
-                self.inputs[tiling.input][input] / (size(tiling) * tiles(tiling)).max(1.0)
-            }
+        let factor = |factor: &Factor| match *factor {
+            Factor::Input(at) => self.inputs[at][input],
+            Factor::Field(at) => self.fields[at][choice],
+            Factor::Tiles(x, size) => (self.inputs[x][input] / self.fields[size][choice]).ceil(),
         };
         column.iter().map(factor).product()
     }

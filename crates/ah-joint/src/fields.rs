@@ -4,42 +4,31 @@ use std::collections::BTreeMap;
 
 use ah_types::{FieldValue, fields};
 
-/// A number for each choice.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Field {
-    /// The field's key.
-    pub name: String,
-    /// By choice; NaN where the choice has no such field.
-    pub values: Vec<f64>,
-    /// True if every value is a whole number from 1 on: it may be the size of a tile.
-    pub is_size: bool,
-}
-
 /// Returns whether at least half of these choices have fields.
 pub fn are_common(choices: &[String]) -> bool {
     2 * choices.iter().filter(|name| fields(name).is_some_and(|all| !all.is_empty())).count() >= choices.len()
 }
 
-/// Returns the fields of these choices. `effects` are the choices' mean log times: values that are not numbers are
+/// Returns the fields of these choices, in the order of their keys: a number for each choice, NaN where it has no such field.
+/// `effects` are the choices' mean log times: values that are not numbers are
 /// ranked by the mean effect of their choices (Fisher, 1958), so that one threshold separates the fast from the slow.
-pub fn columns(choices: &[String], effects: &[f64]) -> Vec<Field> {
+pub fn columns(choices: &[String], effects: &[f64]) -> Vec<Vec<f64>> {
     let mut by_key: BTreeMap<String, Vec<Option<FieldValue>>> = BTreeMap::new();
     for (choice, name) in choices.iter().enumerate() {
         for (key, value) in fields(name).unwrap_or_default() {
             by_key.entry(key).or_insert_with(|| vec![None; choices.len()])[choice] = Some(value);
         }
     }
-    let field = |(name, values): (String, Vec<Option<FieldValue>>)| {
+    let field = |values: Vec<Option<FieldValue>>| -> Vec<f64> {
         let ranks = text_ranks(&values, effects);
         let number = |value: &Option<FieldValue>| match value {
             None => f64::NAN,
             Some(value) => ranks.as_ref().map_or_else(|| number(value), |ranks| ranks[&value.to_string()]),
         };
-        let is_size = values.iter().flatten().all(|v| matches!(v, FieldValue::Integer(1..)));
-        Field { name, values: values.iter().map(number).collect(), is_size }
+        values.iter().map(number).collect()
     };
-    let is_constant = |field: &Field| field.values.windows(2).all(|pair| pair[0] == pair[1]);
-    by_key.into_iter().map(field).filter(|field| !is_constant(field)).collect()
+    let is_constant = |field: &Vec<f64>| field.windows(2).all(|pair| pair[0] == pair[1]);
+    by_key.into_values().map(field).filter(|field| !is_constant(field)).collect()
 }
 
 fn number(value: &FieldValue) -> f64 {
@@ -71,26 +60,21 @@ fn text_ranks(values: &[Option<FieldValue>], effects: &[f64]) -> Option<BTreeMap
 mod tests {
     use super::*;
 
-    fn of(choices: &[&str], effects: &[f64]) -> Vec<(String, Vec<f64>, bool)> {
-        let choices: Vec<String> = choices.iter().map(ToString::to_string).collect();
-        columns(&choices, effects).into_iter().map(|f| (f.name, f.values, f.is_size)).collect()
+    fn of(choices: &[&str], effects: &[f64]) -> Vec<Vec<f64>> {
+        columns(&choices.iter().map(ToString::to_string).collect::<Vec<String>>(), effects)
     }
 
     #[test]
     fn numbers_are_themselves_and_texts_are_ranked() {
         let all = of(&["B=16_kind=slow_w=4", "B=32_kind=fast_w=4", "B=64_kind=slow_w=4"], &[0.9, 0.1, 0.7]);
-        assert_eq!(
-            all,
-            [("B".to_owned(), vec![16.0, 32.0, 64.0], true), ("kind".to_owned(), vec![1.0, 0.0, 1.0], false)]
-        );
+        assert_eq!(all, [[16.0, 32.0, 64.0], [1.0, 0.0, 1.0]]);
     }
 
     #[test]
     fn choices_may_have_other_fields_or_none() {
         let all = of(&["B=16", "cublas", "C=0.5_B=32"], &[0.0; 3]);
         assert_eq!(all.len(), 2);
-        assert!(all[0].1[1].is_nan() && all[1].1[0].is_nan());
-        assert!(!all[1].2);
-        assert_eq!(of(&["a", "b"], &[0.0; 2]), []);
+        assert!(all[0][1].is_nan() && all[1][1].is_nan());
+        assert!(of(&["a", "b"], &[0.0; 2]).is_empty());
     }
 }

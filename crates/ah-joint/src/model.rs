@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
-use crate::fields::{self, Field};
+use crate::fields;
 use crate::levels::{Timing, effects};
 use crate::numbers::numbers;
 use crate::rows::{Coded, thinned, weight};
@@ -40,7 +40,7 @@ impl JointModel {
             timings.iter().copied().filter(|timing| timing.log_time.is_finite()).collect();
         let effects = effects(&finite, inputs.len(), choices.len());
         let mut fields = fields::columns(choices, &effects);
-        fields.push(Field { name: String::new(), values: ranks(&effects), is_size: false });
+        fields.push(ranks(&effects));
         let numbers = Numbers { inputs: numbers(inputs), fields };
         let kept = thinned(&finite, MAX_ROWS, seed);
         let columns = tilings::columns(&numbers, &kept, seed);
@@ -86,7 +86,7 @@ impl JointModel {
 
     /// Returns the `most` choices that are fastest on average, ascending.
     pub fn fastest(&self, most: usize) -> Vec<ChoiceId> {
-        let ranks = self.numbers.fields.last().map_or(&[][..], |field| &field.values);
+        let ranks = self.numbers.fields.last().map_or(&[][..], Vec::as_slice);
         (0..).map(ChoiceId).zip(ranks).filter(|(_, rank)| **rank < most as f64).map(|(id, _)| id).collect()
     }
 }

@@ -1,11 +1,11 @@
 //! Finds the columns that explain the log times, tile counts among them.
 //!
 //! A tile that is larger than what is left of the input does work for nothing: where `size` tiles `x`, the log time rises
-//! with `ln(size * ceil(x / size) / x)`. Nobody names the field that cuts a number, so every field is tried on every number.
+//! with `ln(size * ceil(x / size) / x)`. Nobody names the field that cuts a number, so each field is tried on each number.
 //! Trees on a part of the timings show which columns are useful (docs/laboratory.md compares other columns).
 
 use crate::boost::Boosting;
-use crate::columns::{Column, Factor, Numbers, Tiling};
+use crate::columns::{Column, Factor, Numbers};
 use crate::levels::Timing;
 use crate::rows::{Coded, thinned};
 use ah_types::random;
@@ -14,7 +14,7 @@ use ah_types::random;
 const ROWS: usize = 20_000;
 /// Most numbers of inputs that products and tile counts are made of.
 const MAX_INPUTS: usize = 6;
-/// Most fields that are tried as sizes of tiles: with 6 inputs they make 144 columns, and 1,980 products of two.
+/// Most fields that are tried as sizes of tiles: with 6 inputs they make 72 tile counts, and 1,980 products of two.
 const MAX_SIZES: usize = 12;
 /// Most columns: those that lower the error of the trial trees most.
 const MAX_COLUMNS: usize = 28;
@@ -33,33 +33,33 @@ pub fn columns(numbers: &Numbers, timings: &[Timing], seed: u64) -> Vec<Column> 
     columns.into_iter().take(MAX_COLUMNS).map(|(_, column)| column).collect()
 }
 
-/// Returns numbers of inputs and their products, fields, tile counts and their products, and fills.
+/// Returns numbers of inputs, fields and tile counts, and products of two of a kind.
 fn candidates(numbers: &Numbers) -> Vec<Column> {
-    let mut columns: Vec<Column> = (0..numbers.inputs.len()).map(|at| vec![Factor::Input(at)]).collect();
-    let sizes = sizes(numbers);
-    for (position, &a) in sizes.iter().enumerate() {
-        columns.extend(sizes[position + 1..].iter().map(|&b| vec![Factor::Input(a), Factor::Input(b)]));
-    }
-    columns.push(sizes.iter().map(|&at| Factor::Input(at)).collect());
-    columns.extend((0..numbers.fields.len()).map(|at| vec![Factor::Field(at)]));
-    let fields = numbers.fields.iter().enumerate();
-    let fields = fields.filter(|(_, field)| field.is_size && field.values.iter().any(|x| *x >= 8.0));
-    let fields: Vec<usize> = fields.map(|(at, _)| at).take(MAX_SIZES).collect();
-    let of = |&input: &usize| fields.iter().map(move |&field| Tiling { input, field });
-    let tilings: Vec<Tiling> = sizes.iter().flat_map(of).collect();
-    for (position, a) in tilings.iter().enumerate() {
-        columns.extend([vec![Factor::Tiles(*a)], vec![Factor::Fill(*a)]]);
-        let others = tilings[position + 1..].iter().filter(|b| a.input != b.input && a.field != b.field);
-        columns.extend(others.map(|b| vec![Factor::Tiles(*a), Factor::Tiles(*b)]));
+    let sizes = |values: &[Vec<f64>], most| -> Vec<usize> {
+        (0..values.len()).filter(|&at| are_sizes(&values[at])).take(most).collect()
+    };
+    let (inputs, fields) = (sizes(&numbers.inputs, MAX_INPUTS), sizes(&numbers.fields, MAX_SIZES));
+    let of = |&x: &usize| fields.iter().map(move |&size| Factor::Tiles(x, size));
+    let tiles: Vec<Factor> = inputs.iter().flat_map(of).collect();
+    let singles = (0..numbers.inputs.len()).map(Factor::Input);
+    let singles = singles.chain((0..numbers.fields.len()).map(Factor::Field)).chain(tiles.iter().copied());
+    let mut columns: Vec<Column> = singles.map(|factor| vec![factor]).collect();
+    let inputs: Vec<Factor> = inputs.into_iter().map(Factor::Input).collect();
+    let fields = fields.into_iter().map(Factor::Field).collect();
+    columns.push(inputs.clone());
+    for factors in [inputs, fields, tiles] {
+        for (at, a) in factors.iter().enumerate() {
+            let others = factors[at + 1..].iter().filter(|b| {
+                !matches!((a, b), (Factor::Tiles(x, size), Factor::Tiles(y, other)) if x == y || size == other)
+            });
+            columns.extend(others.map(|b| vec![*a, *b]));
+        }
     }
     columns
 }
 
-/// Returns the numbers of inputs that may be sizes: whole ones from 1 on.
-fn sizes(numbers: &Numbers) -> Vec<usize> {
-    let is_size = |at: &usize| {
-        let values = &numbers.inputs[*at];
-        values.iter().all(|x| *x >= 1.0 && x.fract() == 0.0) && values.iter().any(|x| *x > 8.0)
-    };
-    (0..numbers.inputs.len()).filter(is_size).take(MAX_INPUTS).collect()
+/// Returns whether these may be sizes: whole numbers from 1 on, not all small. A choice may have none.
+fn are_sizes(values: &[f64]) -> bool {
+    let is_whole = |x: &f64| x.is_nan() || *x >= 1.0 && x.fract() == 0.0;
+    values.iter().all(is_whole) && values.iter().any(|x| *x >= 8.0)
 }

@@ -154,11 +154,7 @@ impl<'m> Facts<'m> {
             Unary::Abs | Unary::Neg | Unary::Floor | Unary::Ceil => {
                 // Monotone on each side of 0.
                 let whole = a.whole || matches!(op, Unary::Floor | Unary::Ceil);
-                Range::around(
-                    [a.low, a.high, 0.0_f64.clamp(a.low, a.high)].map(|x| op.apply(x)),
-                    whole,
-                    a.nan,
-                )
+                Range::around([a.low, a.high, a.low.max(0.0).min(a.high)].map(|x| op.apply(x)), whole, a.nan)
             }
             // Wider than the rounding of any implementation.
             Unary::Log2 if a.low > 0.0 => {

@@ -106,8 +106,9 @@ impl Language for RustSyntax {
 
     fn assign(&self, name: &str, ty: Type, value: &Code, level: usize) -> String {
         let indent = "    ".repeat(level);
-        // Methods of a literal need its type.
-        let is_literal = ty == Type::Number && value.reads.is_empty() && !value.is_integer;
+        // Methods need the type, which literals and `if` do not say.
+        let is_literal = value.reads.is_empty() || value.text.contains("if ");
+        let is_literal = ty == Type::Number && !value.is_integer && is_literal;
         format!("{indent}let {name}{} = {};", if is_literal { ": f64" } else { "" }, value.text)
     }
 

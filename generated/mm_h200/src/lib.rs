@@ -518,7 +518,7 @@ pub fn choose(c: &Context) -> Option<Choice> {
         return Some(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5); // 14, 1.006, 1.033
     }
     let part_1 = c.m as f64 * c.k as f64 + c.k as f64 * c.n as f64 + c.m as f64 * c.n as f64;
-    let arith_intensity = if c.m == 0 || c.k == 0 || c.n == 0 { 0.0 } else { divide(c.m as f64 * c.k as f64 * c.n as f64, part_1) };
+    let arith_intensity: f64 = if c.m == 0 || c.k == 0 || c.n == 0 { 0.0 } else { divide(c.m as f64 * c.k as f64 * c.n as f64, part_1) };
     if arith_intensity.is_nan() {
         return None;
     }

@@ -97,8 +97,8 @@ pub fn choose(c: &Context) -> Option<Choice> {
     if min_ctz_mat1_leading > 2.0 {
         return Some(Choice::Orig); // 1126, 1.001, 1.259
     }
-    let part_3 = if !c.prepadded_mat1 && (c.m_padded_length != 0 || c.k_padded_length != 0) { c.m as f64 * c.k as f64 } else { 0.0 };
-    let part_4 = if !c.prepadded_mat2 && (c.k_padded_length != 0 || c.n_padded_length != 0) { c.k as f64 * c.n as f64 } else { 0.0 };
+    let part_3: f64 = if !c.prepadded_mat1 && (c.m_padded_length != 0 || c.k_padded_length != 0) { c.m as f64 * c.k as f64 } else { 0.0 };
+    let part_4: f64 = if !c.prepadded_mat2 && (c.k_padded_length != 0 || c.n_padded_length != 0) { c.k as f64 * c.n as f64 } else { 0.0 };
     // copied/(m*k*n)
     let copied_over_m_times_k = (part_3 + part_4) / (c.m as f64 * c.k as f64 * c.n as f64);
     if copied_over_m_times_k <= 0.0009578 {

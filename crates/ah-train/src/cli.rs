@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::params::PromiseMode;
-    use crate::plan::{MAX_DEPTHS, usual};
+    use crate::plan::{MAX_DEPTH, usual};
     use crate::promise::calibrate::DEFAULT_SHARES;
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
             let Some((_, shown)) = help.split_once("[default: ") else { continue };
             let shown = shown.trim_end_matches(']');
             let default = match (&name[..], used.get(&name)) {
-                ("max_depth", _) => format!("at most {}", MAX_DEPTHS[MAX_DEPTHS.len() - 1]),
+                ("max_depth", _) => MAX_DEPTH.to_string(),
                 ("max_risk", _) => DEFAULT_SHARES.map(|share| format!("{}%", share * 100.0)).join(" "),
                 (_, Some(Value::Array(all))) => all.iter().filter_map(Value::as_str).collect(),
                 (_, Some(Value::String(text))) => text.clone(),

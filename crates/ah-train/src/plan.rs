@@ -16,9 +16,9 @@ use crate::setting::{Origin, Settings};
 /// The share of the inputs that is held out for the test.
 pub const TEST_SHARE: f64 = 0.2;
 /// The folds that the search cuts the training part into.
-const FOLDS: usize = 5;
-/// The depth limits to search.
-pub const MAX_DEPTHS: [usize; 4] = [2, 4, 6, 8];
+pub const SEARCH_FOLDS: usize = 5;
+/// The depth limit, where none is asked for.
+pub const MAX_DEPTH: usize = 8;
 /// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable
 /// tree only has the evidence.
 pub const LARGE: usize = 20_000;
@@ -34,14 +34,12 @@ pub struct TrainPlan {
     pub test_split: SplitBy,
     /// The share that is held out for the test.
     pub test_share: f64,
-    /// The folds of the search.
-    pub folds: usize,
     /// The learner.
     pub learner: LearnerKind,
-    /// Depth limits to search, ascending; 0 is one leaf.
-    pub max_depths: Vec<usize>,
-    /// Least numbers of inputs in a leaf to search, the preferred one first.
-    pub min_samples_leaves: Vec<usize>,
+    /// Most splits on a path of the tree.
+    pub max_depth: usize,
+    /// Fewest inputs in a leaf of the tree.
+    pub min_samples_leaf: usize,
     /// The parameters of boosted trees, where there may be some.
     pub boost: Option<Boost>,
     /// The readable tree beside the boosted ones of a large log.
@@ -67,7 +65,7 @@ impl TrainPlan {
     /// [`TrainError`] if settings contradict each other, name an unknown choice, or want more inputs.
     pub fn resolve(params: &Params, dataset: &Dataset, training: &[u32]) -> Result<Self, TrainError> {
         let inputs = training.len();
-        if inputs < FOLDS {
+        if inputs < SEARCH_FOLDS {
             return Err(too_few(dataset.usable.len()));
         }
         let given: &Params = &dataset.settings;
@@ -93,18 +91,8 @@ impl TrainPlan {
         settings.add_layer(&usual(promise, share), Origin::Default);
         let learner = settings.learner.unwrap_or(LearnerKind::Auto);
 
-        // The limit is no demand: shallower trees are tried too.
-        let limit = given.max_depth.unwrap_or(usize::MAX);
-        let mut max_depths: Vec<usize> = MAX_DEPTHS.into_iter().filter(|depth| *depth < limit).collect();
-        max_depths.extend(given.max_depth);
-        if dataset.ad_hoc && learner == LearnerKind::Auto {
-            // One leaf: the best single choice.
-            max_depths.insert(0, 0);
-        }
-        let min_samples_leaves = match given.min_samples_leaf {
-            Some(least) => vec![leaf_size(least, inputs)],
-            None => min_samples_leaves(inputs),
-        };
+        // On PyTorch's logs leaves of 2, 3 and 5 inputs differ by less than 0.0003.
+        let usual_leaf = if inputs < 32 { 1 } else { 3 };
         let asking = asking(dataset, &mut settings);
         let boost = boost(given, learner, inputs)?;
         for choice in given.always_included.iter().filter(|_| given.ranking.is_some()) {
@@ -115,10 +103,9 @@ impl TrainPlan {
             seed: settings.seed.unwrap_or_default(),
             test_split: settings.test_split.unwrap_or_default(),
             test_share: settings.test_share.unwrap_or(TEST_SHARE),
-            folds: FOLDS,
             learner,
-            max_depths,
-            min_samples_leaves,
+            max_depth: settings.max_depth.unwrap_or(MAX_DEPTH),
+            min_samples_leaf: settings.min_samples_leaf.map_or(usual_leaf, |least| leaf_size(least, inputs)),
             evidence_tree: boost.as_ref().and_then(|_| evidence_tree(given, inputs)),
             boost,
             size: settings.size.unwrap_or_default(),
@@ -141,16 +128,6 @@ impl TrainPlan {
             PromiseMode::ByNeighbourhood => SplitBy::Neighbours,
             PromiseMode::CrossFitted | PromiseMode::ByDimensions => SplitBy::Input,
         }
-    }
-}
-
-/// Returns the least numbers of inputs in a leaf to search.
-fn min_samples_leaves(inputs: usize) -> Vec<usize> {
-    // On PyTorch's logs 2, 3 and 5 differ by less than 0.0003; 8 helps where inputs are few.
-    match inputs {
-        0..32 => vec![1],
-        32..500 => vec![3, 8],
-        _ => vec![3],
     }
 }
 

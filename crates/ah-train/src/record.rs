@@ -36,7 +36,7 @@ pub fn provenance(
     portfolio: Option<&Portfolio>,
     model: &Model,
 ) -> Provenance {
-    let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown, "curve": p.curve }));
+    let kept = portfolio.map(|p| json!({ "choices": p.choices, "slowdown": p.slowdown }));
     let mut parameters = object(json!({
         "settings": recipe.plan.settings,
         "chosen": recipe.configuration,

@@ -135,7 +135,7 @@ fn saved_in_rust(params: &Params, plan: &TrainPlan, model: &Model) -> Result<Opt
 fn learn(dataset: &Dataset, plan: &TrainPlan, inputs: &[u32]) -> Climbed {
     let view = Arc::new(View::new(dataset, plan, inputs));
     let folds = Folds::new(dataset, plan, inputs, &view);
-    let configuration = &search::search(dataset, plan, folds.of_search(), inputs.len());
+    let configuration = &search::search(dataset, plan, &folds.of_search());
     promise::climb(&Recipe { dataset, plan, configuration, max_leaves: None }, &folds)
 }
 

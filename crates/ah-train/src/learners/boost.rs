@@ -125,7 +125,7 @@ impl Boost {
             gain: 1e-4,
             shrinkage: 0.0,
         };
-        let sample = errors.sample(&picked, random::mix(number, 2));
+        let sample = errors.sample(&picked);
         grow(&codes, kept, &picked_inputs, &sample, &limits)
     }
 }

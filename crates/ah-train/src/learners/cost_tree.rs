@@ -8,10 +8,10 @@ use ah_joint::growth::{Limits, grow};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::sketch;
+use super::sample::sample;
 use crate::data::costs::TEMPERATURE;
 use crate::data::{Costs, FitRows};
-use crate::tree::{GrownTree, Scores};
+use crate::tree::GrownTree;
 
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +41,7 @@ impl CostTree {
             targets.of(input).iter().map(|cost| (cost.choice.0, cost.soft_target(self.temperature)))
         };
         let weights: Vec<u32> = rows.inputs.iter().map(|&input| targets.weight(input)).collect();
-        let sample = sketch::sample(rows.inputs.par_iter().map(soft), targets.choices(), &weights, 0);
+        let sample = sample(rows.inputs.par_iter().map(soft), targets.choices(), &weights);
         let limits = Limits {
             depth: self.max_depth,
             leaves: usize::MAX,
@@ -52,10 +52,5 @@ impl CostTree {
         let codes = rows.columns.codes();
         let all = (0..codes.len() as u32).collect();
         GrownTree::of_splits(&grow(&codes, all, rows.inputs, &sample, &limits), rows.columns)
-    }
-
-    /// Returns the scores of a tree's nodes under these parameters.
-    pub fn scores(&self, tree: &GrownTree, rows: &FitRows<'_>, targets: &Costs) -> Scores {
-        Scores::new(tree, rows, targets, self.shrinkage)
     }
 }

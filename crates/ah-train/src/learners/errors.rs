@@ -3,7 +3,7 @@
 use ah_joint::growth::Sample;
 use rayon::prelude::*;
 
-use super::sketch;
+use super::sample::sample;
 
 /// The errors of all rows. A choice that a row did not measure has none.
 pub(super) struct Errors {
@@ -61,11 +61,11 @@ impl Errors {
         }
     }
 
-    /// Returns these rows for the search for splits. `seed` draws the projections of many choices.
-    pub(super) fn sample(&self, rows: &[u32], seed: u64) -> Sample {
+    /// Returns these rows for the search for splits.
+    pub(super) fn sample(&self, rows: &[u32]) -> Sample {
         let weights: Vec<u32> = rows.iter().map(|&row| self.weights[row as usize]).collect();
         let numbers = rows.par_iter().map(|&row| self.row(row as usize).iter().copied());
-        sketch::sample(numbers, self.choices, &weights, seed)
+        sample(numbers, self.choices, &weights)
     }
 }
 

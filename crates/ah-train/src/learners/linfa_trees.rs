@@ -30,22 +30,10 @@ use crate::tree::GrownTree;
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinfaTrees {
-    /// The impurity that a split lowers.
-    pub criterion: Criterion,
     /// Most splits on a path.
     pub max_depth: usize,
     /// Fewest inputs in a leaf.
     pub min_samples_leaf: usize,
-}
-
-/// The measures of impurity that linfa-trees can minimise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    /// Gini impurity.
-    Gini,
-    /// Entropy.
-    Entropy,
 }
 
 /// linfa-trees sums squares in single precision and in any order: impurities this close may be equal.
@@ -91,10 +79,7 @@ impl LinfaTrees {
         });
         let dataset = DatasetBase::new(codes, Array1::from(classes.to_vec()));
         let stump = DecisionTree::params()
-            .split_quality(match self.criterion {
-                Criterion::Gini => SplitQuality::Gini,
-                Criterion::Entropy => SplitQuality::Entropy,
-            })
+            .split_quality(SplitQuality::Gini)
             .max_depth(Some(1))
             .min_weight_split(2.0)
             .min_weight_leaf(self.min_samples_leaf as f32)
@@ -113,8 +98,8 @@ impl LinfaTrees {
             sides[usize::from(right)].add(class, 1);
             whole.add(class, 1);
         }
-        let impurity = self.impurity(&sides[0], &sides[1]);
-        let decrease = self.impurity(&whole, &Counts::default()) - impurity;
+        let impurity = impurity_of(&sides[0], &sides[1]);
+        let decrease = impurity_of(&whole, &Counts::default()) - impurity;
         (decrease >= MIN_IMPURITY_DECREASE).then_some(impurity)
     }
 
@@ -136,29 +121,24 @@ impl LinfaTrees {
                 left.add(pair[0].1, 1);
                 right.add(pair[0].1, -1);
                 let allowed = left.total.min(right.total) >= self.min_samples_leaf as i64;
-                if pair[0].0 < pair[1].0 && allowed && self.impurity(&left, &right) <= impurity + ROUNDING {
+                if pair[0].0 < pair[1].0 && allowed && impurity_of(&left, &right) <= impurity + ROUNDING {
                     return Some((column, pair[0].0, pair[1].0));
                 }
             }
         }
         None
     }
+}
 
-    /// Returns the mean impurity of two sides, weighted by their rows.
-    fn impurity(&self, left: &Counts, right: &Counts) -> f64 {
-        let side = |counts: &Counts| {
-            if counts.total == 0 {
-                return 0.0;
-            }
-            let n = counts.total as f64;
-            let shares = counts.by_class.iter().filter(|c| **c > 0).map(|&c| c as f64 / n);
-            n * match self.criterion {
-                Criterion::Gini => 1.0 - shares.map(|p| p * p).sum::<f64>(),
-                Criterion::Entropy => -shares.map(|p| p * p.log2()).sum::<f64>(),
-            }
-        };
-        (side(left) + side(right)) / (left.total + right.total) as f64
-    }
+/// Returns the mean Gini impurity of two sides, weighted by their rows.
+fn impurity_of(left: &Counts, right: &Counts) -> f64 {
+    let rows = |counts: &Counts| counts.total as f64;
+    // n * (1 - sum of (count / n)²)
+    let side = |counts: &Counts| {
+        let squares: f64 = counts.by_class.iter().map(|&count| (count as f64).powi(2)).sum();
+        rows(counts) - squares / rows(counts).max(1.0)
+    };
+    (side(left) + side(right)) / (rows(left) + rows(right))
 }
 
 /// Numbers of rows by class.

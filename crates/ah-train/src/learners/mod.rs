@@ -12,11 +12,11 @@ mod boost;
 mod cost_tree;
 mod errors;
 mod linfa_trees;
-mod sketch;
+mod sample;
 
 pub use boost::Boost;
 pub use cost_tree::CostTree;
-pub use linfa_trees::{Criterion, LinfaTrees};
+pub use linfa_trees::LinfaTrees;
 
 #[cfg(test)]
 #[path = "../../tests/unit/linfa_traps.rs"]

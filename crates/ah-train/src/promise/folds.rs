@@ -16,7 +16,7 @@ use super::recipe::{Fitted, Recipe, View};
 use crate::data::Dataset;
 use crate::data::split::{self, Partition};
 use crate::decisions::JudgedInput;
-use crate::plan::TrainPlan;
+use crate::plan::{SEARCH_FOLDS, TrainPlan};
 use crate::search::Fold;
 
 /// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
@@ -55,7 +55,7 @@ impl<'a> Folds<'a> {
     pub fn new(dataset: &Dataset, plan: &TrainPlan, inputs: &'a [u32], whole: &Arc<View>) -> Self {
         let (by, count) = match plan.max_risk {
             Some(_) => (plan.promise.held_out_together(), FOLDS),
-            None => (plan.split_by(), plan.folds),
+            None => (plan.split_by(), SEARCH_FOLDS),
         };
         let keys = dataset.keys(by, inputs);
         let mut parts = split::partitions(inputs, &keys, count, plan.seed);

@@ -132,10 +132,7 @@ impl Recipe<'_> {
         let of_leaf = |input| price.cost(input, &VisitedParts { splits: 1.0, ..VisitedParts::default() });
         let of_path = |node, input, further| price.path(node, input, further);
         match cheap_first(&tree, &rows, costs, least, is_logged, of_leaf, of_path) {
-            Some(cheap) => {
-                let (tree, scores) = self.configuration.finish(&cheap, &rows, costs);
-                FittedEnsemble::new(tree, scores)
-            }
+            Some(cheap) => self.configuration.with_scores(cheap, &rows, costs),
             None => tree,
         }
     }

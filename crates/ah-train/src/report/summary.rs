@@ -34,7 +34,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     }
     text += &promise_line(trained);
     text += &sizes::taken(trained);
-    if let Some(portfolio) = trained.portfolio.as_ref().filter(|portfolio| !portfolio.curve.is_empty()) {
+    if let Some(portfolio) = &trained.portfolio {
         text += &kept(portfolio, trained.held_out.evaluation.table.choices.len());
     }
     text
@@ -176,14 +176,12 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
     )
 }
 
-/// Returns the number of choices that are kept, and what other numbers would lose.
+/// Returns the number of choices that are kept, and what taking the best of them loses.
 fn kept(portfolio: &Portfolio, of: usize) -> String {
-    let size = |(size, slowdown): &(usize, f64)| format!("{size} {}", loss(*slowdown));
-    let sizes: Vec<String> = portfolio.curve.iter().map(size).collect();
     format!(
-        "Keeps {} of {of} choices (`--max-choices`); the best of N loses: {}.\n",
+        "Keeps {} of {of} choices (`--max-choices`), the best of which loses {}.\n",
         portfolio.choices.len(),
-        sizes.join(", "),
+        loss(portfolio.slowdown),
     )
 }
 

@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use crate::data::{Costs, FitRows};
 use crate::learners::{Boost, CostTree, LinfaTrees};
+use crate::params::LearnerKind;
+use crate::plan::TrainPlan;
 use crate::tree::{FittedEnsemble, GrownTree, Scores};
 
 /// A learner with all its parameters.
@@ -27,11 +29,14 @@ pub enum Configuration {
 const CLASSIFIER_SHRINKAGE: f64 = 1.0;
 
 impl Configuration {
-    /// Returns the greatest number of splits on a path.
-    pub fn max_depth(&self) -> usize {
-        match self {
-            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.max_depth,
-            Self::Linfa(l) => l.max_depth,
+    /// Returns the configuration of a plan, without boosted trees.
+    pub fn new(plan: &TrainPlan) -> Self {
+        let (max_depth, min_samples_leaf) = (plan.max_depth, plan.min_samples_leaf);
+        match plan.learner {
+            LearnerKind::Auto | LearnerKind::CostTree | LearnerKind::Boosted => {
+                Self::CostTree(CostTree::new(max_depth, min_samples_leaf))
+            }
+            LearnerKind::Linfa => Self::Linfa(LinfaTrees { max_depth, min_samples_leaf }),
         }
     }
 
@@ -66,27 +71,22 @@ impl Configuration {
         other
     }
 
-    /// Grows a tree, which [`finish`](Self::finish) finishes, without boosted ones.
-    pub fn grow(&self, rows: &FitRows<'_>, targets: &Costs) -> GrownTree {
-        match self {
+    /// Learns a tree from these rows, without boosted ones.
+    pub fn fit(&self, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
+        let tree = match self {
             Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.grow(rows, targets),
             Self::Linfa(l) => l.grow(rows, |input| targets.winner(input)),
-        }
-    }
-
-    /// Cuts a tree back to the depth limit. Returns it with its scores.
-    pub fn finish(&self, grown: &GrownTree, rows: &FitRows<'_>, targets: &Costs) -> (GrownTree, Scores) {
-        let tree = grown.truncated(self.max_depth());
-        let scores = match self {
-            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.scores(&tree, rows, targets),
-            Self::Linfa(_) => Scores::new(&tree, rows, targets, CLASSIFIER_SHRINKAGE),
         };
-        (tree, scores)
+        self.with_scores(tree, rows, targets)
     }
 
-    /// Learns a tree from these rows.
-    pub fn fit(&self, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
-        let (tree, scores) = self.finish(&self.grow(rows, targets), rows, targets);
+    /// Returns a tree with the scores of its nodes.
+    pub fn with_scores(&self, tree: GrownTree, rows: &FitRows<'_>, targets: &Costs) -> FittedEnsemble {
+        let shrinkage = match self {
+            Self::CostTree(s) | Self::Boosted { tree: s, .. } => s.shrinkage,
+            Self::Linfa(_) => CLASSIFIER_SHRINKAGE,
+        };
+        let scores = Scores::new(&tree, rows, targets, shrinkage);
         FittedEnsemble::new(tree, scores)
     }
 

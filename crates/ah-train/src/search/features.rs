@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::cross_validation::{Fold, Grid, cross_validate, difference};
+use super::configuration::Configuration;
+use super::cross_validation::{Fold, cross_validate, difference};
 use crate::data::split::{self, Partition};
 use crate::data::{Costs, Dataset, FitRows, RankedFeatures};
 use crate::overhead::{ModelUse, Overhead};
 use crate::params::SplitBy;
-use crate::plan::TrainPlan;
+use crate::plan::{SEARCH_FOLDS, TrainPlan};
 
 /// A feature that adds less than this to the mean cost is never left out.
 const LEAST: f64 = 1e-4;
@@ -34,7 +35,7 @@ pub fn not_worth_their_time(dataset: &Dataset, plan: &TrainPlan, training: &[u32
         return left_out;
     }
     let keys = dataset.keys(SplitBy::Input, training);
-    let folds = split::partitions(training, &keys, plan.folds, plan.seed);
+    let folds = split::partitions(training, &keys, SEARCH_FOLDS, plan.seed);
     let judge = FeatureJudge { dataset, plan, folds, costs: dataset.costs() };
     let mut least = judge.net_losses(&left_out);
     for (slot, _) in expensive {
@@ -68,16 +69,13 @@ impl FeatureJudge<'_> {
             folds.par_iter().map(|part| dataset.ranked_without(&part.training, left_out)).collect();
         let folds: Vec<Fold<'_>> =
             folds.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
-        let deepest = plan.max_depths[plan.max_depths.len() - 1];
-        let grid = Grid::new(plan.learner, &[deepest], &plan.min_samples_leaves[..1]);
-        let tried = &cross_validate(&grid, &folds, costs)[0];
-        let mut losses = tried.costs.iter();
         let mut net = Vec::new();
-        for (tree, Fold { part, columns }) in tried.trees.iter().zip(folds) {
+        let judged = cross_validate(&Configuration::new(plan), &folds, costs);
+        for (judged, Fold { part, columns }) in judged.iter().zip(folds) {
             let rows = FitRows { columns, inputs: &part.training };
-            let used = ModelUse::of_tree(tree, &dataset.features, &rows);
+            let used = ModelUse::of_tree(&judged.tree, &dataset.features, &rows);
             let overhead = plan.asking.overhead(&used, &used.parts);
-            for (&input, loss) in part.held_out.iter().zip(&mut losses) {
+            for (&input, loss) in part.held_out.iter().zip(&judged.costs) {
                 net.push(f64::from(costs.weight(input)) * (loss + overhead.added(&dataset.table, input)));
             }
         }

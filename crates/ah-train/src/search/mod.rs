@@ -1,7 +1,6 @@
-//! The search: which configuration loses least on held-out folds of the training part.
+//! The search: the learner, the derived features, the features that are worth their time, and the choices to keep.
 //!
-//! A [`Configuration`] is a learner with its parameters; [`cross_validation`] judges a grid of them. [`portfolio`] is the search for the choices to keep. The size of the model, boosted
-//! trees included, is chosen under the promise ([`crate::promise::ladder`]).
+//! The size of the model, boosted trees included, is chosen under the promise ([`crate::promise::ladder`]).
 
 pub mod configuration;
 pub mod cross_validation;
@@ -11,22 +10,31 @@ pub mod neighbours;
 pub mod portfolio;
 
 use crate::data::Dataset;
-use crate::plan::{LARGE, TrainPlan};
+use crate::params::LearnerKind;
+use crate::plan::TrainPlan;
+
+use cross_validation::{BEYOND_NOISE, cross_validate, difference};
 
 pub use configuration::Configuration;
 pub use cross_validation::Fold;
 pub use portfolio::Portfolio;
 
-/// Cross-validates the configurations of the plan on these folds of `inputs` inputs. Returns the one to learn with.
+/// Returns the configuration to learn with: the plan's, or one leaf where features that nobody declared explain no more than noise
+/// would.
 ///
 /// Learns from the plain costs and judges by them, also where the heuristic gives a promise. With the promise's penalty
 /// the search prefers a tree that always takes the fallback (mm H200).
-pub fn search(dataset: &Dataset, plan: &TrainPlan, mut folds: Vec<Fold<'_>>, inputs: usize) -> Configuration {
-    let mut grid = cross_validation::Grid::new(plan.learner, &plan.max_depths, &plan.min_samples_leaves);
-    if plan.boost.is_some() && inputs >= LARGE {
-        folds.truncate(1);
-        grid.growths.truncate(1);
+pub fn search(dataset: &Dataset, plan: &TrainPlan, folds: &[Fold<'_>]) -> Configuration {
+    let tree = Configuration::new(plan);
+    if !dataset.ad_hoc || plan.learner != LearnerKind::Auto {
+        return tree;
     }
-    let tried = cross_validation::cross_validate(&grid, &folds, &dataset.costs());
-    cross_validation::best(&tried).configuration.clone()
+    let (leaf, costs) = (tree.with_depth(0), dataset.costs());
+    let held_out = folds.iter().flat_map(|fold| &fold.part.held_out);
+    let weights: Vec<f64> = held_out.map(|&input| f64::from(costs.weight(input))).collect();
+    let [of_leaf, of_tree] = [&leaf, &tree].map(|configuration| -> Vec<f64> {
+        cross_validate(configuration, folds, &costs).into_iter().flat_map(|judged| judged.costs).collect()
+    });
+    let (saved, error) = difference(&of_leaf, &of_tree, &weights);
+    if saved > BEYOND_NOISE * error { tree } else { leaf }
 }

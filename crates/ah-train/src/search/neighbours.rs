@@ -8,9 +8,10 @@ use ah_types::{DEVICE_FEATURES, Scalar, Value};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cross_validation::BEYOND_NOISE;
-use crate::data::split::{self, Partition};
-use crate::data::{COST_ONE, Dataset, FitRows};
+use super::configuration::Configuration;
+use super::cross_validation::{BEYOND_NOISE, Fold, cross_validate};
+use crate::data::split;
+use crate::data::{Dataset, RankedFeatures};
 use crate::learners::CostTree;
 use crate::params::SplitBy;
 
@@ -146,23 +147,16 @@ fn near(value: &Value) -> u64 {
 
 /// Returns what a tree loses on each of these inputs, where folds by these keys hold it out.
 fn losses(dataset: &Dataset, inputs: &[u32], keys: &[String], seed: u64) -> Vec<f64> {
-    let costs = dataset.costs();
     let position: FxHashMap<u32, usize> = inputs.iter().enumerate().map(|(at, &input)| (input, at)).collect();
     let parts = split::partitions(inputs, keys, FOLDS, seed);
-    let judge = |part: &Partition| -> Vec<(usize, f64)> {
-        let ranked = dataset.ranked_without(&part.training, &Default::default());
-        let rows = FitRows { columns: &ranked.columns, inputs: &part.training };
-        let learner = CostTree::new(8, 3);
-        let tree = learner.grow(&rows, &costs);
-        let scores = learner.scores(&tree, &rows, &costs);
-        let cost = |&input: &u32| {
-            let leaf = tree.leaf_of(&ranked.columns, input);
-            (position[&input], f64::from(scores.cost(leaf, &costs, input)) / COST_ONE)
-        };
-        part.held_out.iter().map(cost).collect()
-    };
-    let by_part: Vec<Vec<(usize, f64)>> = parts.par_iter().map(judge).collect();
+    let ranked: Vec<RankedFeatures> =
+        parts.par_iter().map(|part| dataset.ranked_without(&part.training, &Default::default())).collect();
+    let folds: Vec<Fold<'_>> =
+        parts.iter().zip(&ranked).map(|(part, r)| Fold { part, columns: &r.columns }).collect();
+    let judged = cross_validate(&Configuration::CostTree(CostTree::new(8, 3)), &folds, &dataset.costs());
     let mut losses = vec![0.0; inputs.len()];
-    by_part.into_iter().flatten().for_each(|(at, loss)| losses[at] = loss);
+    for (judged, part) in judged.iter().zip(&parts) {
+        part.held_out.iter().zip(&judged.costs).for_each(|(input, cost)| losses[position[input]] = *cost);
+    }
     losses
 }

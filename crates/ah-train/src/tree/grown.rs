@@ -122,11 +122,6 @@ impl GrownTree {
         self.nodes.iter().map(|n| n.depth as usize).max().unwrap_or(0)
     }
 
-    /// Returns the tree cut back to this depth, so that one fit serves all depths.
-    pub fn truncated(&self, depth: usize) -> Self {
-        self.part(|_, node| (node.depth as usize) < depth).0
-    }
-
     /// Returns the tree with only the splits where `keep` is true of id and node, from the root down, in preorder, and the old id
     /// of each of its nodes.
     pub fn part(&self, keep: impl Fn(u32, &GrownNode) -> bool) -> (Self, Vec<u32>) {

@@ -7,7 +7,7 @@ use linfa_trees::DecisionTree;
 use ndarray::{Array1, Array2};
 
 use crate::data::{Columns, FitRows};
-use crate::learners::{Criterion, LinfaTrees};
+use crate::learners::LinfaTrees;
 use crate::tree::GrownTree;
 
 /// The winner of input i is `classes[i]`.
@@ -20,7 +20,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
     let rows = FitRows { columns: &columns, inputs: &inputs };
-    let learner = LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf: 1 };
+    let learner = LinfaTrees { max_depth, min_samples_leaf: 1 };
     let tree = learner.grow(&rows, winner(classes));
     (columns, tree)
 }
@@ -120,7 +120,7 @@ fn leaves_hold_at_least_min_samples_leaf_rows() {
     let columns = Columns::from_numbers(&[x], 1 << 16);
     let inputs: Vec<u32> = (0..50).collect();
     let rows = FitRows { columns: &columns, inputs: &inputs };
-    let learner = LinfaTrees { criterion: Criterion::Entropy, max_depth: 8, min_samples_leaf: 7 };
+    let learner = LinfaTrees { max_depth: 8, min_samples_leaf: 7 };
     let tree = learner.grow(&rows, winner(&classes));
     let mut counts = vec![0; tree.nodes.len()];
     inputs.iter().for_each(|&i| counts[tree.leaf_of(&columns, i) as usize] += 1);

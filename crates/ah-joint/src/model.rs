@@ -1,7 +1,6 @@
 //! The joint model: the log time of a choice on an input, less the input's own level, from numbers of both.
 
 use ah_types::{ChoiceId, Value, random};
-use rayon::prelude::*;
 
 use crate::boost::{BoostedTrees, Boosting};
 use crate::columns::{Coding, Numbers};
@@ -19,18 +18,13 @@ const BROAD: Boosting =
     Boosting { trees: 100, leaves: 48, min_rows: 10, rate: 0.05, row_share: 0.6, column_share: 0.7 };
 const FOCUSED: Boosting = Boosting { trees: 200, ..BROAD };
 
-/// Most fits whose predictions are averaged.
-const MAX_FITS: usize = 5;
-/// Fits × cells to predict at most, so that averaging takes seconds.
-const MAX_PREDICTIONS: usize = 1_200_000;
-
 /// A learned joint model.
 #[derive(Debug)]
 pub struct JointModel {
     numbers: Numbers,
     coding: Coding,
-    /// Of each fit the broad trees, then those that focus on the fast choices.
-    fits: Vec<[BoostedTrees; 2]>,
+    /// The broad trees, then those that focus on the fast choices.
+    trees: [BoostedTrees; 2],
 }
 
 impl JointModel {
@@ -46,17 +40,10 @@ impl JointModel {
         let columns = tilings::columns(&numbers, &kept, seed);
         let coded = Coded::new(columns, &numbers, &kept);
         let even = vec![1; kept.len()];
-        let fit = |number: u64| {
-            let seed = random::mix(seed, 10 + number);
-            let broad = BROAD.fit(&coded, &coded.targets, &even, seed);
-            let weights = coded.weights(&broad.predicted, &broad.residuals);
-            let focused = FOCUSED.fit(&coded, &broad.residuals, &weights, random::mix(seed, 1));
-            [broad.trees, focused.trees]
-        };
-        let cells = inputs.len() * choices.len();
-        let count = (MAX_ROWS / kept.len().max(1)).min(MAX_PREDICTIONS / cells.max(1)).clamp(1, MAX_FITS);
-        let fits: Vec<_> = (0..count as u64).into_par_iter().map(fit).collect();
-        Self { numbers, coding: coded.coding, fits }
+        let broad = BROAD.fit(&coded, &coded.targets, &even, random::mix(seed, 10));
+        let weights = coded.weights(&broad.predicted, &broad.residuals);
+        let focused = FOCUSED.fit(&coded, &broad.residuals, &weights, random::mix(seed, 1));
+        Self { numbers, coding: coded.coding, trees: [broad.trees, focused.trees] }
     }
 
     /// Returns the predicted log times of choices on an input, less the input's own level.
@@ -64,10 +51,10 @@ impl JointModel {
         let rows: Vec<Vec<u16>> =
             choices.map(|choice| self.coding.codes(&self.numbers, input, choice.0)).collect();
         let mut sums = vec![0.0; rows.len()];
-        for trees in self.fits.iter().flatten() {
+        for trees in &self.trees {
             sums.iter_mut().zip(trees.predict(&rows)).for_each(|(sum, predicted)| *sum += predicted);
         }
-        sums.iter().map(|sum| sum / self.fits.len() as f64).collect()
+        sums
     }
 
     /// Returns the log times of choices on an input that timed some others, given with their log times; `None` where it timed

@@ -158,7 +158,7 @@ fn a_sparse_table_is_learned_and_says_that_it_cannot_judge_itself() {
         found
     };
     let mean = [1, 2, 3].map(learns).iter().sum::<f64>() / 3.0;
-    assert!(mean <= 1.05, "{mean}");
+    assert!(mean <= 1.035, "{mean}");
 }
 
 /// A decision takes time, and one that always takes the same choice saves none.

@@ -13,9 +13,9 @@ from neighbors import ALGORITHMS, draw, milliseconds, np, points, search
 ROUNDS = 5
 
 
-def choose(n, d, queries, k):
-    """Asks the heuristic, which does not look at the number of neighbors."""
-    return nearest_neighbors.choose(n=n, d=d, queries=queries)
+def choose(**context):
+    """Asks the heuristic by the features that it looks at."""
+    return nearest_neighbors.choose(**{name: context[name] for name in nearest_neighbors.FEATURES})
 
 
 def by_heuristic(context, data):
@@ -46,5 +46,6 @@ for name, of in {"the fastest, known for each": least, **times}.items():
     ratio = math.exp(sum(math.log(ms / best) for ms, best in zip(of, least)) / count)
     slower = sum(ms > 1.05 * auto for ms, auto in zip(of, times["auto"]))
     print(f"  {name:36}{sum(of) / 1e3:8.3f}{sum(of) / sum(least):10.3f}{ratio:16.3f}{slower:16}")
-asked = milliseconds(lambda: nearest_neighbors.choose(n=1000, d=10, queries=100), 10_000) * 1e3
+typical = {name: {"n": 1000, "d": 10, "queries": 100, "k": 5}[name] for name in nearest_neighbors.FEATURES}
+asked = milliseconds(lambda: nearest_neighbors.choose(**typical), 10_000) * 1e3
 print(f"A decision takes {asked:.1f} us; {declined} of {count} searches are declined.")

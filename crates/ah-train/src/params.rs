@@ -44,13 +44,14 @@ pub struct Params {
     /// (`total`) [default: the optimization's, else geomean].
     #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE", value_parser = one_of(Objective::NAMES)))]
     pub objective: Option<Objective>,
-    /// At most D splits on a path [default: chosen by cross-validation, at most 8].
+    /// At most D splits on a path [default: 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
     pub max_depth: Option<usize>,
-    /// At least N inputs in a leaf; below 1, a share of the training inputs [default: chosen by cross-validation].
+    /// At least N inputs in a leaf; below 1, a share of the training inputs [default: 3, of fewer than
+    /// 32 inputs 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N|SHARE", allow_negative_numbers = true))]
     pub min_samples_leaf: Option<f64>,
-    /// At most N leaves in a tree: the splits that save least are taken back.
+    /// At most N leaves in a tree.
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", conflicts_with = "size"))]
     pub max_leaves: Option<usize>,
     /// The size of the model, judged by cross-validation on the training part: the smallest one that loses at most 0.2 % of

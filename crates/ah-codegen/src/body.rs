@@ -6,21 +6,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ah_types::expr::{Binary, Comparison, Expr, Slot, Type, Unary};
-use ah_types::{ChoiceId, Leaf, Model, Node, RankedChoice, Test, pick};
+use ah_types::{Leaf, Model, Node, RankedChoice, Test, pick};
 
 use crate::code::Code;
 use crate::facts::Facts;
-use crate::language::Language;
+use crate::language::{Language, Outcome};
 use crate::names::Names;
-
-/// The result of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Decline,
-    Choice(ChoiceId),
-    /// The ranking of this number.
-    Ranking(usize),
-}
 
 /// What training saw on the paths that end here.
 #[derive(Clone, Copy, Debug)]

@@ -5,14 +5,14 @@ use std::path::Path;
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, Model};
 
-use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
-use crate::language::{Language, Words};
-use crate::names::{C_NAMES, C_WORDS, Case, Names, identifier};
+use crate::language::{Language, Outcome};
+use crate::names::{C_NAMES, C_WORDS, Names, identifier};
 use crate::skeleton;
 use crate::target::{Output, Request, Target};
 use crate::text::{c_string, shown};
+use crate::words::{Case, Words};
 
 /// A header for C, C++ and CUDA.
 pub const C: Target = Target { name: "c", usage, has_rankings: false, files };

@@ -39,6 +39,7 @@ mod target;
 mod text;
 #[cfg(feature = "cli")]
 pub mod tool;
+mod words;
 mod write;
 
 use ah_types::Model;
@@ -73,7 +74,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         }
         let ranked = request.ranked || request.runtime.is_some() || target.has_rankings;
         let output = (target.files)(&Request { ranked, ..*request })?;
-        let package = names::identifier(&request.model.heuristic, names::Case::Snake, "heuristic");
+        let package = names::identifier(&request.model.heuristic, words::Case::Snake, "heuristic");
         let usage = (target.usage)(&output.place, &package);
         report.generated.push(GeneratedFiles::write(target.name, usage, output, request.mode)?);
     }

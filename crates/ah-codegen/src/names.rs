@@ -8,23 +8,12 @@ use std::collections::HashSet;
 use ah_types::{Model, Tree};
 
 use crate::error::CodegenError;
-use crate::language::Words;
+use crate::words::{Case, Words};
 
 /// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay whole.
 const LONGEST: usize = 160;
 /// The most characters of a variable for a derived feature.
 const LONGEST_VARIABLE: usize = 24;
-
-/// The case of an identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
-    /// `arith_intensity`
-    Snake,
-    /// `ArithIntensity`
-    Camel,
-    /// The name itself if it is an identifier; else its words joined by `_`.
-    Kept,
-}
 
 /// Hands out identifiers, each once.
 #[derive(Clone, Debug)]

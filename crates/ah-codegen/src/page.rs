@@ -3,9 +3,9 @@
 use ah_types::expr::Type;
 use ah_types::{FeatureKind, LogRecord, Model, Objective};
 
-use crate::body::{Outcome, Step};
+use crate::body::Step;
 use crate::code::Code;
-use crate::language::Language;
+use crate::language::{Language, Outcome};
 use crate::names::Names;
 use crate::text::shown;
 

@@ -7,10 +7,10 @@ use ah_decide::LEAF;
 use ah_types::expr::Expr;
 use ah_types::{ChoiceId, Leaf, Model, Tables, contains};
 
-use crate::body::{Builder, Outcome, Step, feature, is_in, walk};
+use crate::body::{Builder, Step, feature, is_in, walk};
 use crate::code::Code;
 use crate::facts::Facts;
-use crate::language::Language;
+use crate::language::{Language, Outcome};
 use crate::names::Names;
 use crate::page::wrapped;
 use crate::target::Request;

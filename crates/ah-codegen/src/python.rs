@@ -3,15 +3,15 @@
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, Device, FeatureKind, FieldValue, Model, fields};
 
-use crate::body::Outcome;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
-use crate::language::{Language, Words};
-use crate::names::{Case, Namer, Names, PYTHON_WORDS, is_identifier};
+use crate::language::{Language, Outcome};
+use crate::names::{Namer, Names, PYTHON_WORDS, is_identifier};
 use crate::plan::Planned;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{python_string, shown};
+use crate::words::{Case, Words};
 
 /// How Python writes code.
 struct PythonSyntax {

@@ -7,16 +7,17 @@ use ah_types::expr::Type;
 use ah_types::{ChoiceId, FeatureKind, FieldValue, Model, fields};
 use serde_json::json;
 
-use crate::body::{Outcome, Step};
+use crate::body::Step;
 use crate::code::{Binds, Code};
 use crate::error::CodegenError;
 use crate::facts::is_truth;
-use crate::language::{Language, Words};
-use crate::names::{Case, Namer, Names, RUST_NAMES, RUST_WORDS};
+use crate::language::{Language, Outcome};
+use crate::names::{Namer, Names, RUST_NAMES, RUST_WORDS};
 use crate::page::mark;
 use crate::skeleton;
 use crate::target::{Output, Request, Target, stem};
 use crate::text::{code, markup, rust_string, sentence};
+use crate::words::{Case, Words};
 
 /// A crate without dependencies, or with `--into` a module.
 pub const RUST: Target = Target { name: "rust", usage, has_rankings: false, files };

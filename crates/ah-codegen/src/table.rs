@@ -12,9 +12,10 @@ use ah_types::{ChoiceId, Model, Value, fields, median};
 use serde_json::{Map, json};
 
 use crate::error::CodegenError;
-use crate::names::{Case, identifier};
+use crate::names::identifier;
 use crate::page::mark;
 use crate::target::{Output, Target};
+use crate::words::Case;
 
 /// The feature of a log that names the default of each input.
 const DEFAULT: &str = "default";

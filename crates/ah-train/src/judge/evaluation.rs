@@ -91,7 +91,7 @@ fn of_another_device(model: &Model, log: &Metadata) -> Option<String> {
     let here = log.device().map(Device::identity);
     let here = here.unwrap_or_else(|| capability_identity(log.device_capa, log.shared_memory));
     let difference = admits(&model.identity(), &here).err()?;
-    Some(format!("the log is of another device, where the model's promise does not hold: {difference}"))
+    Some(format!("the model's promise does not hold on this log: {difference}"))
 }
 
 /// Returns whether the model was learned from a log with one of these hashes.

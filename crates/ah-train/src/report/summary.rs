@@ -11,7 +11,6 @@ use crate::data::{LEAST_MS, Spread};
 use crate::decisions::constant;
 use crate::judge::{BaselineComparison, DeviceReport};
 use crate::params::SplitBy;
-use crate::search::Portfolio;
 use crate::train::{NoPromise, TrainedModel};
 
 /// The most characters of a choice's name.
@@ -34,9 +33,6 @@ pub fn trained(trained: &TrainedModel) -> String {
     }
     text += &promise_line(trained);
     text += &sizes::taken(trained);
-    if let Some(portfolio) = &trained.portfolio {
-        text += &kept(portfolio, trained.held_out.evaluation.table.choices.len());
-    }
     text
 }
 
@@ -142,8 +138,9 @@ pub fn evidence(trained: &TrainedModel) -> String {
     if let Some(portfolio) = &trained.portfolio {
         let _ = writeln!(
             text,
-            "Keeps {} choices; the best of them loses {} on the training part.",
+            "Keeps {} of {} choices (`--max-choices`); the best of them loses {} on the training part.",
             portfolio.choices.len(),
+            held_out.evaluation.table.choices.len(),
             loss(portfolio.slowdown),
         );
     }
@@ -173,15 +170,6 @@ fn promise_evidence(p: &Promise, trained: &TrainedModel) -> String {
         p.runs,
         p.mode,
         trained.held_out.evaluation.comparison.model.outside * 100.0,
-    )
-}
-
-/// Returns the number of choices that are kept, and what taking the best of them loses.
-fn kept(portfolio: &Portfolio, of: usize) -> String {
-    format!(
-        "Keeps {} of {of} choices (`--max-choices`), the best of which loses {}.\n",
-        portfolio.choices.len(),
-        loss(portfolio.slowdown),
     )
 }
 

@@ -336,7 +336,8 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
     let (stdout, stderr) = run.succeeds(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
     assert!(stderr.contains("the model does not know these choices and never takes them: other"), "{stderr}");
     assert!(
-        stderr.contains("the model's promise does not hold on this log: learned on another device"),
+        stderr
+            .contains("the model's promise does not hold on this log: learned on another compute capability"),
         "{stderr}"
     );
     assert!(stdout.starts_with("T: 1.000 times as fast as always orig (40 logged inputs)"), "{stdout}");

@@ -100,7 +100,6 @@ else
   runner=CARGO_TARGET_$(rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
   export "$runner=env -u RUSTC_WORKSPACE_WRAPPER -u CLIPPY_ARGS -u $runner"
   step "lint and compile the tests" cargo test --workspace --all-targets --quiet --no-run
-  step "the library of own functions" cargo build -p ah-collect --no-default-features --quiet
   step "Rust tests" cargo test --workspace --quiet --no-fail-fast
   unset RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS "$runner"
   if python_has pytest; then

@@ -10,6 +10,8 @@ use libfuzzer_sys::fuzz_target;
 mod names;
 #[path = "../../crates/ah-codegen/src/text.rs"]
 mod text;
+#[path = "../../crates/ah-codegen/src/words.rs"]
+mod words;
 
 /// The error that `names` returns.
 mod error {
@@ -18,7 +20,8 @@ mod error {
     }
 }
 
-use names::{Case, Namer, is_identifier};
+use names::{Namer, is_identifier};
+use words::Case;
 
 const RESERVED: &str = "type self Self class for a b x1";
 

@@ -36,6 +36,9 @@ pub struct TrainedModel {
     pub held_out: TestReport,
     /// The share of the time that a heuristic for Rust alone saves, where none pays for the slower targets.
     pub saved_in_rust: Option<f64>,
+    /// What is taken without a promise where only one choice keeps it, and the share of the time that this saves: one choice
+    /// everywhere, or else a heuristic.
+    pub saved_without_promise: Option<(Option<String>, f64)>,
     /// Why there is no promise, or none that decides; `None` with a promise.
     pub no_promise: Option<NoPromise>,
     /// Sentences for the user.
@@ -101,10 +104,19 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
             model.choice_name(fallback)
         ));
     }
-    let saved_in_rust = saved_in_rust(params, &prepared.plan, &model)?;
+    let plan = &prepared.plan;
+    let is_constant = decisions::constant(&model).is_some();
+    let rust = vec![Target::Rust];
+    let without_promise = Params { max_risk: Some(MaxRisk::None), ..params.clone() };
+    let asks_promise = is_constant && plan.max_risk.is_some();
+    let saved_without_promise = asks_promise.then(|| saved(&without_promise)).transpose()?;
+    let is_slower = is_constant && !plan.asking.is_free() && plan.asking.targets != rust;
+    let in_rust = is_slower.then(|| saved(&Params { targets: rust, ..params.clone() })).transpose()?;
+    let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
     Ok(TrainedModel {
         model,
         saved_in_rust,
+        saved_without_promise: saved_without_promise.filter(|(_, saved)| *saved > 0.0),
         configuration: climbed.configuration.clone(),
         ladder,
         portfolio: prepared.portfolio,
@@ -116,19 +128,15 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
     })
 }
 
-/// Returns the share of the time that a heuristic saves in Rust, where decisions are quickest, if none pays for the targets of `plan`.
-fn saved_in_rust(params: &Params, plan: &TrainPlan, model: &Model) -> Result<Option<f64>, TrainError> {
-    let rust = [Target::Rust];
-    if decisions::constant(model).is_none() || plan.asking.is_free() || plan.asking.targets == rust {
-        return Ok(None);
-    }
-    let trained = train(&Params { targets: rust.into(), ..params.clone() })?;
+/// Returns the choice that a heuristic of these parameters takes everywhere, if it is only one, and the share of the time that it saves.
+fn saved(params: &Params) -> Result<(Option<String>, f64), TrainError> {
+    let trained = train(params)?;
     let figures = trained.held_out.evaluation.comparison.model;
     let saved = match trained.model.objective() {
         Objective::Total => 1.0 - figures.total_over_fallback,
         Objective::Geomean => 1.0 - 1.0 / figures.speedup_over_fallback,
     };
-    Ok(decisions::constant(&trained.model).is_none().then_some(saved))
+    Ok((decisions::constant(&trained.model).map(str::to_owned), saved))
 }
 
 /// Learns from these inputs the heuristic that is judged.

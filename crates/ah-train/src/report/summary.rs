@@ -55,7 +55,17 @@ fn verdict(trained: &TrainedModel) -> String {
         );
     };
     let choice = name(choice);
-    match trained.saved_in_rust.map(|saved| format!("{:.0} %", saved * 100.0)) {
+    let percent = |saved: f64| format!("{:.0} %", saved * 100.0);
+    if let Some((constant, saved)) = &trained.saved_without_promise {
+        let (what, saved) = match constant {
+            Some(constant) => (format!("always {}", name(constant)), percent(*saved)),
+            None => ("a heuristic".to_owned(), percent(*saved)),
+        };
+        return format!(
+            "Always take {choice}: nothing else keeps the promise {of}. Without it (--max-risk none) {what} saves {saved}.\n"
+        );
+    }
+    match trained.saved_in_rust.map(percent) {
         Some(saved) if targets.contains(&Target::Rust) => {
             format!(
                 "Always take {choice}: no one heuristic pays {of} here. One for Rust alone saves {saved}.\n"

@@ -47,8 +47,7 @@ pub struct Params {
     /// At most D splits on a path [default: 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
     pub max_depth: Option<usize>,
-    /// At least N inputs in a leaf; below 1, a share of the training inputs [default: 3, of fewer than
-    /// 32 inputs 1].
+    /// At least N inputs in a leaf; below 1, a share of the training inputs [default: 3, of fewer than 32 inputs 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N|SHARE", allow_negative_numbers = true))]
     pub min_samples_leaf: Option<f64>,
     /// At most N leaves in a tree.

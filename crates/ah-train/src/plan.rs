@@ -19,8 +19,7 @@ pub const TEST_SHARE: f64 = 0.2;
 pub const SEARCH_FOLDS: usize = 5;
 /// The depth limit, where none is asked for.
 pub const MAX_DEPTH: usize = 8;
-/// Inputs from which on a log is large: its boosted trees are judged on one fold, and its readable
-/// tree only has the evidence.
+/// Inputs from which on a log is large: its readable tree only has the evidence of the boosted ones.
 pub const LARGE: usize = 20_000;
 
 /// All settings of a training.

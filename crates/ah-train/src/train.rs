@@ -69,11 +69,28 @@ pub enum NoPromise {
     Unkept,
 }
 
-/// Learns from the logs of `params`.
+/// Learns from the logs of `params`. Where the model takes one choice everywhere, learns again to say what that costs.
 ///
 /// # Errors
 /// [`TrainError`] in one sentence.
 pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
+    let start = Instant::now();
+    let trained = train_once(params)?;
+    if decisions::constant(&trained.model).is_none() {
+        return Ok(trained);
+    }
+    let plan = &trained.plan;
+    let without_promise = Params { max_risk: Some(MaxRisk::None), ..params.clone() };
+    let without_promise = plan.max_risk.map(|_| saved(&without_promise)).transpose()?;
+    let saved_without_promise = without_promise.filter(|(_, saved)| *saved > 0.0);
+    let rust = vec![Target::Rust];
+    let is_slower = !plan.asking.is_free() && plan.asking.targets != rust;
+    let in_rust = is_slower.then(|| saved(&Params { targets: rust, ..params.clone() })).transpose()?;
+    let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
+    Ok(TrainedModel { saved_in_rust, saved_without_promise, duration: start.elapsed(), ..trained })
+}
+
+fn train_once(params: &Params) -> Result<TrainedModel, TrainError> {
     let start = Instant::now();
     params.check()?;
     // Log → table → prepared.
@@ -104,19 +121,10 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
             model.choice_name(fallback)
         ));
     }
-    let plan = &prepared.plan;
-    let is_constant = decisions::constant(&model).is_some();
-    let rust = vec![Target::Rust];
-    let without_promise = Params { max_risk: Some(MaxRisk::None), ..params.clone() };
-    let asks_promise = is_constant && plan.max_risk.is_some();
-    let saved_without_promise = asks_promise.then(|| saved(&without_promise)).transpose()?;
-    let is_slower = is_constant && !plan.asking.is_free() && plan.asking.targets != rust;
-    let in_rust = is_slower.then(|| saved(&Params { targets: rust, ..params.clone() })).transpose()?;
-    let saved_in_rust = in_rust.and_then(|(constant, saved)| constant.is_none().then_some(saved));
     Ok(TrainedModel {
         model,
-        saved_in_rust,
-        saved_without_promise: saved_without_promise.filter(|(_, saved)| *saved > 0.0),
+        saved_in_rust: None,
+        saved_without_promise: None,
         configuration: climbed.configuration.clone(),
         ladder,
         portfolio: prepared.portfolio,
@@ -130,7 +138,7 @@ pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
 
 /// Returns the choice that a heuristic of these parameters takes everywhere, if it is only one, and the share of the time that it saves.
 fn saved(params: &Params) -> Result<(Option<String>, f64), TrainError> {
-    let trained = train(params)?;
+    let trained = train_once(params)?;
     let figures = trained.held_out.evaluation.comparison.model;
     let saved = match trained.model.objective() {
         Objective::Total => 1.0 - figures.total_over_fallback,

@@ -57,10 +57,8 @@ fn verdict(trained: &TrainedModel) -> String {
     let choice = name(choice);
     let percent = |saved: f64| format!("{:.0} %", saved * 100.0);
     if let Some((constant, saved)) = &trained.saved_without_promise {
-        let (what, saved) = match constant {
-            Some(constant) => (format!("always {}", name(constant)), percent(*saved)),
-            None => ("a heuristic".to_owned(), percent(*saved)),
-        };
+        let always = constant.as_deref().map(|constant| format!("always {}", name(constant)));
+        let (what, saved) = (always.as_deref().unwrap_or("a heuristic"), percent(*saved));
         return format!(
             "Always take {choice}: nothing else keeps the promise {of}. Without it (--max-risk none) {what} saves {saved}.\n"
         );
